@@ -1,0 +1,507 @@
+"""The tree in raw columns and units, one `Rule` per leaf, and their JSON form.
+
+A `RuleSet` is all that exporters see. It keeps the tree's cuts as plain data (`Split`, `Leaf`) and
+derives everything else, so that a saved document cannot contradict itself.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError, RulesFormatError
+from shallowrules.files import write_whole
+from shallowrules.table import Table
+from shallowrules.tree import compare
+
+__all__ = ["Cluster", "Condition", "Leaf", "Rule", "RuleColumn", "RuleSet", "Split", "Statistics"]
+
+FORMAT = "shallowrules/1"
+UNMATCHED = -1
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class RuleColumn:
+    """A raw column of the training table.
+
+    `type` is how its values were read and are compared. `mean`, `minimum` and `maximum`
+    describe the training rows, in the column's own units.
+    """
+
+    name: str
+    type: Literal["integer", "float"]
+    mean: float
+    minimum: Number
+    maximum: Number
+
+
+@dataclass(frozen=True)
+class Split:
+    """An inner node: a row goes to node `left` if the condition holds, else to `right`."""
+
+    column: int
+    operator: Literal["<="]
+    value: Number
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: the cluster it carries, its training rows and their summed weight."""
+
+    cluster: int
+    rows: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class Condition:
+    """All that one rule asks of one column: ``lower < value <= upper``, either side open.
+
+    A missing value makes the condition not hold.
+    """
+
+    feature: int
+    column: RuleColumn
+    lower: Number | None = None
+    upper: Number | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of non-redundant conditions in the paper's sense: 1 or 2."""
+        return (self.lower is not None) + (self.upper is not None)
+
+    def __str__(self) -> str:
+        name = self.column.name
+        if self.lower is None:
+            return f"{name} <= {self.upper}"
+        if self.upper is None:
+            return f"{name} > {self.lower}"
+        return f"{self.lower} < {name} <= {self.upper}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The explanation of one leaf: a conjunction without redundant conditions.
+
+    Attributes
+    ----------
+    leaf : int
+        Node of the rule in `RuleSet.nodes`.
+    cluster : int
+        Cluster that the rule assigns.
+    conditions : tuple of Condition
+        One per tested column, in the order in which the tree asks them. Empty for a tree
+        that is a single leaf: then every row matches.
+    rows : int
+        Training rows that match.
+    weight, share : float
+        Their summed weight, and its share of the whole table.
+    depth : int
+        Edges from the root to the leaf.
+    """
+
+    leaf: int
+    cluster: int
+    conditions: tuple[Condition, ...]
+    rows: int
+    weight: float
+    share: float
+    depth: int
+
+    @property
+    def size(self) -> int:
+        """Number of non-redundant conditions (the paper's explanation size)."""
+        return sum(condition.size for condition in self.conditions)
+
+    def __str__(self) -> str:
+        return " and ".join(str(condition) for condition in self.conditions) or "every row"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is known of one cluster of the tree on the training rows.
+
+    Attributes
+    ----------
+    index : int
+        Number of the cluster: the row of its reference center, and what every export returns.
+    name : str
+        What a person calls it: the given label, or the number.
+    rows, weight, share
+        Training rows, their summed weight and its share of the table.
+    precision : float
+        Share of the cluster's weight that the unrestricted clustering puts in it too.
+    recall : float
+        Share of the unrestricted cluster's weight that the rules put in it too.
+    means : tuple of float
+        Mean of every column of `RuleSet.columns`, in its own units.
+    """
+
+    index: int
+    name: str
+    rows: int
+    weight: float
+    share: float
+    precision: float
+    recall: float
+    means: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How good and how short the rules are, on the training rows.
+
+    `cost` and `reference_cost` are k-means costs (the paper's Eq. 1) in squared units of the
+    space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
+    is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
+    """
+
+    rows: int
+    weight: float
+    weighted: bool
+    method: str
+    tradeoff: float
+    cost: float
+    reference_cost: float
+    normalized_cost: float
+    agreement: float
+    wad: float
+    waes: float
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """Disjoint rules that give every complete row its cluster.
+
+    Iterating gives the rules, largest cluster first; ``print`` shows them one per line.
+
+    Parameters
+    ----------
+    columns : tuple of RuleColumn
+        All columns of the training table, tested or not, in their order.
+    nodes : tuple of Split or Leaf
+        The tree in raw units: node 0 is the root, children come after their parent.
+    clusters : tuple of Cluster
+        The clusters that have a leaf, ascending by index.
+    statistics : Statistics
+        Figures on the training rows.
+
+    Raises
+    ------
+    RulesFormatError
+        If the parts do not form a tree over the columns and clusters.
+    """
+
+    columns: tuple[RuleColumn, ...]
+    nodes: tuple[Split | Leaf, ...]
+    clusters: tuple[Cluster, ...]
+    statistics: Statistics
+
+    def __post_init__(self) -> None:
+        _validate(self)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """One rule per leaf: largest cluster first, and its largest leaf first."""
+        cluster_weight = {cluster.index: cluster.weight for cluster in self.clusters}
+        found: list[Rule] = []
+        pending: list[tuple[int, int, dict[int, tuple[Number | None, Number | None]]]] = [(0, 0, {})]
+        while pending:
+            index, depth, bounds = pending.pop()
+            node = self.nodes[index]
+            if isinstance(node, Leaf):
+                conditions = tuple(
+                    Condition(feature, self.columns[feature], lower, upper)
+                    for feature, (lower, upper) in bounds.items()
+                )
+                share = node.weight / self.statistics.weight
+                found.append(Rule(index, node.cluster, conditions, node.rows, node.weight, share, depth))
+                continue
+            lower, upper = bounds.get(node.column, (None, None))
+            tighter_upper = node.value if upper is None else min(upper, node.value)
+            tighter_lower = node.value if lower is None else max(lower, node.value)
+            pending.append((node.left, depth + 1, {**bounds, node.column: (lower, tighter_upper)}))
+            pending.append((node.right, depth + 1, {**bounds, node.column: (tighter_lower, upper)}))
+        found.sort(key=lambda rule: (-cluster_weight[rule.cluster], rule.cluster, -rule.weight, rule.leaf))
+        return tuple(found)
+
+    @cached_property
+    def tested_columns(self) -> tuple[int, ...]:
+        """Indices of the columns that some rule tests, ascending."""
+        return tuple(sorted({node.column for node in self.nodes if isinstance(node, Split)}))
+
+    def rules_of(self, cluster: int) -> tuple[Rule, ...]:
+        """Return the rules of one cluster, largest leaf first."""
+        return tuple(rule for rule in self.rules if rule.cluster == cluster)
+
+    @cached_property
+    def by_size(self) -> tuple[Cluster, ...]:
+        """The clusters, largest first."""
+        return tuple(sorted(self.clusters, key=lambda cluster: (-cluster.weight, cluster.index)))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSet) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"RuleSet({len(self)} rules, {len(self.clusters)} clusters, {len(self.columns)} columns)"
+
+    def __str__(self) -> str:
+        names = {cluster.index: cluster.name for cluster in self.clusters}
+        lines = [
+            f"cluster {_printable(names[rule.cluster])}: {_printable(str(rule))}"
+            f"  ({rule.rows} rows, {rule.share:.1%})"
+            for rule in self.rules
+        ]
+        s = self.statistics
+        lines.append(
+            f"cost {s.normalized_cost:.3f} of the unrestricted clustering's; "
+            f"conditions per row {s.waes:.2f}, questions per row {s.wad:.2f}"
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def assign(self, table: Any) -> NDArray[np.int32]:
+        """Return the cluster of each row by matching the rules, -1 where no rule matches.
+
+        Parameters
+        ----------
+        table : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)
+            The raw columns; found by name where there are names, else by position. Columns
+            that no rule tests need not be there in a named table.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+
+        Raises
+        ------
+        DataError
+            If a tested column is missing or is not numeric.
+        """
+        table = Table.of(table, names=[column.name for column in self.columns])
+        present = {column.name: column for column in table.columns}
+        values, absent = {}, {}
+        for feature in self.tested_columns:
+            wanted = self.columns[feature]
+            if wanted.name not in present:
+                raise DataError(
+                    f"the rules test column {wanted.name!r}, which the table does not have; "
+                    f"it has: {', '.join(repr(name) for name in present)}"
+                )
+            values[feature] = present[wanted.name].numbers()
+            absent[feature] = present[wanted.name].absent
+        labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+        for rule in self.rules:
+            matches = np.ones(table.n_rows, dtype=bool)
+            for condition in rule.conditions:
+                number = values[condition.feature]
+                matches &= ~absent[condition.feature]
+                if condition.upper is not None:
+                    matches &= compare(number, condition.upper)[0]
+                if condition.lower is not None:
+                    matches &= compare(number, condition.lower)[1]
+            labels[matches] = rule.cluster
+        return labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as JSON-ready data, format ``shallowrules/1``."""
+        return {
+            "format": FORMAT,
+            "columns": [asdict(column) for column in self.columns],
+            "nodes": [asdict(node) for node in self.nodes],
+            "clusters": [{**asdict(cluster), "means": list(cluster.means)} for cluster in self.clusters],
+            "statistics": {**asdict(self.statistics), "notes": list(self.statistics.notes)},
+        }
+
+    @classmethod
+    def from_dict(cls, document: Any) -> RuleSet:
+        """Rebuild the rules from `to_dict`'s data, validating everything."""
+        if not isinstance(document, dict):
+            raise RulesFormatError("not a rules document: the top level is not a JSON object")
+        version = document.get("format")
+        if version != FORMAT:
+            raise RulesFormatError(
+                f"this is not a {FORMAT!r} document (its \"format\" is {version!r}); "
+                "write it again with this version of shallowrules"
+            )
+        unknown = sorted(set(document) - {"format", "columns", "nodes", "clusters", "statistics"})
+        if unknown:
+            raise RulesFormatError(f"unknown entries in the rules document: {', '.join(unknown)}")
+        columns = tuple(_build(RuleColumn, item, f"columns[{i}]") for i, item in _items(document, "columns"))
+        nodes = tuple(
+            _build(Leaf if isinstance(item, dict) and "cluster" in item else Split, item, f"nodes[{i}]")
+            for i, item in _items(document, "nodes")
+        )
+        clusters = tuple(_build(Cluster, item, f"clusters[{i}]") for i, item in _items(document, "clusters"))
+        statistics = _build(Statistics, document.get("statistics"), "statistics")
+        return cls(columns, nodes, clusters, statistics)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the rules as JSON text, and write it to `path` if one is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> RuleSet:
+        """Read rules from a JSON file.
+
+        Raises
+        ------
+        RulesFormatError
+            If the file is not a complete, valid ``shallowrules/1`` document.
+        OSError
+            If it cannot be read.
+        """
+        try:
+            document = json.loads(
+                Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_no_repeats
+            )
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RulesFormatError(f"{path}: not valid JSON ({error}); write the rules again") from error
+        except RulesFormatError as error:
+            raise RulesFormatError(f"{path}: {error}") from None
+        try:
+            return cls.from_dict(document)
+        except RulesFormatError as error:
+            raise RulesFormatError(f"{path}: {error}") from None
+
+
+def _printable(text: str) -> str:
+    """Replace what would break a line or a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _refuse_constant(token: str) -> float:
+    raise RulesFormatError(f"the number {token} is not finite; rules hold finite numbers only")
+
+
+def _no_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RulesFormatError("a JSON object repeats a key")
+    return found
+
+
+def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[int, Any]]:
+    items = document.get(key)
+    if not isinstance(items, list) or not items:
+        raise RulesFormatError(f"{key!r} must be a list that is not empty")
+    return iter(enumerate(items))
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def _is_numbers(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(_is_number(item) for item in value)
+
+
+# What each annotation allows in a document: a check, what to call it, how to store it.
+_KINDS: dict[str, tuple[Any, str, Any]] = {
+    "str": (lambda value: isinstance(value, str), "text", str),
+    "bool": (lambda value: isinstance(value, bool), "true or false", bool),
+    "int": (_is_whole, "a whole number", int),
+    "float": (_is_number, "a finite number", float),
+    "Number": (_is_number, "a finite number", lambda value: value),
+    "tuple[float, ...]": (_is_numbers, "a list of finite numbers", lambda value: tuple(map(float, value))),
+    "tuple[str, ...]": (_is_texts, "a list of texts", tuple),
+    "Literal['<=']": (lambda value: value in ("<=",), "one of the operators <=", str),
+    "Literal['integer', 'float']": (lambda value: value in ("integer", "float"), "integer or float", str),
+}
+
+
+def _build(kind: type, item: Any, where: str) -> Any:
+    """Make a `kind` from a JSON object, checking every entry against its annotation."""
+    if not isinstance(item, dict):
+        raise RulesFormatError(f"{where} must be an object")
+    known = {entry.name: str(entry.type).replace('"', "'") for entry in fields(kind)}
+    missing = [name for name in known if name not in item]
+    unknown = [name for name in item if name not in known]
+    if missing or unknown:
+        what = f"lacks {', '.join(missing)}" if missing else f"has unknown entries {', '.join(map(repr, unknown))}"
+        raise RulesFormatError(f"{where} {what}")
+    values = {}
+    for name, annotation in known.items():
+        allowed, description, convert = _KINDS[annotation]
+        if not allowed(item[name]):
+            raise RulesFormatError(f"{where}.{name} is {item[name]!r}, not {description}")
+        try:
+            values[name] = convert(item[name])
+        except OverflowError:
+            raise RulesFormatError(f"{where}.{name} is too large a number") from None
+    return kind(**values)
+
+
+def _validate(rules: RuleSet) -> None:
+    """Check that nodes form one tree over known columns and that clusters match its leaves."""
+
+    def refuse(message: str) -> None:
+        raise RulesFormatError(message)
+
+    n_nodes = len(rules.nodes)
+    names = [column.name for column in rules.columns]
+    if len(set(names)) != len(names):
+        refuse("two columns have the same name")
+    parents = [0] * n_nodes
+    for index, node in enumerate(rules.nodes):
+        if isinstance(node, Leaf):
+            if node.rows < 0 or node.weight < 0:
+                refuse(f"nodes[{index}] has a negative number of rows or weight")
+            continue
+        if not 0 <= node.column < len(names):
+            refuse(f"nodes[{index}] tests column {node.column}; there are {len(names)} columns")
+        if rules.columns[node.column].type == "integer" and not _is_whole(node.value):
+            refuse(f"nodes[{index}] cuts the integer column {names[node.column]!r} at {node.value!r}")
+        for child in (node.left, node.right):
+            if not index < child < n_nodes:
+                refuse(f"nodes[{index}] has child {child}: children must come after their parent (no cycles)")
+            parents[child] += 1
+    for index, count in enumerate(parents[1:], start=1):
+        if count != 1:
+            refuse(f"nodes[{index}] has {count} parents; in a tree it has one")
+    carried = {node.cluster for node in rules.nodes if isinstance(node, Leaf)}
+    listed = [cluster.index for cluster in rules.clusters]
+    if len(set(listed)) != len(listed) or set(listed) != carried or min(listed) < 0:
+        refuse(f"the clusters listed ({sorted(listed)}) are not those of the leaves ({sorted(carried)})")
+    for cluster in rules.clusters:
+        if len(cluster.means) != len(names):
+            refuse(f"cluster {cluster.index} has {len(cluster.means)} means for {len(names)} columns")
+    if rules.statistics.weight <= 0 or rules.statistics.rows <= 0:
+        refuse("statistics.rows and statistics.weight must be positive")

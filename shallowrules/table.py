@@ -1,0 +1,186 @@
+"""The first stage: typed raw columns with names, from NumPy, any dataframe, or a mapping.
+
+Files become tables in `shallowrules.reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError
+
+__all__ = ["Column", "ColumnType", "Table"]
+
+ColumnType = Literal["integer", "float", "text", "boolean", "other"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One raw column.
+
+    Parameters
+    ----------
+    name : str
+    type : {"integer", "float", "text", "boolean", "other"}
+        How the values are read and compared. "other" (dates, lists, …) can be named in an
+        error message and nothing else.
+    values : ndarray, shape (n_rows,)
+        Integers and floats in a NumPy number type, anything else as objects.
+    missing : ndarray of bool, shape (n_rows,), optional
+        Where the value is missing, beyond the NaN that a float column may hold.
+    """
+
+    name: str
+    type: ColumnType
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return self.type in ("integer", "float")
+
+    @cached_property
+    def absent(self) -> NDArray[np.bool_]:
+        """Where the value is missing (NULL, None or NaN), shape (n_rows,)."""
+        if self.is_numeric:
+            absent = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
+        else:
+            absent = np.array([value is None or value != value for value in self.values], dtype=bool)
+        return absent if self.missing is None else absent | self.missing
+
+    def numbers(self) -> NDArray[Any]:
+        """Return the values of a numeric column; DataError names a column that is none."""
+        if not self.is_numeric:
+            raise DataError(f"column {self.name!r} is not numeric (it was read as {self.type})")
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of one length, with distinct names."""
+
+    columns: tuple[Column, ...]
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for column in self.columns:
+            if column.name in seen:
+                raise DataError(f"two columns are named {column.name!r}: rename one of them")
+            seen.add(column.name)
+            if len(column.values) != self.n_rows:
+                raise DataError(f"column {column.name!r} has {len(column.values)} rows, the table {self.n_rows}")
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return [column.name for column in self.columns]
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"there is no column {name!r}; the columns are: {', '.join(map(repr, self.names))}")
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Return the table with these columns only, in this order."""
+        return Table(tuple(self[name] for name in names), self.n_rows)
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """Return the table with these rows only (a boolean mask or positions)."""
+        columns = tuple(
+            Column(c.name, c.type, c.values[rows], None if c.missing is None else c.missing[rows])
+            for c in self.columns
+        )
+        n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+        return Table(columns, n_rows)
+
+    @classmethod
+    def of(cls, data: Any, names: Sequence[str] | None = None) -> Table:
+        """Return `data` as a table, without copying a NumPy array's values.
+
+        Parameters
+        ----------
+        data : Table, dataframe, mapping from name to values, or array-like of shape (n_rows, n_columns)
+        names : sequence of str, optional
+            Names for the columns of data that has none; by default ``x0``, ``x1``, …
+
+        Raises
+        ------
+        DataError
+            If the data is not a table, or its columns do not fit the names.
+        """
+        if isinstance(data, Table):
+            return data
+        if isinstance(data, Mapping):
+            columns = tuple(_column(str(name), np.asarray(values)) for name, values in data.items())
+            return cls(columns, len(columns[0].values) if columns else 0)
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            return cls(tuple(_from_series(str(name), frame[name]) for name in frame.columns), len(frame))
+        matrix = np.asarray(data)
+        if matrix.ndim != 2:
+            raise DataError(f"expected a table of rows and columns, got an array of {matrix.ndim} dimension(s)")
+        if names is None:
+            names = [f"x{j}" for j in range(matrix.shape[1])]
+        if len(names) != matrix.shape[1]:
+            raise DataError(f"the array has {matrix.shape[1]} columns, expected {len(names)}: {', '.join(names)}")
+        return cls(tuple(_column(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+
+
+def _column(name: str, values: NDArray[Any]) -> Column:
+    """Type a NumPy array; an object array is numeric if all of it is."""
+    kind = values.dtype.kind
+    if kind == "O":
+        missing = np.array([value is None for value in values], dtype=bool)
+        present = values[~missing]
+        if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
+            whole = np.zeros(len(values), dtype=np.int64)
+            try:
+                whole[~missing] = present
+                return Column(name, "integer", whole, missing if missing.any() else None)
+            except OverflowError:
+                pass
+        try:
+            if any(isinstance(value, str | bytes | bool) for value in present):
+                return Column(name, "text", values)
+            numbers = np.array([np.nan if value is None else float(value) for value in values])
+            return Column(name, "float", numbers)
+        except (TypeError, ValueError):
+            return Column(name, "other", values)
+    if kind == "b":
+        return Column(name, "integer", values.astype(np.int8))
+    if kind in "iu":
+        return Column(name, "integer", values)
+    if kind == "f":
+        return Column(name, "float", values)
+    return Column(name, "text" if kind in "US" else "other", values.astype(object))
+
+
+def _from_series(name: str, series: Any) -> Column:
+    """Type one column of a dataframe by its declared type."""
+    dtype = series.dtype
+    if dtype.is_integer():
+        missing = series.is_null().to_numpy()
+        if missing.any():
+            return Column(name, "integer", series.fill_null(0).to_numpy(), missing)
+        return Column(name, "integer", series.to_numpy())
+    if dtype.is_float():
+        return Column(name, "float", series.to_numpy())
+    if dtype.is_decimal():
+        return Column(name, "float", series.cast(nw.Float64()).to_numpy())
+    if dtype == nw.Boolean:
+        return Column(name, "boolean", series.to_numpy().astype(object))
+    if dtype == nw.Object:
+        return _column(name, np.asarray(series.to_numpy(), dtype=object))
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+        return Column(name, "text", np.asarray(series.cast(nw.String()).to_numpy(), dtype=object))
+    return Column(name, "other", np.asarray(series.to_numpy(), dtype=object))
