@@ -1,0 +1,107 @@
+"""A value that a person can read for each gap that the tree cuts through.
+
+Every value of the gap ``[lower, upper)`` splits the training rows alike, so the choice is free and
+goes to the reader: the fewest significant digits (100 rather than 97, 0.05 rather than 0.047),
+but from the middle half of the gap, so that new rows close to either side keep their distance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+__all__ = ["readable_threshold"]
+
+
+def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> int | float:
+    """Return the roundest threshold t with ``lower <= t < upper``.
+
+    The candidates are the decimals in the middle half of the gap, both its ends included. Zero
+    wins if it is among them; else the decimal with the fewest significant digits; among
+    those the one nearest to the middle, then the one with fewer decimal places, then the lower.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The largest value that goes left and the smallest that goes right. Finite; whole numbers,
+        of any size, for an integer column.
+    integer : bool
+        Whether the column holds whole numbers, so that its threshold must be one too.
+
+    Returns
+    -------
+    int or float
+        An int for an integer column: `lower` itself where the gap is one wide (of 3 and 4, 3), or
+        where it is so far out that no float lies strictly inside. Otherwise a float strictly
+        inside the gap whose ``repr`` shows the few digits; `lower` where no float lies there.
+        Never the negative zero.
+
+    Raises
+    ------
+    ValueError
+        If the gap is empty or not finite, or not between whole numbers in an integer column.
+
+    Examples
+    --------
+    >>> readable_threshold(12.7, 12.9)
+    12.8
+    >>> readable_threshold(93, 106, integer=True)
+    100
+    """
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        raise ValueError(f"[{lower}, {upper}) is not a gap between two finite values")
+    if integer:
+        if lower != int(lower) or upper != int(upper):
+            raise ValueError(f"[{lower}, {upper}) is not a gap between whole numbers")
+        lower, upper = int(lower), int(upper)
+    else:
+        lower, upper = float(lower), float(upper)
+
+    if math.nextafter(lower, math.inf) >= upper or (integer and upper - lower == 1):
+        return lower + 0  # turns -0.0 into 0.0
+    # Fractions, because the middle of two floats need not be a float, nor its sum finite.
+    a, b = Fraction(lower), Fraction(upper)
+    quarter = (b - a) / 4
+    low, middle, high = a + quarter, (a + b) / 2, b - quarter
+    if low <= 0 <= high:
+        return 0 if integer else 0.0
+
+    # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal
+    # of 17 digits next to it.
+    digits = 0
+    while True:
+        digits += 1
+        found = []
+        for decimal, exponent in _decimals(low, middle, high, digits):
+            if integer and exponent < 0:
+                continue
+            value = int(decimal) if integer else float(decimal)
+            # A decimal inside the gap may round to a float on its border.
+            if lower <= float(value) < upper and (integer or value != lower):
+                found.append((abs(decimal - middle), -exponent, decimal, value))
+        if found:
+            return min(found)[-1]
+
+
+def _decimals(low: Fraction, middle: Fraction, high: Fraction, digits: int) -> Iterator[tuple[Fraction, int]]:
+    """Give the decimals of so many significant digits, all used, that can be nearest to the middle.
+
+    With each its exponent: it is a whole multiple of ``10**exponent``. The range does not hold 0.
+    """
+    sign = 1 if low > 0 else -1
+    least, most = sorted((abs(low), abs(high)))
+    for exponent in range(_magnitude(least) - digits + 1, _magnitude(most) - digits + 2):
+        step = Fraction(10) ** exponent
+        first = max(math.ceil(least / step), 10 ** (digits - 1))
+        last = min(math.floor(most / step), 10**digits - 1)
+        below = math.floor(abs(middle) / step)
+        for multiple in {max(below, first), min(below + 1, last)}:
+            if first <= multiple <= last:
+                yield sign * multiple * step, exponent
+
+
+def _magnitude(value: Fraction) -> int:
+    """Return the e with ``10**e <= value < 10**(e+1)``."""
+    e = len(str(value.numerator)) - len(str(value.denominator))
+    return e if value >= Fraction(10) ** e else e - 1
