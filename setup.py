@@ -1,0 +1,131 @@
+"""The Cython extensions of `shallowrules._kernel` and how they are compiled; everything else is in pyproject.toml.
+
+Environment variables:
+
+SHALLOWRULES_DEBUG=1       turn Cython's run-time checks (bounds, uninitialised memoryviews, None) back on
+SHALLOWRULES_NO_OPENMP=1   build serially even where OpenMP works
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+DEBUG = os.environ.get("SHALLOWRULES_DEBUG", "") not in ("", "0")
+NO_OPENMP = os.environ.get("SHALLOWRULES_NO_OPENMP", "") not in ("", "0")
+
+KERNEL = Path("shallowrules/_kernel")
+
+# The directives of every .pyx, here and nowhere else. A checked build computes the same: wraparound and cdivision
+# change what an expression means, so they stay, and a negative index is an error instead.
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "initializedcheck": DEBUG,
+    "nonecheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+    "embedsignature": True,
+}
+
+# No -ffast-math and no fused multiply-add: a cut must not depend on how the compiler reorders a sum, nor a tree on
+# the machine it was grown on. No -march=native: wheels travel.
+COMPILE_FLAGS = {
+    "msvc": ["/O2", "/fp:precise"],
+    "unix": ["-O3", "-ffp-contract=off", "-fno-math-errno"],
+}
+
+OPENMP_PROGRAM = """
+#include <omp.h>
+int main(void) {
+    int threads = 0;
+    #pragma omp parallel reduction(+ : threads)
+    threads += 1;
+    return threads >= 1 && omp_get_max_threads() >= 1 ? 0 : 1;
+}
+"""
+
+
+def extensions():
+    """Return one extension for each .pyx of the kernel."""
+    headers = sorted(path.as_posix() for pattern in ("*.h", "*.pxd") for path in KERNEL.glob(pattern))
+    return [
+        Extension(
+            f"shallowrules._kernel.{source.stem}",
+            [source.as_posix()],
+            include_dirs=[KERNEL.as_posix()],
+            depends=headers,
+        )
+        for source in sorted(KERNEL.glob("*.pyx"))
+    ]
+
+
+def openmp_candidates(compiler_type):
+    """Return the pairs of compile and link flags that may switch OpenMP on, likeliest first."""
+    if compiler_type == "msvc":
+        return [(["/openmp"], [])]
+    if sys.platform == "darwin":  # Apple's clang knows the pragma but ships no runtime
+        return [(["-Xpreprocessor", "-fopenmp"], ["-lomp"]), (["-fopenmp"], ["-fopenmp"])]
+    return [(["-fopenmp"], ["-fopenmp"])]
+
+
+def runs_with(compiler, compile_flags, link_flags):
+    """Say whether a tiny OpenMP program compiles, links and runs with these flags."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "openmp.c")
+        source.write_text(OPENMP_PROGRAM)
+        try:
+            objects = compiler.compile([str(source)], output_dir=folder, extra_postargs=compile_flags)
+            compiler.link_executable(objects, "openmp", output_dir=folder, extra_postargs=link_flags)
+            program = Path(folder, compiler.executable_filename("openmp"))
+            return subprocess.run([program], timeout=60, check=False).returncode == 0
+        except Exception as error:  # whatever a compiler fails with means the same: build serially
+            print(f"OpenMP with {' '.join(compile_flags)}: {error}", file=sys.stderr)
+            return False
+
+
+class BuildKernel(build_ext):
+    """`build_ext` that asks the compiler at hand for OpenMP, and rebuilds when the answer or a switch changed."""
+
+    def build_extensions(self):
+        """Set the flags of all extensions, translate them to C and compile them."""
+        kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
+        openmp = self.find_openmp()
+        compile_flags, link_flags = openmp or ([], [])
+        print(f"shallowrules: OpenMP {'on' if openmp else 'off, the kernel runs serially'}", file=sys.stderr)
+        for extension in self.extensions:
+            extension.extra_compile_args = COMPILE_FLAGS[kind] + compile_flags
+            extension.extra_link_args = link_flags
+            extension.define_macros = [("SHALLOWRULES_OPENMP", "1" if openmp else "0")]
+
+        # Time stamps do not show a change of flags or directives, so that the last ones are kept in a file.
+        configuration = json.dumps([DIRECTIVES, COMPILE_FLAGS[kind], openmp])
+        memory = Path("build", f"configuration-{sys.implementation.cache_tag}.json")
+        changed = not memory.exists() or memory.read_text() != configuration
+        self.force = bool(self.force or changed)
+        self.extensions[:] = cythonize(
+            self.extensions, compiler_directives=DIRECTIVES, build_dir="build/cython", force=changed
+        )
+        super().build_extensions()
+        memory.parent.mkdir(exist_ok=True)
+        memory.write_text(configuration)
+
+    def find_openmp(self):
+        """Return the compile and link flags that work here, or None."""
+        if NO_OPENMP:
+            return None
+        candidates = openmp_candidates(self.compiler.compiler_type)
+        return next((flags for flags in candidates if runs_with(self.compiler, *flags)), None)
+
+
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": BuildKernel},
+    options={"build_ext": {"parallel": os.cpu_count()}},
+)
