@@ -109,9 +109,10 @@ class BuildKernel(build_ext):
         memory = Path("build", f"configuration-{sys.implementation.cache_tag}.json")
         changed = not memory.exists() or memory.read_text() != configuration
         self.force = bool(self.force or changed)
-        self.extensions[:] = cythonize(
-            self.extensions, compiler_directives=DIRECTIVES, build_dir="build/cython", force=changed
-        )
+        translated = cythonize(self.extensions, compiler_directives=DIRECTIVES, build_dir="build/cython", force=changed)
+        sources = {extension.name: extension.sources for extension in translated}
+        for extension in self.extensions:  # the objects stay: setuptools has its own notes on them
+            extension.sources = sources[extension.name]
         super().build_extensions()
         memory.parent.mkdir(exist_ok=True)
         memory.write_text(configuration)
