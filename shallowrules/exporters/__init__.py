@@ -1,0 +1,24 @@
+"""Rules as text: a registry of exporters, the built-in ones registered like anyone's.
+
+An exporter is a class that fits `Exporter`, named by an entry point of the group
+``shallowrules.exporters``. `check_exporter` holds a class against that contract.
+"""
+
+from shallowrules.exporters.base import Exporter, check_exporter
+from shallowrules.exporters.registry import (
+    InstalledExporter,
+    export,
+    exporter_names,
+    get_exporter,
+    installed_exporters,
+)
+
+__all__ = [
+    "Exporter",
+    "InstalledExporter",
+    "check_exporter",
+    "export",
+    "exporter_names",
+    "get_exporter",
+    "installed_exporters",
+]

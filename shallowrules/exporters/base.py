@@ -1,0 +1,155 @@
+"""The contract between the package and every exporter, built-in or a plugin's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, ClassVar, Protocol
+
+from shallowrules.errors import OptionError, PluginError
+from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
+
+__all__ = ["Exporter", "check_exporter", "check_option_names", "check_text", "contract_faults", "option_names"]
+
+
+class Exporter(Protocol):
+    """What a class must offer to be an exporter. It is made without arguments.
+
+    Attributes
+    ----------
+    name : str
+        What `export` calls it; equal to the name of its entry point.
+    file_extension : str
+        With its dot, for example ``".sql"``.
+    media_type : str
+        For example ``"text/markdown"``.
+    options : type
+        A dataclass with one field per option, each with a default. Its docstring and
+        defaults are what a user is shown.
+    """
+
+    name: ClassVar[str]
+    file_extension: ClassVar[str]
+    media_type: ClassVar[str]
+    options: ClassVar[type]
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return the rules as text, the same text for the same rules and options.
+
+        Raises
+        ------
+        OptionError
+            If an option has a value that is not allowed.
+        ExportError
+            If the rules cannot be expressed in this form.
+        """
+        ...
+
+
+def option_names(exporter: type[Exporter]) -> list[str]:
+    """Return the names of an exporter's options, in their order."""
+    return [option.name for option in fields(exporter.options)]
+
+
+def check_option_names(exporter: type[Exporter], given: Iterable[str]) -> None:
+    """Raise OptionError if the exporter does not know an option, listing those it knows."""
+    known = option_names(exporter)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise OptionError(
+            f"exporter {exporter.name!r} has no option {', '.join(map(repr, unknown))}; "
+            f"its options are: {', '.join(known) or 'none'}"
+        )
+
+
+def check_text(option: str, value: object) -> str:
+    """Return the value of an option if it is a str that is not blank, else raise OptionError."""
+    if not isinstance(value, str) or not value.strip():
+        raise OptionError(f"option {option!r} must be a str that is not blank, not {value!r}")
+    return value
+
+
+def contract_faults(exporter: Any) -> list[str]:
+    """Return where a class departs from the contract, as far as it shows without running it."""
+    if not inspect.isclass(exporter):
+        return ["it is not a class"]
+    faults = []
+    name, extension, media_type = (getattr(exporter, key, None) for key in ("name", "file_extension", "media_type"))
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
+        faults.append("`name` must be a printable str")
+    if not isinstance(extension, str) or not extension.startswith(".") or len(extension) < 2 or "/" in extension:
+        faults.append("`file_extension` must be a str that starts with a dot, for example '.txt'")
+    if not isinstance(media_type, str) or media_type.count("/") != 1:
+        faults.append("`media_type` must be a str such as 'text/plain'")
+    options = getattr(exporter, "options", None)
+    if not inspect.isclass(options) or not is_dataclass(options):
+        faults.append("`options` must be a dataclass")
+    else:
+        needed = [field.name for field in fields(options) if field.default is MISSING is field.default_factory]
+        if needed:
+            faults.append(f"every option needs a default; these have none: {', '.join(needed)}")
+    if not callable(getattr(exporter, "export", None)):
+        faults.append("it has no method `export(rules, **options)`")
+    return faults
+
+
+def check_exporter(exporter: Any) -> None:
+    """Hold an exporter class against the contract; for the tests of a plugin's author.
+
+    Looks at its attributes, then exports a small tree with awkward names and a tree that is
+    a single leaf, twice each.
+
+    Parameters
+    ----------
+    exporter : type
+        The class that the entry point names.
+
+    Raises
+    ------
+    PluginError
+        Naming everything that is wrong. What `export` itself raises comes through unchanged.
+    """
+    faults = contract_faults(exporter)
+    if not faults:
+        for rules in _samples():
+            text = exporter().export(rules)
+            if not isinstance(text, str):
+                faults.append(f"`export` returned {type(text).__name__}, not str")
+                break
+            if text != exporter().export(rules):
+                faults.append("`export` gave two texts for the same rules")
+                break
+    if faults:
+        raise PluginError(f"{getattr(exporter, '__name__', exporter)!r} is not an exporter: {'; '.join(faults)}")
+
+
+def _samples() -> tuple[RuleSet, RuleSet]:
+    """Return two small rule sets: three rules over awkward names, and one rule without conditions."""
+    columns = (
+        RuleColumn('a "quoted" `name` | <b>', "float", 0.5, -1.5, 1e22),
+        RuleColumn("order", "integer", 2.0, -3, 2**53 + 1),
+    )
+    statistics = Statistics(
+        rows=10,
+        weight=10.0,
+        weighted=False,
+        method="exshallow",
+        tradeoff=0.03,
+        cost=1.05,
+        reference_cost=1.0,
+        normalized_cost=1.05,
+        agreement=0.9,
+        wad=1.5,
+        waes=1.5,
+    )
+    clusters = (
+        Cluster(0, "0", 5, 5.0, 0.5, 1.0, 0.9, (0.1, 3.0)),
+        Cluster(2, "it's */ -- {{ two }}", 5, 5.0, 0.5, 0.8, 1.0, (1.2, 1.0)),
+    )
+    nodes = (Split(0, "<=", 0.1, 1, 2), Leaf(0, 5, 5.0), Split(1, "<=", 2, 3, 4), Leaf(2, 3, 3.0), Leaf(2, 2, 2.0))
+    whole = (Cluster(0, "0", 10, 10.0, 1.0, 1.0, 1.0, (0.5, 2.0)),)
+    return (
+        RuleSet(columns, nodes, clusters, statistics),
+        RuleSet(columns, (Leaf(0, 10, 10.0),), whole, statistics),
+    )

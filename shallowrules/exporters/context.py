@@ -1,0 +1,98 @@
+"""What a template sees of a rule set: plain data only, the same for every exporter.
+
+The context is stable, because users' own templates read it:
+
+``statistics``
+    The fields of `shallowrules.rules.Statistics`.
+``columns``
+    Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``.
+``clusters``
+    Largest first: ``index``, ``name``, ``rows``, ``weight``, ``share``, ``precision``,
+    ``recall``, ``means`` (one per column), ``share_text`` ("33.1 %"), ``size`` ("59 rows, 33.1 %")
+    and ``rules``.
+``rules``
+    Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
+    ``size`` (text) and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
+    ``upper`` (a number or none): the value is above the one and at most the other.
+``options``
+    The exporter's options.
+
+An exporter adds entries of its own; its module names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from shallowrules.rules import Condition, Rule, RuleSet
+
+__all__ = ["bounds", "count", "describe", "percent"]
+
+
+def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> dict[str, Any]:
+    """Return the rule set as nested dicts and lists.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    add_to_rule : callable
+        Gives the entries that an exporter adds to each rule.
+    """
+    described: dict[int, list[dict[str, Any]]] = {cluster.index: [] for cluster in rules.by_size}
+    for rule in rules:
+        described[rule.cluster].append(
+            {
+                "cluster": rule.cluster,
+                "rows": rule.rows,
+                "weight": rule.weight,
+                "share": rule.share,
+                "depth": rule.depth,
+                "size": _size(rule.rows, rule.share),
+                "conditions": [_describe_condition(condition) for condition in rule.conditions],
+                **add_to_rule(rule),
+            }
+        )
+    tested = set(rules.tested_columns)
+    return {
+        "statistics": {**asdict(rules.statistics), "notes": list(rules.statistics.notes)},
+        "columns": [{**asdict(column), "tested": i in tested} for i, column in enumerate(rules.columns)],
+        "clusters": [
+            {
+                **asdict(cluster),
+                "means": list(cluster.means),
+                "size": _size(cluster.rows, cluster.share),
+                "share_text": percent(cluster.share),
+                "rules": described[cluster.index],
+            }
+            for cluster in rules.by_size
+        ],
+        "rules": [rule for found in described.values() for rule in found],
+    }
+
+
+def bounds(condition: Condition) -> tuple[int | float | None, int | float | None]:
+    """Return the lower and upper bound in the number type of the column, without a negative zero."""
+    convert: Callable[[int | float], int | float] = int if condition.column.type == "integer" else float
+    lower, upper = (None if bound is None else convert(bound) + 0 for bound in (condition.lower, condition.upper))
+    return lower, upper
+
+
+def count(number: int, noun: str) -> str:
+    """Return for example "1,234 rows" or "1 row"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal; a tiny one is not shown as none."""
+    return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def _size(rows: int, share: float) -> str:
+    return f"{count(rows, 'row')}, {percent(share)}"
+
+
+def _describe_condition(condition: Condition) -> dict[str, Any]:
+    lower, upper = bounds(condition)
+    return {"column": condition.column.name, "type": condition.column.type, "lower": lower, "upper": upper}

@@ -1,0 +1,196 @@
+"""Rules as a sheet in Markdown that a person can read, check and sign.
+
+Templates see, besides `shallowrules.exporters.context`: ``title``, ``figures`` (what the sheet says
+of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
+``at_most`` (exact text or none) of every condition, and of every cluster ``quality`` (text),
+``profile`` (rows of its table of means) and ``left_out`` (columns that the table lacks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallowrules.exporters.base import check_text
+from shallowrules.exporters.context import bounds, count, describe, percent
+from shallowrules.exporters.rendering import render, write_md
+from shallowrules.rules import Cluster, Rule, RuleSet
+
+__all__ = ["MarkdownExporter", "MarkdownOptions"]
+
+COLUMNS_SHOWN = 20
+RULES_SHOWN = 3
+DEVIATION = 0.15
+STRONG_DEVIATION = 0.3
+
+
+class MarkdownLanguage:
+    """How data is written in a Markdown sheet."""
+
+    def identifier(self, name: str) -> str:
+        """Return a column name, escaped."""
+        return write_md(name)
+
+    def string(self, text: str) -> str:
+        """Return text, escaped."""
+        return write_md(text)
+
+    def number(self, value: int | float) -> str:
+        """Return a number to read: four significant digits, thousands apart."""
+        if isinstance(value, int):
+            return f"{value:,}"
+        if value == 0:
+            return "0"
+        size = abs(value)
+        if not 1e-4 <= size < 1e15:
+            return f"{value:.3e}"
+        if size >= 1000:
+            return f"{value:,.0f}"
+        return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
+
+    def comment(self, text: str) -> str:
+        """Return text for an HTML comment, where ``--`` would end it."""
+        return write_md(text).replace("-", "‐")
+
+
+@dataclass(frozen=True)
+class MarkdownOptions:
+    """Options of the exporter ``"markdown"``.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the sheet.
+    all_columns : bool
+        Whether the tables of means show every column, however many there are.
+    template : str or path, optional
+        A jinja2 template in place of the shipped one.
+    """
+
+    title: str = "Cluster rules"
+    all_columns: bool = False
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_text("title", self.title)
+
+
+class MarkdownExporter:
+    """Writes rules as a sheet in Markdown; options: `MarkdownOptions`."""
+
+    name = "markdown"
+    file_extension = ".md"
+    media_type = "text/markdown"
+    options = MarkdownOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return the sheet: figures of the whole, then every cluster, largest first."""
+        settings = MarkdownOptions(**options)
+        context = describe(rules, lambda rule: {"words": _words(rule)})
+        for rule in context["rules"]:
+            for condition in rule["conditions"]:
+                for side, bound in (("above", "lower"), ("at_most", "upper")):
+                    value = condition[bound]
+                    condition[side] = None if value is None else _exact(value)
+        for described, cluster in zip(context["clusters"], rules.by_size, strict=True):
+            described["quality"] = _quality(cluster)
+            described["words"] = _words_of_cluster(described["rules"])
+            profile = _profile(rules, cluster)
+            described["profile"] = profile if settings.all_columns else profile[:COLUMNS_SHOWN]
+            described["left_out"] = len(profile) - len(described["profile"])
+        context.update(
+            title=settings.title,
+            figures=_figures(rules),
+            options={"title": settings.title, "all_columns": settings.all_columns, "template": None},
+        )
+        return render(MarkdownLanguage(), "sheet.md.j2", context, settings.template)
+
+
+def _exact(bound: int | float) -> str:
+    """Return a threshold with all its digits, thousands apart."""
+    return f"{bound:,}".removesuffix(".0")
+
+
+def _words(rule: Rule) -> str:
+    """Return a rule as a Markdown sentence without a full stop."""
+    parts = []
+    for condition in rule.conditions:
+        lower, upper = bounds(condition)
+        limits = [f"above {_exact(lower)}"] if lower is not None else []
+        limits += [f"at most {_exact(upper)}"] if upper is not None else []
+        parts.append(f"**{write_md(condition.column.name)}** is {' and '.join(limits)}")
+    return ", and ".join(parts) or "every row"
+
+
+def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
+    """Return what the table of contents says of a cluster's rules."""
+    if len(rules) > RULES_SHOWN:
+        return f"one of {len(rules)} rules, see below"
+    return "; or ".join(rule["words"] for rule in rules)
+
+
+def _quality(cluster: Cluster) -> str:
+    return (
+        f"Of what the rules put here, {percent(cluster.precision)} is in this cluster without rules too. "
+        f"Of what is in it without rules, {percent(cluster.recall)} is put here."
+    )
+
+
+def _profile(rules: RuleSet, cluster: Cluster) -> list[dict[str, Any]]:
+    """Return a line per column: tested ones first, then those in which the cluster stands out most."""
+    tested = set(rules.tested_columns)
+    lines = []
+    for index, (column, mean) in enumerate(zip(rules.columns, cluster.means, strict=True)):
+        spread = column.maximum - column.minimum
+        deviation = (mean - column.mean) / spread if spread > 0 else 0.0
+        lines.append(
+            {
+                "column": column.name,
+                "tested": index in tested,
+                "mean": mean,
+                "table_mean": column.mean,
+                "deviation": deviation,
+                "mark": _mark(deviation),
+            }
+        )
+    return sorted(lines, key=lambda line: (not line["tested"], -abs(line["deviation"])))
+
+
+def _mark(deviation: float) -> str:
+    if abs(deviation) < DEVIATION:
+        return ""
+    direction = "higher" if deviation > 0 else "lower"
+    return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
+
+
+def _figures(rules: RuleSet) -> dict[str, str]:
+    """Return what the sheet says of the whole, in words."""
+    s = rules.statistics
+    extra = s.normalized_cost - 1
+    if extra >= 0.00005:
+        price = (
+            f"The clusters are {100 * extra:.2f} % less tight than without rules: that is what it costs that "
+            "a rule explains every row."
+        )
+    elif extra > -0.00005:
+        price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
+    else:
+        price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
+    return {
+        "table": f"{count(s.rows, 'row')}, {count(len(rules.columns), 'column')}"
+        + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
+        "clusters": f"{count(len(rules.clusters), 'cluster')}, described by {count(len(rules), 'rule')} "
+        f"that test {count(len(rules.tested_columns), 'column')}",
+        "tradeoff": f"{100 * s.tradeoff:g} %",
+        "agreement": percent(s.agreement),
+        "price": price,
+        "cost": f"{s.cost:.6g}",
+        "reference_cost": f"{s.reference_cost:.6g}",
+        "normalized_cost": f"{s.normalized_cost:.4f}",
+        "waes": f"{s.waes:.2f}",
+        "wad": f"{s.wad:.2f}",
+        "columns_shown": str(COLUMNS_SHOWN),
+        "deviation": f"{100 * DEVIATION:.0f} %",
+        "strong_deviation": f"{100 * STRONG_DEVIATION:.0f} %",
+    }

@@ -1,0 +1,142 @@
+"""Rules as a Python module without dependencies.
+
+Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
+column its ``column``, ``type``, and the ``variable`` that holds its value), and ``test`` (Python
+text) of every rule.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallowrules.errors import ExportError, OptionError
+from shallowrules.exporters.base import check_text
+from shallowrules.exporters.context import bounds, describe
+from shallowrules.exporters.rendering import one_line, render
+from shallowrules.rules import Condition, Rule, RuleSet
+
+__all__ = ["PythonExporter", "PythonOptions"]
+
+# What the shipped template defines or imports, and its function's parameter.
+MODULE_NAMES = frozenset(
+    {"CLUSTERS", "Decimal", "operator", "row", "_float", "_integer", "_is_missing", "_read", "_to_float"}
+)
+
+
+class PythonLanguage:
+    """How data is written in Python."""
+
+    def identifier(self, name: str) -> str:
+        """Return a column name as the text literal by which a row is asked for it."""
+        return repr(name)
+
+    def string(self, text: str) -> str:
+        """Return a text literal."""
+        return repr(text)
+
+    def number(self, value: int | float) -> str:
+        """Return the shortest literal that gives exactly this number."""
+        return repr(value)
+
+    def comment(self, text: str) -> str:
+        """Return text for a comment or docstring, on one line and without escapes or quotes that end it."""
+        return one_line(text).replace("\\", "/").replace('"', "'")
+
+
+@dataclass(frozen=True)
+class PythonOptions:
+    """Options of the exporter ``"python"``.
+
+    Parameters
+    ----------
+    function_name : str
+        Name of the function that gives a row its cluster.
+    template : str or path, optional
+        A jinja2 template in place of the shipped one.
+    """
+
+    function_name: str = "assign_cluster"
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        name = check_text("function_name", self.function_name)
+        # Python folds other alphabets' letters in names to ASCII ones, so ASCII is what is told apart.
+        if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
+            raise OptionError(f"function_name {name!r} is not a Python name: use ASCII letters, digits and _")
+        if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):
+            raise OptionError(f"function_name {name!r} is a name that the module itself needs: use another")
+
+
+class PythonExporter:
+    """Writes rules as a Python module; options: `PythonOptions`."""
+
+    name = "python"
+    file_extension = ".py"
+    media_type = "text/x-python"
+    options = PythonOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return a module with one function that gives a row its cluster.
+
+        Raises
+        ------
+        OptionError
+            If the function's name is not allowed.
+        ExportError
+            If a user's template does not give valid Python.
+        """
+        settings = PythonOptions(**options)
+        variables = _name_variables(rules, settings.function_name)
+        context = describe(rules, lambda rule: {"test": _test(rule, variables)})
+        context.update(
+            function_name=settings.function_name,
+            inputs=[
+                {"column": rules.columns[feature].name, "type": rules.columns[feature].type, "variable": variable}
+                for feature, variable in variables.items()
+            ],
+            options={"function_name": settings.function_name, "template": None},
+        )
+        text = render(PythonLanguage(), "module.py.j2", context, settings.template)
+        try:
+            compile(text, "<exported rules>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise ExportError(f"the template does not give valid Python: {error}") from error
+        return text
+
+
+def _name_variables(rules: RuleSet, function_name: str) -> dict[int, str]:
+    """Return a readable variable for every tested column, distinct from every other name."""
+    taken = {function_name, *MODULE_NAMES}
+    variables = {}
+    for feature in rules.tested_columns:
+        stem = re.sub(r"[^0-9A-Za-z]+", "_", rules.columns[feature].name)[:40].strip("_").lower()
+        if not stem or stem[0].isdigit():
+            stem = f"x_{stem}".rstrip("_")
+        if keyword.iskeyword(stem) or hasattr(builtins, stem):
+            stem += "_"
+        variable, repeat = stem, 1
+        while variable in taken:
+            repeat += 1
+            variable = f"{stem}_{repeat}"
+        taken.add(variable)
+        variables[feature] = variable
+    return variables
+
+
+def _test(rule: Rule, variables: Mapping[int, str]) -> str:
+    return " and ".join(_compare(condition, variables[condition.feature]) for condition in rule.conditions) or "True"
+
+
+def _compare(condition: Condition, variable: str) -> str:
+    lower, upper = bounds(condition)
+    if lower is None:
+        return f"{variable} <= {upper!r}"
+    if upper is None:
+        return f"{variable} > {lower!r}"
+    return f"{lower!r} < {variable} <= {upper!r}"

@@ -1,0 +1,110 @@
+"""Look-up of exporters by entry point: listing imports nothing, using imports one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from shallowrules.errors import PluginError, check_choice
+from shallowrules.exporters.base import Exporter, check_option_names, contract_faults
+from shallowrules.rules import RuleSet
+
+__all__ = ["GROUP", "InstalledExporter", "export", "exporter_names", "get_exporter", "installed_exporters"]
+
+GROUP = "shallowrules.exporters"
+
+
+@dataclass(frozen=True, order=True)
+class InstalledExporter:
+    """An exporter as its distribution announces it; `value` is its ``module:class``."""
+
+    name: str
+    distribution: str
+    version: str
+    value: str
+
+
+def installed_exporters() -> tuple[InstalledExporter, ...]:
+    """Return every installed exporter by name, without importing any.
+
+    Two distributions that claim one name both appear; using that name is then an error.
+    """
+    # A distribution may be found in two places on the path, by an editable install for one.
+    return tuple(sorted({_describe(entry) for entry in entry_points(group=GROUP)}))
+
+
+def exporter_names() -> list[str]:
+    """Return the names that `export` knows, sorted."""
+    return sorted({exporter.name for exporter in installed_exporters()})
+
+
+def get_exporter(name: str) -> type[Exporter]:
+    """Import and return the exporter class of that name.
+
+    Raises
+    ------
+    OptionError
+        If no exporter has that name; the message lists those there are.
+    PluginError
+        If two distributions claim the name, if the class cannot be imported, or if it does
+        not meet the contract. The message names the distributions.
+    """
+    entries = entry_points(group=GROUP)
+    check_choice("exporter", name, sorted({entry.name for entry in entries}))
+    candidates = {_describe(entry): entry for entry in entries if entry.name == name}
+    if len(candidates) > 1:
+        claims = " and ".join(f"{c.distribution} {c.version} ({c.value})" for c in sorted(candidates))
+        raise PluginError(f"more than one exporter is named {name!r}: {claims}; uninstall all but one")
+    [(described, entry)] = candidates.items()
+    origin = f"exporter {name!r} of distribution {described.distribution} {described.version}"
+    try:
+        exporter: Any = entry.load()
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{origin} could not be imported: {type(error).__name__}: {error}") from error
+    faults = contract_faults(exporter)
+    if not faults and exporter.name != name:
+        faults = [f"its `name` is {exporter.name!r}, not that of its entry point"]
+    if faults:
+        raise PluginError(f"{origin} does not meet the contract: {'; '.join(faults)}")
+    found: type[Exporter] = exporter
+    return found
+
+
+def export(rules: RuleSet, name: str, **options: Any) -> str:
+    """Return the rules as text.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    name : str
+        An exporter: one of `exporter_names`.
+    **options
+        The exporter's own options, for example ``dialect="postgres"`` for ``"sql"``.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    OptionError
+        If the exporter or an option is not known (the known ones are listed), or a value
+        is not allowed.
+    ExportError
+        If the rules cannot be expressed in this form.
+    PluginError
+        If the exporter is a plugin that clashes with another or does not load.
+    """
+    exporter = get_exporter(name)
+    check_option_names(exporter, options)
+    text = exporter().export(rules, **options)
+    if not isinstance(text, str):
+        raise PluginError(f"exporter {name!r} returned {type(text).__name__}, not str")
+    return text
+
+
+def _describe(entry: EntryPoint) -> InstalledExporter:
+    distribution = entry.dist.name if entry.dist else "unknown"
+    version = entry.dist.version if entry.dist else "unknown"
+    return InstalledExporter(entry.name, distribution, version, entry.value)

@@ -1,0 +1,132 @@
+"""The one jinja2 environment: strict about undefined names, its filters bound to a language.
+
+Every name and label from the data goes through a filter: ``identifier``, ``string``, ``number``
+and ``comment`` write it in the language of the output, ``md`` as Markdown text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateSyntaxError
+from jinja2.sandbox import SandboxedEnvironment
+
+from shallowrules.errors import OptionError, ShallowRulesError
+
+__all__ = ["Language", "one_line", "render", "write_md"]
+
+
+class Language(Protocol):
+    """How data is written in one output language so that it stays data."""
+
+    def identifier(self, name: str) -> str:
+        """Return a column or table name, quoted."""
+        ...
+
+    def string(self, text: str) -> str:
+        """Return a text literal."""
+        ...
+
+    def number(self, value: int | float) -> str:
+        """Return a number."""
+        ...
+
+    def comment(self, text: str) -> str:
+        """Return text that cannot end the comment it stands in."""
+        ...
+
+
+def render(language: Language, name: str, context: Mapping[str, Any], template: str | Path | None = None) -> str:
+    """Render a shipped template, or the user's in its place; the text ends with a line break.
+
+    Parameters
+    ----------
+    language : Language
+        What the filters write.
+    name : str
+        The shipped template.
+    context : mapping
+        Plain data: see `shallowrules.exporters.context`.
+    template : str or Path, optional
+        A user's template. It runs in jinja2's sandbox and may extend a shipped one; the sandbox
+        does not bound time or memory, so trust a template like a program.
+
+    Raises
+    ------
+    OptionError
+        If the user's template cannot be read, parsed or rendered; names its file and line.
+    """
+    if template is None:
+        text = _environment(Environment, language).get_template(name).render(context)
+    else:
+        text = _render_file(_environment(SandboxedEnvironment, language), Path(template), context)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _environment(kind: type[Environment], language: Language) -> Environment:
+    environment = kind(
+        loader=PackageLoader("shallowrules.templates", ""),
+        undefined=StrictUndefined,
+        autoescape=lambda name: name is not None and name.endswith((".html", ".html.j2")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        identifier=language.identifier,
+        string=language.string,
+        number=language.number,
+        comment=language.comment,
+        md=write_md,
+    )
+    return environment
+
+
+def _render_file(environment: Environment, path: Path, context: Mapping[str, Any]) -> str:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"template {str(path)!r} cannot be read: {error}") from error
+    try:
+        code = environment.compile(source, path.name, str(path))
+        return environment.template_class.from_code(environment, code, environment.make_globals(None)).render(context)
+    except ShallowRulesError:
+        raise
+    except TemplateSyntaxError as error:
+        raise OptionError(f"template {error.filename or path}, line {error.lineno}: {error.message}") from error
+    except Exception as error:
+        raise OptionError(f"template {path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    """Say on which line of the template an error arose; jinja2 puts its lines into the traceback."""
+    line, frame = "", error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == str(path):
+            line = f", line {frame.tb_lineno}"
+        frame = frame.tb_next
+    return line
+
+
+def one_line(text: str) -> str:
+    """Return text with a space for every line break, control character and half surrogate pair."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+# Where Markdown (CommonMark with tables) would see syntax. An underscore inside a word is none.
+_MD_SYNTAX = re.compile(r"[\\`*\[\]|~$!]|(?<![^\W_])_|_(?![^\W_])|(?<=[hpsHPS]):(?=//)|(?<=[wW])\.|@")
+_MD_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MD_LINE_START = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")
+
+
+def write_md(text: object) -> str:
+    """Return text as Markdown that shows exactly it, anywhere in a line or table cell."""
+    escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip()).translate(_MD_HTML)
+    start = _MD_LINE_START.match(escaped)
+    if start is None:
+        return escaped
+    head, tail = start[2], escaped[start.end() :]
+    return f"{head}\\{tail}" if head.isdigit() else f"\\{head}{tail}"

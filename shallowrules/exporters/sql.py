@@ -1,0 +1,313 @@
+"""Rules as SQL: one predicate per cluster, a flat CASE expression, or a whole query.
+
+A column without a value meets no condition, so such a row gets no cluster: conditions are
+compared directly and never negated, and CASE has no ELSE.
+
+Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
+name), ``cluster_column``, ``qualify_star``, and ``predicate`` (SQL text) of every cluster and rule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlglot.expressions import Literal, to_identifier
+
+from shallowrules.errors import ExportError, OptionError, check_choice
+from shallowrules.exporters.base import check_text
+from shallowrules.exporters.context import bounds, describe
+from shallowrules.exporters.rendering import one_line, render
+from shallowrules.rules import Condition, Rule, RuleSet
+
+__all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions"]
+
+STYLES = ("where", "case", "select")
+
+EVERY_ROW = "1 = 1"
+
+# Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as
+# it is long.
+LONGEST_CHAIN = 100
+
+RENAME = "use another name (for a column, the option `columns` maps the old one to it)"
+
+
+def _ascii_lower(name: str) -> str:
+    return "".join(c.lower() if c.isascii() else c for c in name)
+
+
+def _exact(name: str) -> str:
+    return name
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The facts about one SQL dialect that rules depend on.
+
+    Attributes
+    ----------
+    name : str
+        As sqlglot spells it; empty for sqlglot's own, which is ANSI.
+    double : str
+        A literal of type double, made of ``{digits}``, or of ``{scientific}``, which always has
+        an exponent.
+    infinity : str or None
+        Where NaN sorts above every number: infinity as a double, to hold a value below it.
+    longest_name : int or None
+        Longest name that is not cut or refused, in ``name_unit``.
+    name_unit : {"characters", "bytes"}
+    fold : callable
+        What the engine makes of a quoted name before it compares it with another.
+    qualify_star : bool
+        Whether ``*`` beside other expressions has to be written ``t.*``.
+    alias : str
+        Between a table and its alias.
+    backticks : bool
+        Quote by backticks, whatever sqlglot does.
+    """
+
+    name: str
+    double: str = "{scientific}"
+    infinity: str | None = None
+    longest_name: int | None = None
+    name_unit: str = "characters"
+    fold: Callable[[str], str] = _exact
+    qualify_star: bool = False
+    alias: str = " AS "
+    backticks: bool = False
+
+    def identifier(self, name: str) -> str:
+        """Return a name, always quoted; ExportError if the dialect cannot hold it."""
+        shown = repr(name)
+        if not name:
+            raise ExportError(f"SQL has no empty names: {RENAME}")
+        if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise ExportError(f"SQL cannot hold the name {shown}: {RENAME}")
+        length = len(name.encode()) if self.name_unit == "bytes" else len(name)
+        if self.longest_name is not None and length > self.longest_name:
+            raise ExportError(
+                f"the name {shown} has {length} {self.name_unit}, {self.name} allows {self.longest_name}: {RENAME}"
+            )
+        if self.backticks:
+            return "`" + name.replace("`", "``") + "`"
+        return to_identifier(name, quoted=True).sql(dialect=self.name)
+
+    def string(self, text: str) -> str:
+        """Return a text literal."""
+        return Literal.string(text).sql(dialect=self.name)
+
+    def number(self, value: int | float) -> str:
+        """Return an integer literal for an int, and the shortest exact double literal for a float."""
+        if isinstance(value, int):
+            return str(value)
+        digits = repr(value).replace("e+", "e")
+        return self.double.format(digits=digits, scientific=digits if "e" in digits else f"{digits}e0")
+
+    def comment(self, text: str) -> str:
+        """Return text for a comment, on one line and without a comment's end."""
+        return one_line(text).replace("*/", "* /")
+
+
+# Oracle and Snowflake fold unquoted names to upper case and keep quoted ones; BigQuery's backslash
+# escapes are sqlglot's business. Redshift and others are missing for want of a known order of NaN.
+DIALECTS: Mapping[str, Dialect] = {
+    "ansi": Dialect("", qualify_star=True),
+    "sqlite": Dialect("sqlite", double="{digits}", fold=_ascii_lower, backticks=True),
+    "duckdb": Dialect("duckdb", infinity="CAST('Infinity' AS DOUBLE PRECISION)", fold=_ascii_lower),
+    "postgres": Dialect(
+        "postgres",
+        double="{digits}::float8",
+        infinity="CAST('Infinity' AS DOUBLE PRECISION)",
+        longest_name=63,
+        name_unit="bytes",
+    ),
+    "mysql": Dialect("mysql", longest_name=64, fold=str.casefold),
+    "snowflake": Dialect(
+        "snowflake", double="CAST('{digits}' AS DOUBLE)", infinity="CAST('inf' AS DOUBLE)", longest_name=255
+    ),
+    "bigquery": Dialect("bigquery", longest_name=300, fold=str.casefold),
+    "spark": Dialect("spark", double="{digits}D", infinity="CAST('Infinity' AS DOUBLE)", fold=str.casefold),
+    "trino": Dialect("trino", fold=str.casefold),
+    "clickhouse": Dialect("clickhouse"),
+    "oracle": Dialect(
+        "oracle",
+        double="{digits}d",
+        infinity="BINARY_DOUBLE_INFINITY",
+        longest_name=128,
+        name_unit="bytes",
+        qualify_star=True,
+        alias=" ",
+    ),
+    "tsql": Dialect("tsql", longest_name=128, fold=str.casefold),
+}
+
+ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """Options of the exporter ``"sql"``.
+
+    Parameters
+    ----------
+    dialect : str
+        One of `DIALECTS`, or an alias of `ALIASES`.
+    table : str or sequence of str
+        Table that ``select`` reads. In a str, dots separate schema and table, and a part in
+        double quotes may hold dots (``"my.schema".table``); a sequence gives the parts as they are.
+    style : {"where", "case", "select"}
+        One predicate per cluster; one CASE expression that gives the cluster's number; or a query
+        of every column and the cluster.
+    columns : mapping from str to str
+        Names that the database has in place of those of the training table.
+    cluster_column : str
+        Name of the column that ``select`` adds.
+    template : str or path, optional
+        A jinja2 template in place of the shipped one.
+    """
+
+    dialect: str = "ansi"
+    table: str | Sequence[str] = "data"
+    style: str = "where"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    cluster_column: str = "cluster"
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("style", self.style, STYLES)
+        _check_columns(self.columns)
+        check_text("cluster_column", self.cluster_column)
+
+
+class SqlExporter:
+    """Writes rules as SQL; options: `SqlOptions`."""
+
+    name = "sql"
+    file_extension = ".sql"
+    media_type = "application/sql"
+    options = SqlOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return the rules in one style and dialect.
+
+        Raises
+        ------
+        OptionError
+            If an option has a value that is not allowed.
+        ExportError
+            If the dialect cannot hold a name, or takes two for one.
+        """
+        settings = SqlOptions(**options)
+        dialect = _find_dialect(settings.dialect)
+        names = _name_columns(rules, settings, dialect)
+
+        def predicate(rule: Rule) -> str:
+            parts = [part for condition in rule.conditions for part in _compare(condition, names, dialect)]
+            return _chain(parts, " AND ") or EVERY_ROW
+
+        context = describe(rules, lambda rule: {"predicate": predicate(rule)})
+        for cluster in context["clusters"]:
+            parts = [rule["predicate"] for rule in cluster["rules"]]
+            cluster["predicate"] = parts[0] if len(parts) == 1 else _any_of(parts)
+        context.update(
+            dialect=settings.dialect,
+            table=_split_table(settings.table),
+            cluster_column=settings.cluster_column,
+            qualify_star=dialect.qualify_star,
+            alias=dialect.alias,
+            options={**vars(settings), "columns": dict(settings.columns), "template": None},
+        )
+        return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+
+
+def _check_columns(columns: object) -> None:
+    if not isinstance(columns, Mapping) or not all(isinstance(new, str) for new in columns.values()):
+        raise OptionError("option 'columns' must map the old name of a column to its new one")
+
+
+def _find_dialect(name: str) -> Dialect:
+    spelt = check_text("dialect", name).lower()
+    return DIALECTS[check_choice("SQL dialect", ALIASES.get(spelt, spelt), DIALECTS)]
+
+
+def _name_columns(rules: RuleSet, settings: SqlOptions, dialect: Dialect) -> list[str]:
+    """Return the name of every column in the database, refusing those that could be mistaken."""
+    old_names = [column.name for column in rules.columns]
+    unknown = [old for old in settings.columns if old not in old_names]
+    if unknown:
+        raise OptionError(
+            f"`columns` renames {', '.join(map(repr, unknown))}, which the rules do not have; "
+            f"their columns are: {', '.join(map(repr, old_names))}"
+        )
+    names = [settings.columns.get(old, old) for old in old_names]
+    holders: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        holders.setdefault(dialect.fold(name), []).append(index)
+    for index in rules.tested_columns:
+        same = holders[dialect.fold(names[index])]
+        if len(same) > 1:
+            raise ExportError(
+                f"dialect {settings.dialect!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
+                "for one: rename one in the database and say so by `columns`"
+            )
+    if settings.style == "select":
+        for name in names:
+            if name.casefold() == settings.cluster_column.casefold():
+                raise ExportError(
+                    f"the table already has a column {name!r}: name the new one otherwise by `cluster_column`"
+                )
+    return names
+
+
+def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the comparisons that a condition asks for."""
+    column = dialect.identifier(names[condition.feature])
+    lower, upper = bounds(condition)
+    parts = []
+    if lower is not None:
+        parts.append(f"{column} > {dialect.number(lower)}")
+    if upper is not None:
+        parts.append(f"{column} <= {dialect.number(upper)}")
+    elif dialect.infinity is not None and condition.column.type == "float":
+        parts.append(f"{column} <= {dialect.infinity}")
+    return parts
+
+
+def _any_of(predicates: Sequence[str]) -> str:
+    alternatives = _chain([f"({predicate})" for predicate in predicates], "\n  OR ")
+    return f"(\n  {alternatives}\n)"
+
+
+def _chain(parts: Sequence[str], link: str) -> str:
+    """Join parts by AND or OR, in nested groups where the chain would be too deep for an engine."""
+    if len(parts) <= LONGEST_CHAIN:
+        return link.join(parts)
+    size = max(LONGEST_CHAIN, math.isqrt(len(parts)) + 1)
+    groups = [parts[start : start + size] for start in range(0, len(parts), size)]
+    return link.join(f"({link.join(group)})" for group in groups)
+
+
+_TABLE_PART = r'(?:"(?:[^"]|"")+"|[^".][^.]*)'
+_TABLE = re.compile(rf"{_TABLE_PART}(?:\.{_TABLE_PART})*")
+
+
+def _split_table(table: Any) -> list[str]:
+    """Return the parts of a table's name: schema and the like, then the table."""
+    if isinstance(table, list | tuple):
+        parts = list(table)
+    elif isinstance(table, str) and _TABLE.fullmatch(table):
+        found = re.findall(_TABLE_PART, table)
+        parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in found]
+    else:
+        parts = []
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise OptionError(
+            f"{table!r} is not a table name: dots separate its parts, a part with dots or quotes goes in "
+            'double quotes, for example "my.schema".customers'
+        )
+    return parts

@@ -1,0 +1,1 @@
+"""The shipped jinja2 templates; `shallowrules.exporters.rendering` loads them."""
