@@ -1,0 +1,550 @@
+"""Files become tables, and what is wrong with a file is said with its place."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.reading import column_list, read_table
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes text or bytes to a file and returns its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def typed(table):
+    """Return name, type and values (None where missing) of every column."""
+    found = []
+    for column in table.columns:
+        values = [
+            None if absent else value
+            for value, absent in zip(column.values.tolist(), column.absent.tolist(), strict=True)
+        ]
+        found.append((column.name, column.type, values))
+    return found
+
+
+# CSV: what a column is -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "values"),
+    [
+        (["1", "-2", "+3"], "integer", [1, -2, 3]),
+        ([" 1", "2 ", "007"], "integer", [1, 2, 7]),
+        (["1", "", "3"], "integer", [1, None, 3]),
+        (["9223372036854775807", "-9223372036854775808"], "integer", [2**63 - 1, -(2**63)]),
+        (["9223372036854775808", "1"], "float", [float(2**63), 1.0]),
+        (["9007199254740993", "9007199254740992"], "integer", [2**53 + 1, 2**53]),
+        (["1", "2.0"], "float", [1.0, 2.0]),
+        (["1e3", ".5", "5."], "float", [1000.0, 0.5, 5.0]),
+        (["0.1", "", "0.30000000000000004"], "float", [0.1, None, 0.30000000000000004]),
+        (["1", "nan", "NaN"], "float", [1.0, None, None]),
+        (["inf", "-Infinity", "1"], "float", [float("inf"), float("-inf"), 1.0]),
+        (["", ""], "float", [None, None]),
+        (["yes", "no"], "text", ["yes", "no"]),
+        (["true", "false"], "text", ["true", "false"]),
+        (["2020-01-01", "2020-01-02"], "text", ["2020-01-01", "2020-01-02"]),
+        (["1_000", "2_000"], "text", ["1_000", "2_000"]),
+        (["0x1F", "0x20"], "text", ["0x1F", "0x20"]),
+        (["NULL", "", "x"], "text", ["NULL", None, "x"]),
+        (["S", "1", "2", "3", "L"], "text", ["S", "1", "2", "3", "L"]),
+    ],
+)
+def test_a_csv_column_has_the_type_that_all_its_rows_have(write, fields, kind, values):
+    path = write("x,other\n" + "".join(f"{field},0\n" for field in fields))
+    assert typed(read_table(path))[0] == ("x", kind, values)
+
+
+def test_a_type_is_decided_by_the_last_row_too(write):
+    path = write("x,y\n" + "1,1\n" * 50_000 + "1,2.5\n")
+    table = read_table(path)
+    assert [column.type for column in table.columns] == ["integer", "float"]
+    assert table.n_rows == 50_001
+
+
+def test_rows_keep_their_order(write):
+    path = write("x\n" + "".join(f"{i}\n" for i in range(300_000)))
+    np.testing.assert_array_equal(read_table(path)["x"].values, np.arange(300_000))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "end", "two ends"])
+def test_line_ends_do_not_matter(write, end, last):
+    tail = {"": "", "end": end, "two ends": end + end}[last]
+    path = write(f"a,b{end}1,2{end}3,4{tail}")
+    assert typed(read_table(path)) == [("a", "integer", [1, 3]), ("b", "integer", [2, 4])]
+
+
+@pytest.mark.parametrize("text", ["a,b\r\n1,2\n3,4\r\n", "a,b\n1,2\n\n3,4\n", 'a,b\r\n1,2\n\n"3",4'])
+def test_mixed_line_ends_and_blank_lines_are_read(write, text):
+    assert typed(read_table(write(text))) == [("a", "integer", [1, 3]), ("b", "integer", [2, 4])]
+
+
+def test_a_blank_line_is_no_row_of_a_single_column(write):
+    assert typed(read_table(write('a\n1\n\n""\n3\n\n'))) == [("a", "integer", [1, None, 3])]
+
+
+def test_quoted_delimiters_newlines_and_quotes(write):
+    path = write('"na""me","two\nlines"\n"a,b","c\nd"\n"e""f",\'g\n')
+    assert typed(read_table(path)) == [('na"me', "text", ["a,b", 'e"f']), ("two\nlines", "text", ["c\nd", "'g"])]
+
+
+def test_a_byte_order_mark_is_not_part_of_a_name(write):
+    assert read_table(write(b"\xef\xbb\xbfa,b\n1,2\n")).names == ["a", "b"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(write, delimiter):
+    path = write(delimiter.join("ab") + "\n" + delimiter.join("12") + "\n")
+    assert read_table(path).names == ["a", "b"]
+
+
+def test_a_tsv_file_has_tabs(write):
+    assert read_table(write("a,b\tc\n1\t2\n", "table.tsv")).names == ["a,b", "c"]
+
+
+def test_delimiter_can_be_said(write):
+    path = write("a;b,c\n1;x,y\n")
+    with pytest.raises(DataError, match=r"may be ',' or ';'.*--delimiter"):
+        read_table(path)
+    assert read_table(path, delimiter=";").names == ["a", "b,c"]
+    assert read_table(write("a b\n1 2\n"), delimiter=" ").names == ["a", "b"]
+
+
+def test_a_decimal_comma_only_when_said(write):
+    path = write("a;b\n1,5;2\n-,5;3\n")
+    with pytest.raises(
+        DataError, match=r"column 'a' has numbers with a comma \(2 of 2, such as '-?,5|1,5'.*--decimal ,"
+    ):
+        read_table(path)
+    assert typed(read_table(path, decimal=",")) == [("a", "float", [1.5, -0.5]), ("b", "integer", [2, 3])]
+
+
+def test_with_a_decimal_comma_a_dot_is_no_number(write):
+    path = write("a\n1.234,5\n2.345,6\n")
+    assert read_table(path, decimal=",", delimiter=";")["a"].type == "text"
+
+
+def test_grouped_digits_are_not_text_in_silence(write):
+    with pytest.raises(DataError, match="groups digits"):
+        read_table(write('a,b\n"1,234",1\n"1,234,567",2\n'))
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("é,b\n1,2\n".encode("latin-1"), {"encoding": "latin-1"}),
+        ("é,b\n1,2\n".encode("cp1252"), {"encoding": "cp1252"}),
+        ("é,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}),
+        (gzip.compress("é,b\n1,2\n".encode()), {}),
+        (gzip.compress("é,b\n1,2\n".encode("latin-1")), {"encoding": "latin-1"}),
+    ],
+)
+def test_encodings_and_compression(write, content, options):
+    assert typed(read_table(write(content), **options)) == [("é", "integer", [1]), ("b", "integer", [2])]
+
+
+@pytest.mark.parametrize("name", ["a*.csv", "[a].csv", "wh?t.csv", "it's.csv", "a b.csv", "x.csv.gz", "plain", "~.csv"])
+def test_any_file_name(write, name):
+    assert read_table(write("a,b\n1,2\n", name)).names == ["a", "b"]
+
+
+def test_a_folder_that_looks_like_a_partition_adds_no_column(tmp_path):
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    (folder / "t.csv").write_text("a,b\n1,2\n")
+    (folder / "t.jsonl").write_text('{"a": 1}\n')
+    pq.write_table(pa.table({"a": [1]}), folder / "t.parquet")
+    assert read_table(folder / "t.csv").names == ["a", "b"]
+    assert read_table(folder / "t.jsonl").names == ["a"]
+    assert read_table(folder / "t.parquet").names == ["a"]
+
+
+def test_an_unnamed_column_is_named_as_duckdb_does(write):
+    assert read_table(write(",a,\n0,1,2\n")).names == ["column0", "a", "column2"]
+
+
+def test_columns_and_exclude(write):
+    path = write("a,b,c\n1,NA,3\n2,5,4\n")
+    assert read_table(path, columns=["c", "a"]).names == ["c", "a"]
+    assert read_table(path, exclude=["b"]).names == ["a", "c"]
+    with pytest.raises(DataError, match=r"no column 'd'; the columns are: 'a', 'b', 'c'"):
+        read_table(path, exclude=["d"])
+    with pytest.raises(DataError, match="no column is left"):
+        read_table(path, columns=["a"], exclude=["a"])
+
+
+# CSV: what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("a,b\n", "no rows below the 2 column names"),
+        ("a,b", "no rows below the 2 column names"),
+        ("\n\na,b\n1,2\n", "line 1 is blank"),
+        ("a,b\n1,2\n3\n", r"line 3 has 1 field\(s\), the header has 2"),
+        ("a,b\n1,2\n3,4,5\n", r"line 3 has 3 field\(s\)"),
+        ("a,b\n1,2\n3,4,\n", r"line 3 has 3 field\(s\)"),
+        ('a,b\n"x\ny",2\n3,4,5\n', r"line 4 has 3 field\(s\)"),
+        ("a,b\n" + "1,2\n" * 5000 + "3\n", r"line 5002 has 1 field\(s\)"),
+        ("a,a\n1,2\n", "columns 1 and 2 are both named 'a'"),
+        ("a,b,A\n1,2,3\n", "columns 1 and 3 are named 'a' and 'A'"),
+        (",column0\n1,2\n", "both named 'column0'"),
+        ('a,b\n"xy,2\n3,4\n', "a quote is not closed"),
+        ('a,b\n"xy"z,2\n', "line 2: ',' expected after"),
+        ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2, …\)"),
+        (b"a,b\n1,2\n3,\xe9\n", "line 3: byte 0xe9 is not utf-8.*--encoding cp1252"),
+        ("a,b\n1,2\n".encode("utf-16"), "line 1.*--encoding utf-16"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "line 1: byte 0x89"),
+        (b"PK\x03\x04\x14\0\x06", "line 1 has a zero byte: this is not a text file"),
+        (gzip.compress(b"a,b\n1,2\n" * 100)[:-9], "compressed file is damaged"),
+        (b"\x1f\x8bno gzip at all", "compressed file is damaged"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_place(write, content, message):
+    path = write(content)
+    with pytest.raises(DataError, match=message) as caught:
+        read_table(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="this is a folder"):
+        read_table(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file(write):
+    path = write("a,b\n1,2\n")
+    path.chmod(0)
+    with pytest.raises(DataError, match="Permission denied"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (["1", " ", "3"], r"1 of 3 values are not, such as ' ' in row 2: treat it as missing \(--null ''\)"),
+        (["NA", "2", ""], r"1 of 2 values are not, such as 'NA' in row 1: .*--null NA\) or .*--exclude 'my x'"),
+        (["1", "?", "N/A"], r"2 of 3 values are not.*--null '\?' --null N/A"),
+        ([*map(str, range(20)), "oops"], r"1 of 21 values.*'oops' in row 21"),
+        ([*map(str, range(99)), *"abcd"], r"4 of 103 values.*correct the file"),
+    ],
+)
+def test_nearly_all_numbers_are_refused_with_the_ways_out(write, fields, message):
+    path = write("my x,y\n" + "".join(f"{field},0\n" for field in fields))
+    with pytest.raises(DataError, match=f"column 'my x' is nearly all numbers, but {message}"):
+        read_table(path)
+    assert read_table(path, exclude=["my x"]).names == ["y"]
+
+
+def test_what_is_wrong_is_said_of_all_columns_at_once(write):
+    with pytest.raises(DataError, match=r"column 'a' .*; column 'b' "):
+        read_table(write("a,b\n1,NA\n?,2\n"))
+
+
+@pytest.mark.parametrize(("null", "values"), [([""], [1, None, 3]), (["  "], [1, None, 3]), (["x", ""], [1, None, 3])])
+def test_null_makes_blanks_missing(write, null, values):
+    assert typed(read_table(write("a,b\n1,0\n ,0\n3,0\n"), null=null))[0] == ("a", "integer", values)
+
+
+def test_null_holds_for_text_too(write):
+    assert typed(read_table(write("a,b\nx,0\n NA,0\n"), null=["NA"]))[0] == ("a", "text", ["x", None])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter must be one character"),
+        ({"delimiter": '"'}, "delimiter must be one character"),
+        ({"decimal": ";"}, "unknown decimal separator ';'; known are: ., ,"),
+        ({"decimal": ",", "delimiter": ","}, "cannot be both"),
+        ({"encoding": "klingon"}, "unknown encoding 'klingon'; known are"),
+        ({"encoding": "zlib"}, "unknown encoding 'zlib'"),
+    ],
+)
+def test_options_are_checked(write, options, message):
+    with pytest.raises(OptionError, match=message):
+        read_table(write("a,b\n1,2\n"), **options)
+
+
+def test_without_duckdb_the_extra_is_named(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'shallowrules\[cli\]'"):
+        read_table(write("a,b\n1,2\n"))
+
+
+def test_importing_does_not_need_duckdb():
+    code = "import sys, shallowrules.reading; sys.exit('duckdb' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
+def test_a_pipe_is_read(tmp_path):
+    code = "from shallowrules.reading import read_table; print(read_table('/dev/stdin')['b'].values.tolist())"
+    done = subprocess.run([sys.executable, "-c", code], input="a,b\n1,2\n", text=True, capture_output=True, check=True)
+    assert done.stdout == "[2]\n"
+
+
+def test_nothing_is_left_in_the_temporary_folder(write, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    read_table(write("a,b\r\n1,2\n"))
+    with pytest.raises(DataError):
+        read_table(write("a,b\n1\n"))
+    assert list(scratch.iterdir()) == []
+
+
+# Against the csv module ----------------------------------------------------------------------------
+
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6) | st.text(
+    st.sampled_from("a1,;\t|\"'\n\r \\#"), max_size=6
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(FIELDS, min_size=width, max_size=width), min_size=1, max_size=6)
+    ),
+    delimiter=st.sampled_from(",;\t|"),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_fields_come_back_as_the_csv_module_wrote_them(tmp_path_factory, rows, delimiter, line_end, quoting):
+    # A last column of letters keeps a row from being blank; an anchor row makes every column text.
+    width = len(rows[0])
+    rows = [[*row, "z"] for row in rows] + [["text"] * width + ["z"]] * 60
+    if any("\r" in field for row in rows for field in row):
+        quoting = csv.QUOTE_ALL  # the writer would leave a lone carriage return bare
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
+    writer.writerow([f"c{j}" for j in range(width)] + ["end"])
+    writer.writerows(rows)
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    path.write_bytes(text.getvalue().encode())
+    table = read_table(path, delimiter=delimiter)
+    for j, column in enumerate(table.columns):
+        assert column.type == "text"
+        assert column.values.tolist() == [row[j] or None for row in rows]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    floats=st.lists(st.floats(allow_nan=False), min_size=1, max_size=20),
+    integers=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=20, max_size=20),
+)
+def test_numbers_come_back_exactly(tmp_path_factory, floats, integers):
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    lines = [f"{x!r},{i}" for x, i in zip(floats, integers, strict=False)]
+    path.write_text("\n".join(["x,i", "0.5,0", *lines]))
+    table = read_table(path)
+    assert table["x"].type == "float"
+    assert table["i"].type == "integer"
+    assert table["x"].values.tolist() == [0.5, *floats]
+    assert table["i"].values.tolist() == [0, *integers[: len(floats)]]
+
+
+def test_pandas_reads_the_same_types_and_values(write):
+    pd = pytest.importorskip("pandas")
+    path = write("i,f,t,b,n\n1,1.5,x,true,1\n2,2.25,y,false,\n")
+    frame = pd.read_csv(path)
+    table = read_table(path)
+    assert [c.type for c in table.columns] == ["integer", "float", "text", "text", "integer"]
+    np.testing.assert_array_equal(table["i"].values, frame["i"])
+    np.testing.assert_array_equal(table["f"].values, frame["f"])
+
+
+# Parquet -------------------------------------------------------------------------------------------
+
+
+def test_parquet_types(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(
+        pa.table(
+            {
+                "i8": pa.array([1, None, 3], pa.int8()),
+                "u32": pa.array([1, 2, 3], pa.uint32()),
+                "u64": pa.array([1, 2, 3], pa.uint64()),
+                "big": pa.array([1, 2, 2**64 - 1], pa.uint64()),
+                "f32": pa.array([0.1, None, float("nan")], pa.float32()),
+                "f64": pa.array([0.1, 0.2, float("inf")]),
+                "dec": pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("2.20")]),
+                "b": pa.array([True, None, False]),
+                "s": pa.array(["x", None, "1"]),
+                "d": pa.array([datetime.date(2020, 1, 2)] * 3),
+                "ts": pa.array([datetime.datetime(2020, 1, 2, 3)] * 3),
+                "l": pa.array([[1], [2], None]),
+                "st": pa.array([{"x": 1, "y": {"z": 2}}] * 3),
+                "c": pa.array(["u", "v", "u"]).dictionary_encode(),
+            }
+        ),
+        path,
+    )
+    table = read_table(path)
+    assert [(c.name, c.type) for c in table.columns] == [
+        ("i8", "integer"),
+        ("u32", "integer"),
+        ("u64", "integer"),
+        ("big", "float"),
+        ("f32", "float"),
+        ("f64", "float"),
+        ("dec", "float"),
+        ("b", "boolean"),
+        ("s", "text"),
+        ("d", "other"),
+        ("ts", "other"),
+        ("l", "other"),
+        ("st", "other"),
+        ("c", "text"),
+    ]
+    assert table["f32"].values.dtype == np.float32
+    assert table["u64"].values.dtype == np.int64
+    assert table["i8"].absent.tolist() == [False, True, False]
+    assert table["f32"].absent.tolist() == [False, True, True]
+    assert table["dec"].values.tolist()[::2] == [1.1, 2.2]
+    assert table["b"].values.tolist() == [True, None, False]
+    assert table["s"].values.tolist() == ["x", None, "1"]
+    assert table["d"].values.tolist() == ["2020-01-02"] * 3
+
+
+def test_an_infinite_date_does_no_harm(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as database:
+        database.execute(f"COPY (SELECT DATE 'infinity' AS d, 1 AS x) TO '{path}' (FORMAT parquet)")
+    assert typed(read_table(path)) == [("d", "other", ["infinity"]), ("x", "integer", [1])]
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a", "A"]])
+def test_parquet_with_one_name_twice(tmp_path, names):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=names), path)
+    with pytest.raises(DataError, match="columns 1 and 2 are"):
+        read_table(path)
+
+
+def test_parquet_is_known_by_its_content(tmp_path, write):
+    pq.write_table(pa.table({'a "b"': [1]}), tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv").names == ['a "b"']
+    with pytest.raises(DataError, match="not a Parquet file"):
+        read_table(write("a,b\n1,2\n", "t.parquet"))
+    with pytest.raises(DataError, match=r"bad\.parquet: cannot be read"):
+        read_table(write(b"PAR1 and nothing more", "bad.parquet"))
+
+
+def test_parquet_without_rows(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="no rows"):
+        read_table(tmp_path / "t.parquet")
+
+
+# JSON ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "blank lines", "compressed", "pretty"])
+def test_json_forms(write, form):
+    rows = [{"a": 1, "b/~ '\"": 0.5, "t": "x", "yes": True}, {"t": "y", "a": 2, "yes": None}]
+    text = {
+        "lines": "\n".join(map(json.dumps, rows)),
+        "array": json.dumps(rows),
+        "blank lines": "\n\n".join(map(json.dumps, rows)) + "\n\n",
+        "compressed": "\n".join(map(json.dumps, rows)),
+        "pretty": json.dumps(rows, indent=2),
+    }[form]
+    path = write(gzip.compress(text.encode()), "t.json.gz") if form == "compressed" else write(text, "t.jsonl")
+    assert typed(read_table(path)) == [
+        ("a", "integer", [1, 2]),
+        ("b/~ '\"", "float", [0.5, None]),
+        ("t", "text", ["x", "y"]),
+        ("yes", "boolean", [True, None]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("1 2.5", "float"),
+        ("1 18446744073709551615", "float"),
+        ("9007199254740993 -1", "integer"),
+        ("null null", "float"),
+        ("NaN 1.5", "float"),
+        ('"1" "2"', "text"),
+        ('"2020-01-01" "2020-01-02"', "text"),
+        ("[1] [2]", "other"),
+        ('{"x":1} null', "other"),
+        ('true "x"', "text"),
+    ],
+)
+def test_json_types(write, values, kind):
+    path = write("".join(f'{{"a": {value}}}\n' for value in values.split()), "t.ndjson")
+    assert read_table(path)["a"].type == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n2\n', "row 2 is not a JSON object"),
+        ("[1, 2]", "row 1 is not a JSON object"),
+        ('{"a": 1, "A": 2}', "named 'a' and 'A'"),
+        ('{"a": 1}\n{"A": 2}', "named 'a' and 'A'"),
+        ('{"a": 1, "a": 2}', "duplicate key"),
+        ('{"a": 1}\n{"a": ', "cannot be read: Malformed JSON"),
+        ('{"": 1}', "empty name"),
+        ("[]", "no rows"),
+        ("{}", "no rows with columns"),
+        ('{"a": 1}\n{"a": "NA"}', r"nearly all numbers, but 1 of 2 values are not, such as 'NA' in row 2.*--null NA"),
+        (b'{"a": "\xff"}', "line 1: byte 0xff"),
+    ],
+)
+def test_json_that_is_no_table(write, text, message):
+    with pytest.raises(DataError, match=message):
+        read_table(write(text, "t.json"))
+
+
+def test_json_null_spellings(write):
+    path = write('{"a": 1}\n{"a": "NA"}\n', "t.json")
+    assert typed(read_table(path, null=["NA"])) == [("a", "integer", [1, None])]
+
+
+def test_json_is_known_by_its_content(write):
+    assert read_table(write(' [{"a": 1}]', "table")).names == ["a"]
+
+
+# Advice --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "word"), [(["a", "b"], "a,b"), (["my id"], "'my id'"), (["a,b", 'c"d'], '\'"a,b","c""d"\'')]
+)
+def test_a_column_list_can_be_pasted(names, word):
+    assert column_list(names) == word

@@ -1,0 +1,111 @@
+"""Typed raw columns from NumPy, dataframes and mappings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shallowrules.errors import DataError
+from shallowrules.table import Column, Table
+
+
+def test_a_matrix_is_not_copied():
+    matrix = np.arange(6.0).reshape(3, 2)
+    table = Table.of(matrix)
+    assert table.names == ["x0", "x1"]
+    assert table.n_rows == 3
+    assert all(np.shares_memory(column.values, matrix) for column in table.columns)
+    assert Table.of(table) is table
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.array([1, 2], np.uint8), "integer"),
+        (np.array([1.5, 2], np.float32), "float"),
+        (np.array(["a", "b"]), "text"),
+        (np.array([1, None], object), "integer"),
+        (np.array([1, 2.5, None], object), "float"),
+        (np.array([1, "a"], object), "text"),
+        (np.array([2**70, 1], object), "float"),
+        (np.array([[1], {}], object), "other"),
+        (np.array(["2020-01-01"], "datetime64[D]"), "other"),
+    ],
+)
+def test_types_of_arrays(values, kind):
+    assert Table.of({"x": values})["x"].type == kind
+
+
+def test_missing_values():
+    table = Table.of({"i": np.array([1, None], object), "f": [1.0, np.nan], "t": np.array(["a", None], object)})
+    for column in table.columns:
+        assert column.absent.tolist() == [False, True]
+    assert table["i"].values.dtype == np.int64
+    assert table.take(np.array([0]))["i"].absent.tolist() == [False]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_dataframes_agree(library):
+    module = pytest.importorskip(library)
+    data = {"i": [1, 2, 3], "f": [0.5, None, 2.5], "s": ["a", None, "c"], "b": [True, False, True]}
+    table = Table.of(module.table(data) if library == "pyarrow" else module.DataFrame(data))
+    assert [(column.name, column.type) for column in table.columns] == [
+        ("i", "integer"),
+        ("f", "float"),
+        ("s", "text"),
+        ("b", "boolean"),
+    ]
+    assert table["i"].values.tolist() == [1, 2, 3]
+    assert table["f"].absent.tolist() == [False, True, False]
+    assert table["f"].values.dtype == np.float64
+    assert table["s"].values[0] == "a"
+    assert table["s"].absent.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_integers_with_missing_values_stay_integers(library):
+    module = pytest.importorskip(library)
+    values = [2**53 + 1, None, 3]
+    if library == "pandas":
+        frame = module.DataFrame({"i": module.array(values, dtype="Int64")})
+    else:
+        frame = module.table({"i": values}) if library == "pyarrow" else module.DataFrame({"i": values})
+    column = Table.of(frame)["i"]
+    assert column.type == "integer"
+    assert column.values.dtype == np.int64
+    assert column.values[0] == 2**53 + 1
+    assert column.absent.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]"])
+def test_pandas_extension_floats(dtype):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    column = Table.of(pd.DataFrame({"f": pd.array([0.5, None], dtype=dtype)}))["f"]
+    assert column.type == "float"
+    assert column.values.dtype == np.float64
+    assert column.absent.tolist() == [False, True]
+
+
+def test_selecting_and_taking():
+    table = Table.of({"a": [1, 2, 3], "b": [4.0, 5.0, 6.0]})
+    assert table.select(["b"]).names == ["b"]
+    for rows in (np.array([True, False, True]), np.array([0, 2])):
+        taken = table.take(rows)
+        assert taken.n_rows == 2
+        assert taken["a"].values.tolist() == [1, 3]
+    with pytest.raises(DataError, match="no column 'c'; the columns are: 'a', 'b'"):
+        table.select(["c"])
+
+
+def test_what_is_no_table():
+    with pytest.raises(DataError, match="1 dimension"):
+        Table.of([1, 2, 3])
+    with pytest.raises(DataError, match="2 columns, expected 1"):
+        Table.of([[1, 2]], names=["a"])
+    with pytest.raises(DataError, match="named 'a'"):
+        Table((Column("a", "integer", np.arange(2)), Column("a", "integer", np.arange(2))), 2)
+    with pytest.raises(DataError, match="has 2 rows, the table 1"):
+        Table.of({"a": [1], "b": [1, 2]})
+    with pytest.raises(DataError, match=r"'t' is not numeric \(it was read as text\)"):
+        Table.of({"t": ["a"]})["t"].numbers()
