@@ -1,0 +1,107 @@
+# Each target sets up what it needs, starting from a Python 3.11 or later, a C compiler and make.
+#
+#   PYTHON=…        the Python to make the environment with
+#   VENV=…          where the environment is
+#   PYTEST_FLAGS=…  more options for pytest
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+VERSIONS := 3.11 3.12 3.13
+KERNEL := $(wildcard shallowrules/_kernel/*.pyx shallowrules/_kernel/*.pxd shallowrules/_kernel/*.h)
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+# Prints the first of the given commands that is a Python of at least 3.11 (or of exactly $$1) and can compile
+# extensions. A name on PATH proves nothing: version managers put stubs there that only fail.
+define find_python
+find_python() { \
+	wanted=$$1; shift; \
+	for candidate in "$$@"; do \
+		"$$candidate" -c 'import os, sys, sysconfig; \
+		version = "%d.%d" % sys.version_info[:2]; \
+		header = os.path.join(sysconfig.get_path("include"), "Python.h"); \
+		sys.exit(sys.version_info < (3, 11) or sys.argv[1] not in ("", version) or not os.path.exists(header))' \
+		"$$wanted" 2>/dev/null && { echo "$$candidate"; return; }; \
+	done; true; }
+endef
+
+.PHONY: help build demo test test-all test-others lint format bench clean
+
+help:
+	@echo "make demo      a table of wines, clustered, explained and written as rules"
+	@echo "make test      the tests"
+	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
+	@echo "make lint      ruff, mypy, cython-lint"
+	@echo "make format    what ruff can repair by itself"
+	@echo "make build     compile the kernel; needed after a change to a .pyx, .pxd or .h"
+	@echo "make bench     the benchmarks"
+	@echo "make clean     remove what was built"
+
+$(BIN)/python:
+	@$(find_python); python="$(PYTHON)"; \
+	[ -n "$$python" ] || python=$$(find_python "" python3 python3.13 python3.12 python3.11); \
+	[ -n "$$python" ] || { \
+		echo "No Python 3.11 or later with its C headers was found. Install both (Debian: python3 python3-dev)" >&2; \
+		echo "or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }; \
+	echo "$(VENV): $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV) >/dev/null 2>&1 \
+	|| { rm -rf $(VENV); "$$python" -m venv --without-pip $(VENV) \
+		&& "$$python" -m pip --python $(VENV)/bin/python install -q pip; } \
+	|| { rm -rf $(VENV); \
+		echo "$$python can make no virtual environment. Install its venv module (Debian: python3-venv)" >&2; exit 1; }
+
+# The environment with the package and one of its extras (see pyproject.toml), kernel compiled.
+$(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
+	@$(BIN)/python -m pip install -q $$($(BIN)/python -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
+	@touch $@
+
+build: $(VENV)/with-test
+
+demo: $(VENV)/with-cli
+	@rm -rf build/demo && mkdir -p build/demo
+	$(BIN)/shallowrules sample wine -o build/demo/wine.csv
+	$(BIN)/shallowrules run build/demo/wine.csv -k 3 -o build/demo/wine_rules --force
+	@for file in rules.json rules.sql rules.py report.md; do \
+		echo; echo "--- build/demo/wine_rules/$$file"; \
+		head -n 14 build/demo/wine_rules/$$file | cut -c 1-120 || exit 1; \
+	done
+
+test: $(VENV)/with-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-others: | $(BIN)/python
+	@$(find_python); \
+	here=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	for version in $(VERSIONS); do \
+		[ "$$version" != "$$here" ] || continue; \
+		python=$$(find_python "$$version" "python$$version" \
+			"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/"$$version"*/bin/python); \
+		if [ -z "$$python" ]; then echo "Python $$version: not found"; continue; fi; \
+		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS='-m "not slow"' || exit 1; \
+	done
+
+test-all: test-others test
+
+lint: $(VENV)/with-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/cython-lint shallowrules/_kernel
+
+format: $(VENV)/with-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/with-test
+	@for script in benchmarks/*.py; do echo "--- $$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*
+	rm -f shallowrules/_kernel/*.so shallowrules/_kernel/*.pyd $(VENV)/with-*
+	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
