@@ -1,0 +1,175 @@
+"""The corridor has no back doors: every import of the package against the table of stages."""
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "shallowrules"
+SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
+
+# Per stage, its modules or packages.
+STAGES = {
+    "table": ["table", "reading"],
+    "encoding": ["encoding"],
+    "clustering": ["clustering"],
+    "_kernel": ["_kernel"],
+    "growing": ["growing"],
+    "tree": ["tree"],
+    "thresholds": ["thresholds"],
+    "rules": ["rules"],
+    "metrics": ["metrics"],
+    "exporters": ["exporters"],
+    "estimator": ["estimator", "tradeoff"],
+    "cli": ["cli", "verification"],
+    "open": ["errors", "files"],
+    "face": [""],  # the package's __init__
+}
+
+# Per stage, the others it may import. Those of "open" are open to all.
+EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
+ALLOWED = {
+    "table": set(),
+    "encoding": {"table"},
+    "clustering": {"encoding"},
+    "_kernel": set(),
+    "growing": {"clustering", "_kernel", "tree"},
+    "tree": set(),
+    "thresholds": set(),
+    "rules": {"table", "encoding", "tree", "thresholds"},
+    "metrics": {"tree"},
+    "exporters": {"rules"},
+    "estimator": EVERYTHING_BUT_CLI,
+    "cli": EVERYTHING_BUT_CLI | {"face"},
+    "open": set(),
+    "face": EVERYTHING_BUT_CLI,
+}
+
+# What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
+EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow"}
+
+CYTHON_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+)?c?import[ \t]+(?P<names>[^\n#]+)", re.MULTILINE
+)
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module below the package: "" for the package itself."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def source_files() -> list[Path]:
+    return sorted(path for kind in ("py", "pyx", "pxd", "pxi") for path in SOURCE.rglob(f"*.{kind}"))
+
+
+FILES = source_files()
+MODULES = {module_name(path) for path in FILES}
+
+
+def stage_of(module: str) -> str | None:
+    """Return the stage of a module: that of its outermost package below ours."""
+    return next((stage for stage, members in STAGES.items() if module.split(".")[0] in members), None)
+
+
+def written_imports(text: str, is_python: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield (where from, names) for each import, wherever in the file it stands; plain imports have no names."""
+    if is_python:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, []) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield "." * node.level + (node.module or ""), [alias.name for alias in node.names]
+        return
+    text = re.sub(r"\(([^()]*)\)", lambda bracket: " ".join(bracket[1].split()), text)  # names over several lines
+    for found in CYTHON_IMPORT.finditer(text):
+        names = [name.split()[0] for name in found["names"].split(",") if name.strip()]
+        if found["source"]:
+            yield found["source"], names
+        else:
+            yield from ((name, []) for name in names)
+
+
+def absolute(source: str, module: str, is_package: bool) -> str:
+    """Return where an import is from as an absolute name, for relative imports too."""
+    level = len(source) - len(source.lstrip("."))
+    if not level:
+        return source
+    parts = [PACKAGE, *module.split(".")] if module else [PACKAGE]
+    parts = parts[: len(parts) - level + is_package]
+    return ".".join([*parts, source[level:]] if source[level:] else parts)
+
+
+def own_imports(text: str, module: str, is_package: bool = False, is_python: bool = True) -> set[str]:
+    """Return the modules of the package that a text imports, named below the package."""
+    found = set()
+    for source, names in written_imports(text, is_python):
+        base = absolute(source, module, is_package)
+        if base != PACKAGE and not base.startswith(PACKAGE + "."):
+            continue
+        below = base[len(PACKAGE) + 1 :]
+        for name in names or [""]:
+            member = ".".join(part for part in (below, name) if part)
+            found.add(member if member in MODULES else below)
+    return found - {module}
+
+
+def imports_of(path: Path) -> set[str]:
+    return own_imports(
+        path.read_text(encoding="utf-8"), module_name(path), path.stem == "__init__", path.suffix == ".py"
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.relative_to(SOURCE).as_posix() for path in FILES])
+def test_a_module_imports_only_what_its_stage_may(path):
+    module = module_name(path)
+    stage = stage_of(module)
+    assert stage is not None, f"{module!r} is in no stage: give it one in the table above and in the design"
+    for imported in imports_of(path):
+        other = stage_of(imported)
+        assert other in {stage, "open"} | ALLOWED[stage], f"stage {stage!r} may not import {imported or PACKAGE!r}"
+
+
+def test_no_import_cycles():
+    graph: dict[str, set[str]] = {}
+    for path in FILES:  # a .pyx and its .pxd are one module
+        graph.setdefault(module_name(path), set()).update(imports_of(path))
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("import cycle: " + " -> ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix == ".py" and stage_of(module_name(path)) != "cli"]
+)
+def test_the_core_imports_no_extra_on_top_of_a_module(path):
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").split(".")[0])
+    assert not names & EXTRAS
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "is_package", "is_python", "expected"),
+    [
+        ("import shallowrules.table", "encoding", False, True, {"table"}),
+        ("from shallowrules import table, export", "cli.main", False, True, {"table", ""}),
+        ("from shallowrules.exporters.base import Exporter", "estimator", False, True, {"exporters.base"}),
+        ("def f():\n    from .rules import RuleSet", "tree", False, True, {"rules"}),
+        ("from . import errors", "exporters", True, True, set()),
+        ("from .. import errors", "exporters", True, True, {"errors"}),
+        ("from numpy import table\nimport shallowrulesque", "tree", False, True, set()),
+        ("from shallowrules.tree cimport (\n    a,\n    b)  # why", "_kernel.x", False, False, {"tree"}),
+        ("cimport shallowrules.tree as t, cython", "_kernel.x", False, False, {"tree"}),
+        ("cdef f():\n    from .. import tree, rules", "_kernel.x", False, False, {"tree", "rules"}),
+    ],
+)
+def test_the_reader_of_imports(text, module, is_package, is_python, expected):
+    assert own_imports(text, module, is_package, is_python) == expected
