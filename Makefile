@@ -37,7 +37,7 @@ help:
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
-	@echo "make build     compile the kernel; needed after a change to a .pyx, .pxd or .h"
+	@echo "make build     compile the kernel; the others do so by themselves when a source has changed"
 	@echo "make bench     the benchmarks"
 	@echo "make clean     remove what was built"
 
@@ -61,7 +61,11 @@ $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
 	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
 	@touch $@
 
-build: $(VENV)/with-test
+# Runs even when the stamps are new: the switches of setup.py leave no trace in the sources.
+build:
+	@rm -f $(VENV)/with-*
+	@$(MAKE) $(VENV)/with-dev
+	@touch $(VENV)/with-cli $(VENV)/with-test
 
 demo: $(VENV)/with-cli
 	@rm -rf build/demo && mkdir -p build/demo
