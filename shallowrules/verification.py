@@ -1,0 +1,335 @@
+"""Every form of the rules against the tree, row by row.
+
+The tree in `RuleSet.nodes` is walked here, node by node; `RuleSet.assign`, the emitted Python and the emitted
+SQL, executed, have to give each row the same cluster. Besides the rows of a table these are rows on
+every threshold and next to it, with missing values, and with infinities.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import MissingExtraError, check_choice
+from shallowrules.exporters import export
+from shallowrules.rules import Leaf, Rule, RuleColumn, RuleSet
+from shallowrules.table import Column, Table
+from shallowrules.tree import compare
+
+__all__ = ["DIALECTS", "Comparison", "Difference", "boundary_table", "verify", "walk"]
+
+DIALECTS = ("duckdb", "sqlite")
+"""The SQL dialects whose engines can be run here."""
+
+STYLES = ("where", "case", "select")
+
+UNMATCHED = -1
+AMBIGUOUS = -2
+"""Marks a row that meets the predicates of more than one cluster."""
+
+INT64 = np.iinfo(np.int64)
+TABLE = "data"
+ROW_NUMBER = "row number in shallowrules"
+CLUSTER = "cluster in shallowrules"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first row that a form gives another cluster than the tree does; None is no cluster.
+
+    `origin` says which row it is, `values` what it holds in the tested columns.
+    """
+
+    origin: str
+    values: dict[str, Any]
+    expected: int | None
+    found: int | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How one form of the rules did.
+
+    `rows` are those compared, `disagreements` those with another cluster than the tree's.
+    """
+
+    form: str
+    rows: int
+    disagreements: int
+    first: Difference | None
+
+
+def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> Iterator[Comparison]:
+    """Compare every form of the rules with the tree, one at a time.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    table : Table or anything `Table.of` takes
+        Rows to compare on, besides those of `boundary_table`.
+    dialects : sequence of str
+        Of `DIALECTS`: the SQL to execute.
+
+    Yields
+    ------
+    Comparison
+        Of ``RuleSet.assign``, the emitted Python, and each style of SQL in each dialect.
+
+    Raises
+    ------
+    DataError
+        If the table lacks a tested column, or it is not numeric.
+    OptionError
+        If a dialect cannot be executed here.
+    MissingExtraError
+        If its engine is not installed.
+    """
+    dialects = [check_choice("dialect to verify", dialect, DIALECTS) for dialect in dialects]
+    table = Table.of(table, names=[column.name for column in rules.columns])
+    table = table.select([rules.columns[feature].name for feature in rules.tested_columns])
+    boundary = boundary_table(rules)
+    tables = [("row", table), ("boundary row", boundary)]
+    if any(column.numbers().dtype == np.float32 for column in table.columns):
+        tables.append(("boundary row in single precision", _single(boundary)))
+    parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
+
+    yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
+    assign = _emitted_python(rules)
+    yield _compare("Python", parts, [assign(part.table) for part in parts])
+    for dialect in dialects:
+        with ExitStack() as databases:
+            run = _run_duckdb if dialect == "duckdb" else _run_sqlite
+            queries = [databases.enter_context(run(part.table)) for part in parts]
+            for style in STYLES:
+                text = export(rules, "sql", dialect=dialect, style=style, table=[TABLE], cluster_column=CLUSTER)
+                found = [
+                    _labels(rules, style, text, query, part.table.n_rows)
+                    for query, part in zip(queries, parts, strict=True)
+                ]
+                yield _compare(f"SQL, {dialect}, {style}", parts, found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows to compare on, what to call one of them, and the clusters that the tree gives them."""
+
+    name: str
+    table: Table
+    expected: NDArray[np.int32]
+
+
+def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int32]]) -> Comparison:
+    disagreements, first = 0, None
+    for part, found in zip(parts, labels, strict=True):
+        differing = np.flatnonzero(found != part.expected)
+        disagreements += len(differing)
+        if first is None and len(differing):
+            row = int(differing[0])
+            [values] = _python_rows(part.table.take(differing[:1]))
+            first = Difference(
+                f"{part.name} {row + 1}",
+                dict(zip(part.table.names, values, strict=True)),
+                _cluster(part.expected[row]),
+                _cluster(found[row]),
+            )
+    return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, first)
+
+
+def _cluster(label: np.int32) -> int | None:
+    return None if label == UNMATCHED else int(label)
+
+
+def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
+    """Return the rows as Python values, None where a value is missing beyond NaN."""
+    if not table.columns:
+        return iter([()] * table.n_rows)
+    columns = []
+    for column in table.columns:
+        values: list[Any] = column.numbers().tolist()
+        if column.missing is not None:
+            for row in np.flatnonzero(column.missing):
+                values[row] = None
+        columns.append(values)
+    return zip(*columns, strict=True)
+
+
+def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
+    """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
+    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    pending = [(0, np.arange(table.n_rows))]
+    while pending:
+        index, rows = pending.pop()
+        node = rules.nodes[index]
+        if isinstance(node, Leaf):
+            labels[rows] = node.cluster
+            continue
+        column = table[rules.columns[node.column].name]
+        rows = rows[~column.absent[rows]]
+        goes_left, goes_right = compare(column.numbers()[rows], node.value)
+        pending += [(node.left, rows[goes_left]), (node.right, rows[goes_right])]
+    return labels
+
+
+# Rows that are hard -------------------------------------------------------------------------------
+
+
+def boundary_table(rules: RuleSet) -> Table:
+    """Return rows around the box of every rule, in the tested columns.
+
+    From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
+    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits).
+    """
+    tested = rules.tested_columns
+    rows = [row for rule in rules for row in _around(rules, rule)]
+    columns = []
+    for feature in tested:
+        column = rules.columns[feature]
+        values = [row[feature] for row in rows]
+        missing = np.array([value is None for value in values], dtype=bool)
+        dtype = np.int64 if column.type == "integer" else np.float64
+        filled = np.array([0 if value is None else value for value in values], dtype=dtype)
+        columns.append(Column(column.name, column.type, filled, missing if missing.any() else None))
+    return Table(tuple(columns), len(rows) if tested else 0)
+
+
+def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, int | float | None]]:
+    inside: dict[int, int | float | None] = {
+        feature: _within(rules.columns[feature], None, None) for feature in rules.tested_columns
+    }
+    for condition in rule.conditions:
+        inside[condition.feature] = _within(condition.column, condition.lower, condition.upper)
+    yield inside
+    for condition in rule.conditions:
+        hard: list[int | float | None]
+        if condition.column.type == "integer":
+            bounds = [int(bound) for bound in (condition.lower, condition.upper) if bound is not None]
+            near = [bound + step for bound in bounds for step in (-1, 0, 1)]
+            hard = [None, INT64.min, INT64.max, *(value for value in near if INT64.min <= value <= INT64.max)]
+        else:
+            hard = [None, math.nan, -math.inf, math.inf]
+            for bound in (condition.lower, condition.upper):
+                if bound is not None:
+                    hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
+        yield from ({**inside, condition.feature: value} for value in hard)
+
+
+def _within(column: RuleColumn, lower: int | float | None, upper: int | float | None) -> int | float:
+    """Return a value of the column above `lower` and up to `upper`."""
+    if upper is not None:
+        return upper if column.type == "integer" else float(upper)
+    if lower is None:
+        return column.minimum
+    return int(lower) + 1 if column.type == "integer" else math.nextafter(lower, math.inf)
+
+
+def _single(boundary: Table) -> Table:
+    """Return the rows as a column of single-precision floats can hold them."""
+    columns = []
+    for column in boundary.columns:
+        values = column.values
+        if column.type == "float":
+            with np.errstate(over="ignore"):
+                values = values.astype(np.float32)
+        columns.append(Column(column.name, column.type, values, column.missing))
+    return Table(tuple(columns), boundary.n_rows)
+
+
+# The forms, executed ------------------------------------------------------------------------------
+
+
+def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int32]]:
+    """Return what the emitted module says of a table's rows."""
+    namespace: dict[str, Any] = {"__name__": "emitted_rules"}
+    exec(compile(export(rules, "python"), "<emitted rules>", "exec"), namespace)
+    assign_cluster = namespace["assign_cluster"]
+
+    def assign(table: Table) -> NDArray[np.int32]:
+        found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in _python_rows(table))
+        return np.fromiter((UNMATCHED if label is None else label for label in found), np.int32, table.n_rows)
+
+    return assign
+
+
+Query = Callable[[str], list[tuple[Any, ...]]]
+
+
+def _labels(rules: RuleSet, style: str, text: str, query: Query, n_rows: int) -> NDArray[np.int32]:
+    """Return the cluster that emitted SQL gives each row."""
+    labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+    if style == "where":
+        for cluster, predicate in zip(rules.by_size, _predicates(text), strict=True):
+            rows = np.array(query(f'SELECT "{ROW_NUMBER}" FROM {TABLE} WHERE {predicate}'), dtype=np.int64).ravel()
+            labels[rows] = np.where(labels[rows] == UNMATCHED, cluster.index, AMBIGUOUS)
+        return labels
+    labelled = text if style == "select" else f'SELECT *, {text}\nAS "{CLUSTER}" FROM {TABLE}'
+    for row, label in query(f'SELECT "{ROW_NUMBER}", "{CLUSTER}" FROM ({labelled}\n) AS labelled'):
+        if label is not None:
+            labels[row] = label
+    return labels
+
+
+_TOKEN = re.compile(r"""--[^\n]*|"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|[^-"`']+|-""")
+
+
+def _predicates(text: str) -> list[str]:
+    """Return the predicates between the comments; quoted names may hold what looks like one."""
+    found: list[str] = []
+    for token in _TOKEN.findall(text):
+        if token.startswith("--"):
+            found.append("")
+        elif found:
+            found[-1] += token
+    return found
+
+
+@contextmanager
+def _run_duckdb(table: Table) -> Iterator[Query]:
+    """Load a table into an embedded DuckDB, every column in its own type."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("verifying the SQL of dialect 'duckdb'", "duckdb", "cli") from None
+    arrays: dict[str, NDArray[Any]] = {"number": np.arange(table.n_rows)}
+    selected = [f'number AS "{ROW_NUMBER}"']
+    for j, column in enumerate(table.columns):
+        values = np.ascontiguousarray(column.numbers())
+        arrays[f"value{j}"] = values
+        cases = ""
+        if column.missing is not None:
+            arrays[f"null{j}"] = column.missing
+            cases += f"WHEN null{j} THEN NULL "
+        if values.dtype.kind == "f":
+            # NaN in an array arrives as NULL.
+            arrays[f"nan{j}"] = np.isnan(values)
+            cases += f"WHEN nan{j} THEN CAST('NaN' AS {'FLOAT' if values.dtype == np.float32 else 'DOUBLE'}) "
+        value = f"CASE {cases}ELSE value{j} END" if cases else f"value{j}"
+        selected.append(f"{value} AS {_quoted(column.name)}")
+    with duckdb.connect() as database:
+        database.register("arrays", arrays)
+        database.execute(f"CREATE TABLE {TABLE} AS SELECT {', '.join(selected)} FROM arrays")
+        yield lambda query: database.execute(query).fetchall()
+
+
+@contextmanager
+def _run_sqlite(table: Table) -> Iterator[Query]:
+    """Load a table into an SQLite in memory."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        columns = [f'"{ROW_NUMBER}" INTEGER']
+        columns += [f"{_quoted(c.name)} {'INTEGER' if c.type == 'integer' else 'REAL'}" for c in table.columns]
+        database.execute(f"CREATE TABLE {TABLE} ({', '.join(columns)})")
+        marks = ", ".join("?" * len(columns))
+        rows = ((number, *row) for number, row in enumerate(_python_rows(table)))
+        database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
+        yield lambda query: database.execute(query).fetchall()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
