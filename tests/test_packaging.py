@@ -1,0 +1,153 @@
+"""What is built from a clean tree: the sdist, the wheel made from it, and the package installed elsewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "*.so", "*.pyd", "*.c")
+
+# Fits and exports with every exporter; prints the templates it loaded, then those that are shipped.
+RENDER_ALL = """
+import importlib.resources, sys
+import jinja2
+from sklearn.datasets import load_iris
+
+loaded = set()
+get_source = jinja2.PackageLoader.get_source
+
+def recording(self, environment, name):
+    loaded.add(name)
+    return get_source(self, environment, name)
+
+jinja2.PackageLoader.get_source = recording
+
+import shallowrules
+from shallowrules.exporters.sql import STYLES
+
+assert shallowrules.__file__.startswith(sys.prefix), shallowrules.__file__
+model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
+for name in shallowrules.exporter_names():
+    for options in [{"style": style} for style in STYLES] if name == "sql" else [{}]:
+        assert shallowrules.export(model.rules_, name, **options).strip(), (name, options)
+files = importlib.resources.files("shallowrules.templates").iterdir()
+print(sorted(loaded))
+print(sorted(file.name for file in files if file.name.endswith(".j2")))
+"""
+
+# The labels that a model gives, whatever built the kernel.
+FIT = """
+from sklearn.datasets import load_digits
+import shallowrules
+from shallowrules import _kernel
+model = shallowrules.ExplainableKMeans(10, random_state=0, n_jobs=2).fit(load_digits().data)
+print(_kernel.OPENMP, shallowrules.__file__)
+print(model.labels_.tolist())
+"""
+
+
+class Built(NamedTuple):
+    tree: Path
+    sdist: Path
+    wheel: Path
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Run a command and return what it printed; what it printed is the failure if it fails."""
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def sources(*patterns: str) -> set[str]:
+    """Return the files of the package and its templates that match, relative to the repository."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("shallowrules", "templates")
+        for pattern in patterns
+        for path in (ROOT / folder).rglob(pattern)
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Built:
+    """Build from a copy: what lies about in the tree (old manifests, compiled files) must not help."""
+    folder = tmp_path_factory.mktemp("packaging")
+    tree = folder / "tree"
+    shutil.copytree(ROOT, tree, ignore=NOT_SOURCE)
+    # Without isolation no index is asked: the test extra has all that a build needs.
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", tree, cwd=folder)
+    [sdist] = (folder / "dist").glob("*.tar.gz")
+    [wheel] = (folder / "dist").glob("*.whl")
+    return Built(tree, sdist, wheel)
+
+
+@pytest.mark.slow
+def test_the_sdist_has_every_source_and_nothing_compiled(built):
+    with tarfile.open(built.sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    expected = sources("*.py", "*.pyx", "*.pxd", "*.h", "*.j2", "py.typed")
+    expected |= {"LICENSE", "Makefile", "MANIFEST.in", "pyproject.toml", "setup.py", "tests/test_packaging.py"}
+    assert expected <= names
+    assert not {name for name in names if name.endswith((".c", ".so", ".pyd", ".pyc"))}
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_its_templates_and_its_license(built):
+    with zipfile.ZipFile(built.wheel) as archive:
+        names = set(archive.namelist())
+    expected = {
+        name.replace("templates/", "shallowrules/templates/", 1) if name.startswith("templates/") else name
+        for name in sources("*.py", "*.pxd", "*.j2", "py.typed")
+    }
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    expected |= {name.removesuffix(".pyx") + suffix for name in sources("*.pyx")}
+    assert expected <= names
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    outside = {name for name in names if not name.startswith("shallowrules")}
+    assert not outside, "the wheel installs something beside the package"
+
+
+@pytest.mark.slow
+def test_every_template_renders_from_an_installed_wheel(built, tmp_path):
+    venv.create(tmp_path / "env", with_pip=False)
+    places = {"base": str(tmp_path / "env"), "platbase": str(tmp_path / "env")}
+    python = Path(sysconfig.get_path("scripts", "venv", vars=places), "python")
+    site_packages = Path(sysconfig.get_path("purelib", "venv", vars=places))
+    run(
+        *(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", built.wheel),
+        cwd=tmp_path,
+    )
+    # The dependencies come from this environment. A path in a .pth file does not switch on the .pth files found
+    # there, so that an editable install stays out.
+    dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (site_packages / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
+    loaded, shipped = run(python, "-I", "-W", "error", "-c", RENDER_ALL, cwd=tmp_path).splitlines()
+    assert loaded == shipped
+
+
+@pytest.mark.slow
+def test_a_serial_build_says_so_and_gives_the_same_tree(built):
+    run(sys.executable, "setup.py", "build_ext", "--inplace", cwd=built.tree, SHALLOWRULES_NO_OPENMP="1")
+    says, labels = run(sys.executable, "-c", FIT, cwd=built.tree).splitlines()
+    assert says == f"False {built.tree / 'shallowrules' / '__init__.py'}"
+    assert labels == run(sys.executable, "-c", FIT, cwd=ROOT).splitlines()[1]
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "tests"], ids=["from the repository", "from elsewhere"])
+def test_templates_are_found_where_the_package_is_installed(folder):
+    listing = "import jinja2; print(*jinja2.PackageLoader('shallowrules.templates', '').list_templates())"
+    found = run(sys.executable, "-c", listing, cwd=folder).split()
+    assert {path.name for path in (ROOT / "templates").glob("*.j2")} <= set(found)
