@@ -132,8 +132,8 @@ def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
 
 def _quality(cluster: Cluster) -> str:
     return (
-        f"Of what the rules put here, {percent(cluster.precision)} is in this cluster without rules too. "
-        f"Of what is in it without rules, {percent(cluster.recall)} is put here."
+        f"{percent(cluster.precision)} of what the rules put here belongs here without rules too (precision), "
+        f"and the rules find {percent(cluster.recall)} of what belongs here without rules (recall)."
     )
 
 

@@ -115,6 +115,7 @@ class Dialect:
 
 # Oracle and Snowflake fold unquoted names to upper case and keep quoted ones; BigQuery's backslash
 # escapes are sqlglot's business. Redshift and others are missing for want of a known order of NaN.
+# SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 DIALECTS: Mapping[str, Dialect] = {
     "ansi": Dialect("", qualify_star=True),
     "sqlite": Dialect("sqlite", double="{digits}", fold=_ascii_lower, backticks=True),

@@ -1,0 +1,91 @@
+"""Give rows their cluster by the rules of a shallow decision tree.
+
+The rules describe a clustering of 349 rows into 4 clusters. Their k-means cost is
+1.029 times that of the clustering without rules.
+
+Written by shallowrules; it needs nothing but Python. In use:
+
+    cluster = assign_cluster(row)
+
+where `row` maps column names to values, like a dict, a csv.DictReader row whose numbers
+have been converted, or a row of a dataframe.
+"""
+
+import operator
+from decimal import Decimal
+
+# Cluster number: what is known of it. Shares are of the whole table.
+CLUSTERS = {
+    1: {'name': '1', 'rows': 146, 'share': 0.4183381088825215},
+    4: {'name': '4', 'rows': 105, 'share': 0.3008595988538682},
+    2: {'name': '#2 *large*\n-- DROP', 'rows': 86, 'share': 0.24641833810888253},
+    0: {'name': 'small orders', 'rows': 12, 'share': 0.034383954154727794},
+}
+
+
+def assign_cluster(row):
+    """Return the cluster number of a row, or None if no rule matches it.
+
+    No rule that tests a column matches where the column's value is missing (None or NaN). A
+    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    """
+    alcohol = _float(row, 'alcohol')
+    order = _integer(row, 'order')
+    colour_intensity = _float(row, 'colour intensity (%)')
+    odd_name_x_b = _float(row, 'odd "name" `x` | <b>\n-- */')
+    if alcohol > 12.85 and colour_intensity <= 1e-07:
+        return 1
+    if alcohol <= 12.85 and order <= 1200 and odd_name_x_b > -0.25:
+        return 1
+    if alcohol > 12.85 and colour_intensity > 3.5:
+        return 4
+    if alcohol > 12.85 and 1e-07 < colour_intensity <= 3.5:
+        return 4
+    if alcohol <= 12.85 and order > 1200:
+        return 2
+    if alcohol <= 12.85 and order <= 1200 and odd_name_x_b <= -0.25:
+        return 0
+    return None
+
+
+def _read(row, column):
+    try:
+        value = row[column]
+    except KeyError:
+        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
+    return value
+
+
+def _is_missing(value):
+    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _float(row, column):
+    return _to_float(_read(row, column), column)
+
+
+def _integer(row, column):
+    """Keep whole numbers as they are: beyond 2**53 a double would round them."""
+    value = _read(row, column)
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    if isinstance(value, Decimal) and not value.is_nan():
+        return value
+    return _to_float(value, column)
+
+
+def _to_float(value, column):
+    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    if _is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except (TypeError, ValueError):
+        raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None

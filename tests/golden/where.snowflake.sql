@@ -1,0 +1,20 @@
+-- cluster 1: 146 rows, 41.8 %
+(
+  ("alcohol" > CAST('12.85' AS DOUBLE) AND "alcohol" <= CAST('inf' AS DOUBLE) AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE))
+  OR ("alcohol" <= CAST('12.85' AS DOUBLE) AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" > CAST('-0.25' AS DOUBLE) AND "odd ""name"" `x` | <b>
+-- */" <= CAST('inf' AS DOUBLE))
+)
+
+-- cluster 4: 105 rows, 30.1 %
+(
+  ("alcohol" > CAST('12.85' AS DOUBLE) AND "alcohol" <= CAST('inf' AS DOUBLE) AND "colour intensity (%)" > CAST('3.5' AS DOUBLE) AND "colour intensity (%)" <= CAST('inf' AS DOUBLE))
+  OR ("alcohol" > CAST('12.85' AS DOUBLE) AND "alcohol" <= CAST('inf' AS DOUBLE) AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE) AND "colour intensity (%)" <= CAST('3.5' AS DOUBLE))
+)
+
+-- cluster #2 *large* -- DROP: 86 rows, 24.6 %
+"alcohol" <= CAST('12.85' AS DOUBLE) AND "order" > 1200
+
+-- cluster small orders: 12 rows, 3.4 %
+"alcohol" <= CAST('12.85' AS DOUBLE) AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" <= CAST('-0.25' AS DOUBLE)

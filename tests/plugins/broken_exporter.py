@@ -1,0 +1,3 @@
+"""A plugin that does not import."""
+
+raise RuntimeError("broken on purpose")

@@ -1,0 +1,165 @@
+"""The Markdown sheet: its text, what it shows, and that data stays text in it."""
+
+import html
+import re
+
+import pytest
+from goldenfiles import assert_golden
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulesets import balanced_rules, example_rules, hostile_names, make_rules, plain_names, rule_sets
+
+from shallowrules.errors import OptionError
+from shallowrules.exporters import export
+from shallowrules.exporters.markdown import MarkdownLanguage
+from shallowrules.exporters.rendering import write_md
+from shallowrules.rules import RuleSet
+
+markdown_it = pytest.importorskip("markdown_it")
+PARSER = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def structure(text):
+    """Return the kinds of a document's parts, text left out."""
+
+    def kinds(tokens):
+        for token in tokens:
+            if not token.type.startswith("text"):
+                yield token.type
+                yield from kinds(token.children or [])
+
+    return list(kinds(PARSER.parse(text)))
+
+
+def shown(text):
+    """Return what a reader sees, spaces made one."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", PARSER.render(text))))
+
+
+def test_golden():
+    assert_golden("sheet.md", export(example_rules(), "markdown"))
+
+
+@settings(max_examples=100)
+@given(name=hostile_names | st.text(max_size=10))
+def test_names_show_as_they_are(name):
+    for text, kind in ((f"{write_md(name)} x", "paragraph_open"), (f"## {write_md(name)} x", "heading_open")):
+        assert structure(text) == [kind, "inline", kind.replace("open", "close")]
+        plain = "".join(c if c.isprintable() else " " for c in name)
+        assert shown(text).split() == [*plain.split(), "x"]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_hostile_names_change_no_structure(data):
+    tame = data.draw(rule_sets(plain_names, cluster_names=plain_names, max_depth=3))
+    document = tame.to_dict()
+    names = data.draw(
+        st.lists(hostile_names, min_size=len(tame.columns), max_size=len(tame.columns), unique=True).filter(
+            lambda names: all(write_md(name) for name in names)
+        )
+    )
+    for column, name in zip(document["columns"], names, strict=True):
+        column["name"] = name
+    for cluster in document["clusters"]:
+        cluster["name"] = data.draw(hostile_names.filter(write_md))
+    document["statistics"]["notes"] = [data.draw(hostile_names.filter(write_md)), "note"]
+    tame_document = {**tame.to_dict(), "statistics": {**document["statistics"], "notes": ["a", "b"]}}
+    hostile, tame = RuleSet.from_dict(document), RuleSet.from_dict(tame_document)
+    assert structure(export(hostile, "markdown")) == structure(export(tame, "markdown"))
+
+
+def test_clusters_come_largest_first():
+    rules = example_rules()
+    headings = re.findall(r"^## Cluster (.*)$", export(rules, "markdown"), re.MULTILINE)
+    assert headings == [write_md(cluster.name) for cluster in rules.by_size]
+
+
+@pytest.mark.parametrize("value", [0.1, 12.85, 1e-07, 1e22, 123456.789, -5e-324, 5.0, 2.0**60])
+def test_thresholds_are_exact(value):
+    text = export(make_rules([("x", "float")], (0, value, 0, 1)), "markdown")
+    found = re.search(r"is at most (\S+)\.$", text, re.MULTILINE)
+    assert found
+    assert float(found[1].replace(",", "")) == value
+
+
+def test_integer_thresholds_are_exact():
+    text = export(make_rules([("n", "integer")], (0, 2**53 + 1, 0, 1)), "markdown")
+    assert "**n** is at most 9,007,199,254,740,993." in text
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (1234567.8, "1,234,568"),
+        (12.3456, "12.35"),
+        (0.000123456, "0.0001235"),
+        (1.5e-7, "1.500e-07"),
+        (-3.0, "-3"),
+        (0.0, "0"),
+        (1e20, "1.000e+20"),
+        (1234, "1,234"),
+        (999.96, "1000"),
+    ],
+)
+def test_other_numbers_are_readable(value, written):
+    assert MarkdownLanguage().number(value) == written
+
+
+def test_very_many_columns_are_cut_and_counted():
+    columns = [(f"x{j}", "float") for j in range(50)]
+    rules = make_rules(columns, (49, 1.0, 0, 1))
+    text = export(rules, "markdown")
+    assert text.count("30 more columns") == 2
+    assert text.count("x49 (tested)") == 2
+    every = export(rules, "markdown", all_columns=True)
+    assert "more columns" not in every
+    assert all(f"| x{j} " in every for j in range(50))
+
+
+@pytest.mark.parametrize(
+    ("mean", "mark"), [(16, ""), (24, ""), (25, "higher"), (39, "higher"), (40, "much higher"), (-5, "lower")]
+)
+def test_deviations_are_marked(mean, mark):
+    document = make_rules([("x", "float")], 0).to_dict()
+    document["columns"][0].update(minimum=-30, maximum=70, mean=10)
+    document["clusters"][0]["means"] = [mean]
+    text = export(RuleSet.from_dict(document), "markdown")
+    assert f"| x | {mean} | 10 | {mark} |" in text
+
+
+def test_a_constant_column_deviates_in_nothing():
+    document = make_rules([("x", "float")], 0).to_dict()
+    document["columns"][0].update(minimum=3, maximum=3, mean=3)
+    text = export(RuleSet.from_dict(document), "markdown")
+    assert "| x | 10 | 3 |  |" in text
+
+
+def test_a_single_leaf_takes_every_row():
+    assert "Every row is here." in export(make_rules([("x", "float")], 3), "markdown")
+
+
+@pytest.mark.parametrize(
+    ("cost", "sentence"),
+    [(1.05, "5.00 % less tight"), (1.0, "costs nothing"), (0.9, "10.00 % tighter")],
+)
+def test_the_price_is_in_words(cost, sentence):
+    assert sentence in export(make_rules([("x", "float")], 0, normalized_cost=cost), "markdown")
+
+
+def test_weights_are_named():
+    text = export(make_rules([("x", "float")], 0, weighted=True, weight=12.5), "markdown")
+    assert "weighing 12.5 in all" in text
+    assert "by its weight" in text
+
+
+def test_the_title():
+    assert export(example_rules(), "markdown", title="Wine *2024*").startswith("# Wine \\*2024\\*\n")
+    for title in ("", " ", None):
+        with pytest.raises(OptionError, match="title"):
+            export(example_rules(), "markdown", title=title)
+
+
+def test_many_rules_are_not_listed_in_the_contents():
+    text = export(balanced_rules(5000), "markdown")
+    assert "one of 715 rules, see below" in text

@@ -1,0 +1,309 @@
+"""The SQL exporter: its text, and what SQLite and DuckDB make of it."""
+
+import re
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+from goldenfiles import assert_golden
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulesets import (
+    balanced_rules,
+    boundary_rows,
+    chain_rules,
+    example_rules,
+    hostile_names,
+    make_rules,
+    moderate_float,
+    route,
+    rule_sets,
+)
+
+from shallowrules.errors import ExportError, OptionError, RulesFormatError
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import ALIASES, DIALECTS, STYLES
+
+duckdb = pytest.importorskip("duckdb")
+
+EXECUTED = ["sqlite", "duckdb"]
+
+
+def quote(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Database:
+    """One in-memory table, filled without the exporter's help."""
+
+    def __init__(self, engine, rules, rows, types=("DOUBLE", "BIGINT")):
+        self.connection = sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect()
+        kinds = [types[column.type == "integer"] for column in rules.columns]
+        columns = ", ".join(f"{quote(c.name)} {kind}" for c, kind in zip(rules.columns, kinds, strict=True))
+        self.connection.execute(f'CREATE TABLE "data" ("row number" BIGINT, {columns})')
+        marks = ", ".join("?" * (len(kinds) + 1))
+        self.connection.executemany(f'INSERT INTO "data" VALUES ({marks})', [(i, *row) for i, row in enumerate(rows)])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def query(self, text):
+        return self.connection.execute(text).fetchall()
+
+
+def labels_by(style, engine, rules, rows, template):
+    """Return the label of every row by executing one style of export."""
+    with Database(engine, rules, rows) as database:
+        if style == "select":
+            found = database.query(export(rules, "sql", dialect=engine, style="select"))
+            return {row[0]: -1 if row[-1] is None else row[-1] for row in found}
+        if style == "case":
+            case = export(rules, "sql", dialect=engine, style="case")
+            found = database.query(f'SELECT "row number", {case} FROM "data"')
+            return {row: -1 if label is None else label for row, label in found}
+        labels = dict.fromkeys(range(len(rows)), -1)
+        # A template splits the predicates whatever is in a name; splitting at comments is tested apart.
+        predicates = export(rules, "sql", dialect=engine, template=template).split("\x00")
+        for cluster, predicate in zip(rules.by_size, predicates, strict=False):
+            for (row,) in database.query(f'SELECT "row number" FROM "data" WHERE {predicate}'):
+                assert labels[row] == -1, "rules overlap"
+                labels[row] = cluster.index
+        return labels
+
+
+@pytest.fixture(scope="module")
+def predicates(tmp_path_factory):
+    """Return a template that separates the clusters' predicates by NUL, which no name holds."""
+    path = tmp_path_factory.mktemp("templates") / "predicates.sql.j2"
+    path.write_text("{% for cluster in clusters %}{{ cluster.predicate }}\x00{% endfor %}")
+    return path
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("engine", EXECUTED)
+@settings(max_examples=25)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_executed_sql_is_the_tree(engine, style, predicates, data, seed):
+    rules = data.draw(rule_sets(floats=moderate_float) if engine == "sqlite" else rule_sets())
+    rows = boundary_rows(rules, seed)
+    labels = labels_by(style, engine, rules, rows, predicates)
+    assert [labels[i] for i in range(len(rows))] == [route(rules, row) for row in rows]
+
+
+@pytest.mark.parametrize("engine", EXECUTED)
+@settings(max_examples=40)
+@given(rules=rule_sets(hostile_names, moderate_float, hostile_names, max_depth=3), seed=st.integers(0, 2**32))
+def test_hostile_names_are_contained(engine, predicates, rules, seed):
+    rows = boundary_rows(rules, seed, 10)
+    expected = dict(enumerate(route(rules, row) for row in rows))
+    for style in STYLES:
+        assert labels_by(style, engine, rules, rows, predicates) == expected
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("style", STYLES)
+def test_golden(dialect, style):
+    text = export(example_rules(), "sql", dialect=dialect, style=style, table="shop.customers")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert_golden(f"{style}.{dialect}.sql", text)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_aliases(alias):
+    assert export(example_rules(), "sql", dialect=alias) == export(example_rules(), "sql", dialect=ALIASES[alias])
+
+
+def test_where_is_one_predicate_under_one_comment_per_cluster():
+    rules = make_rules([("a", "float"), ("b", "integer")], (0, 1.5, (1, 3, 0, 1), 0), {0: "zero", 1: "1"})
+    text = export(rules, "sql")
+    blocks = re.split(r"^-- cluster (.+): .*\n", text, flags=re.MULTILINE)
+    assert blocks[0] == ""
+    assert dict(zip(blocks[1::2], (block.strip() for block in blocks[2::2]), strict=True)) == {
+        "zero": '(\n  ("a" <= 1.5e0 AND "b" <= 3)\n  OR ("a" > 1.5e0)\n)',
+        "1": '"a" <= 1.5e0 AND "b" > 3',
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "literals"),
+    [
+        (12.8, {"ansi": "12.8e0", "duckdb": "12.8e0", "mysql": "12.8e0", "sqlite": "12.8", "postgres": "12.8::float8"}),
+        (-0.0, {"ansi": "0.0e0", "sqlite": "0.0", "postgres": "0.0::float8", "spark": "0.0D"}),
+        (1e22, {"ansi": "1e22", "sqlite": "1e22", "oracle": "1e22d", "snowflake": "CAST('1e22' AS DOUBLE)"}),
+        (-5e-324, {"duckdb": "-5e-324", "postgres": "-5e-324::float8"}),
+        (3, {"duckdb": "3.0e0", "sqlite": "3.0"}),
+    ],
+)
+def test_double_literals(value, literals):
+    rules = make_rules([("x", "float")], (0, value, 0, 1))
+    for dialect, literal in literals.items():
+        text = export(rules, "sql", dialect=dialect)
+        assert re.search(rf"<= {re.escape(literal)}$", text, re.MULTILINE), (dialect, text)
+
+
+@pytest.mark.parametrize("engine", EXECUTED)
+@pytest.mark.parametrize("bound", [2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0])
+def test_integer_columns_keep_every_neighbour(engine, bound, predicates):
+    rules = make_rules([("n", "integer")], (0, bound, 0, 1))
+    rows = [(value,) for value in range(bound - 2, bound + 3) if -(2**63) <= value < 2**63]
+    labels = labels_by("where", engine, rules, rows, predicates)
+    assert list(labels.values()) == [route(rules, row) for row in rows]
+
+
+def test_narrow_and_decimal_columns_are_compared_as_doubles():
+    rules = make_rules([("x", "float")], (0, 0.1, 0, 1))
+    for kind, value, label in [("REAL", 0.1, 1), ("DECIMAL(9,2)", 0.1, 0), ("INTEGER", 1, 1)]:
+        with Database("duckdb", rules, [(value,)], types=(kind, "BIGINT")) as database:
+            [row] = database.query(export(rules, "sql", dialect="duckdb", style="select"))
+        assert row[-1] == label == route(rules, (float(np.float32(0.1)) if kind == "REAL" else value,))
+
+
+def test_nan_guard_only_where_it_is_needed():
+    rules = make_rules([("x", "float"), ("n", "integer")], (0, 1.0, 0, (0, 2.0, 1, (1, 5, 2, 3))))
+    guarded = {name for name in DIALECTS if re.search("inf", export(rules, "sql", dialect=name), re.IGNORECASE)}
+    assert guarded == {"duckdb", "postgres", "snowflake", "spark", "oracle"}
+    lines = export(rules, "sql", dialect="duckdb", style="case").splitlines()
+    assert {line.split(" THEN ")[1] for line in lines if "Infinity" in line} == {"2", "3"}
+    assert not any('"n" <= CAST' in line for line in lines)
+
+
+@pytest.mark.parametrize("engine", EXECUTED)
+@pytest.mark.parametrize("rules", [balanced_rules(5000), chain_rules(5000)], ids=["balanced", "chain"])
+def test_many_leaves(engine, rules, predicates):
+    generator = np.random.default_rng(0)
+    scale = 1.0 if len(rules.columns) > 1 else 5000.0
+    rows = [tuple(map(float, row)) for row in generator.random((50, len(rules.columns))) * scale]
+    expected = dict(enumerate(route(rules, row) for row in rows))
+    for style in STYLES:
+        assert labels_by(style, engine, rules, rows, predicates) == expected
+
+
+def test_a_rule_with_more_conditions_than_sqlite_chains(tmp_path):
+    n_columns = 1010
+    tree = 1
+    for column in range(n_columns):
+        tree = (column, 0.5, tree, 0)
+    rules = make_rules([(f"x{j}", "float") for j in range(n_columns)], tree)
+    template = tmp_path / "one.sql.j2"
+    template.write_text("{% for cluster in clusters if cluster.index == 1 %}{{ cluster.predicate }}{% endfor %}")
+    predicate = export(rules, "sql", dialect="sqlite", template=template)
+    with Database("sqlite", rules, [(0.0,) * n_columns, (*(0.0,) * 600, 1.0, *(0.0,) * 409)]) as database:
+        assert database.query(f'SELECT "row number" FROM "data" WHERE {predicate}') == [(0,)]
+
+
+@pytest.mark.parametrize("dialect", EXECUTED)
+def test_a_single_leaf_takes_every_row(dialect, predicates):
+    rules = make_rules([("x", "float")], 3)
+    for style in STYLES:
+        assert labels_by(style, dialect, rules, [(1.0,), (None,)], predicates) == {0: 3, 1: 3}
+
+
+def test_a_missing_column_is_an_error_in_sqlite_not_a_string():
+    rules = make_rules([("x", "float")], (0, 1.0, 0, 1))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE data (y DOUBLE)")
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            connection.execute(export(rules, "sql", dialect="sqlite", style="select"))
+
+
+def test_columns_are_renamed():
+    rules = make_rules([("old name", "float"), ("b", "float")], (0, 1.0, 0, 1))
+    text = export(rules, "sql", columns={"old name": "NEW"})
+    assert '"NEW" <= 1.0e0' in text
+    assert "old name" not in text
+    with pytest.raises(OptionError, match=r"'olt'.*'old name', 'b'"):
+        export(rules, "sql", columns={"olt": "NEW"})
+
+
+def test_names_taken_for_one_are_refused():
+    rules = make_rules([("Size", "float"), ("size", "float"), ("other", "float")], (0, 1.0, 0, 1))
+    for dialect in ("sqlite", "duckdb", "mysql", "tsql"):
+        with pytest.raises(ExportError, match=r"'Size' and 'size'.*columns"):
+            export(rules, "sql", dialect=dialect)
+        assert "big size" in export(rules, "sql", dialect=dialect, columns={"Size": "big size"})
+    assert export(rules, "sql", dialect="postgres")
+    with pytest.raises(ExportError, match="'size' and 'size'"):
+        export(rules, "sql", dialect="postgres", columns={"Size": "size"})
+    untested = make_rules([("Size", "float"), ("size", "float"), ("other", "float")], (2, 1.0, 0, 1))
+    assert export(untested, "sql", dialect="sqlite")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "message"),
+    [
+        ("postgres", "é" * 32, "64 bytes, postgres allows 63"),
+        ("mysql", "x" * 65, "65 characters"),
+        ("duckdb", "a\0b", r"'a\\x00b'"),
+        ("ansi", "\ud800", r"'\\ud800'"),
+        ("ansi", "", "empty"),
+    ],
+)
+def test_names_that_sql_cannot_hold(dialect, name, message):
+    rules = make_rules([(name, "float")], (0, 1.0, 0, 1))
+    with pytest.raises(ExportError, match=message):
+        export(rules, "sql", dialect=dialect)
+    assert '"a"' in export(rules, "sql", columns={name: "a"})
+
+
+@pytest.mark.parametrize(
+    ("table", "written"),
+    [
+        ("shop.customers", '"shop"."customers"'),
+        ('"my.shop"."the ""best"""', '"my.shop"."the ""best"""'),
+        (("my.file",), '"my.file"'),
+        ('it"s', '"it""s"'),
+        ("Robert'); DROP TABLE data; --", '"Robert\'); DROP TABLE data; --"'),
+    ],
+)
+def test_table_names(table, written):
+    rules = make_rules([("x", "float")], (0, 1.0, 0, 1))
+    assert export(rules, "sql", dialect="duckdb", style="select", table=table).endswith(f"FROM {written}\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dialect": "redshift"},
+        {"dialect": None},
+        {"style": "json"},
+        {"table": ""},
+        {"table": "a..b"},
+        {"table": 'a."b'},
+        {"table": ["a", 1]},
+        {"columns": [("x", "y")]},
+        {"columns": {"x": 1}},
+        {"cluster_column": " "},
+        {"nonsense": 1},
+    ],
+)
+def test_bad_options(options):
+    with pytest.raises(OptionError):
+        export(example_rules(), "sql", **options)
+
+
+def test_unknown_values_list_the_known():
+    with pytest.raises(OptionError, match="ansi, sqlite, duckdb, postgres, mysql"):
+        export(example_rules(), "sql", dialect="access")
+    with pytest.raises(OptionError, match="where, case, select"):
+        export(example_rules(), "sql", style="having")
+    with pytest.raises(OptionError, match="dialect, table, style, columns, cluster_column, template"):
+        export(example_rules(), "sql", tabel="x")
+
+
+def test_a_column_named_cluster():
+    rules = make_rules([("x", "float"), ("Cluster", "float")], (0, 1.0, 0, 1))
+    with pytest.raises(ExportError, match="cluster_column"):
+        export(rules, "sql", style="select")
+    assert 'AS "segment"' in export(rules, "sql", style="select", cluster_column="segment")
+    assert export(rules, "sql", style="case")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
+def test_no_rule_has_a_bound_without_a_literal(value):
+    with pytest.raises(RulesFormatError, match="finite"):
+        make_rules([("x", "float")], (0, value, 0, 1))
