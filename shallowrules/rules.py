@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -487,6 +488,8 @@ def _validate(rules: RuleSet) -> None:
             continue
         if not 0 <= node.column < len(names):
             refuse(f"nodes[{index}] tests column {node.column}; there are {len(names)} columns")
+        if not -sys.float_info.max <= node.value <= sys.float_info.max:
+            refuse(f"nodes[{index}] does not cut {names[node.column]!r} at a finite number")
         if rules.columns[node.column].type == "integer" and not _is_whole(node.value):
             refuse(f"nodes[{index}] cuts the integer column {names[node.column]!r} at {node.value!r}")
         for child in (node.left, node.right):
