@@ -1,0 +1,263 @@
+"""The commands: each reads, lets the package work, and writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shallowrules.cli.options import (
+    ExportOptions,
+    FitOptions,
+    ReadingOptions,
+    export_options,
+    fit_options,
+    force_option,
+    gather,
+    reading_options,
+)
+from shallowrules.cli.output import check_folder, check_target, note, progress, write_files, write_result
+from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.exporters import export as export_rules
+from shallowrules.exporters import get_exporter, installed_exporters
+from shallowrules.rules import RuleSet
+
+__all__ = ["shallowrules"]
+
+SAMPLES = ("breast_cancer", "digits", "iris", "wine")
+
+
+class Commands(click.Group):
+    """Turns what the package raises into a message and an exit status."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; 2 for a wrong option, 1 for anything else that is wrong."""
+        try:
+            return super().invoke(ctx)
+        except OptionError as error:
+            raise click.UsageError(str(error)) from error
+        except ShallowRulesError as error:
+            raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        try:
+            click.echo(f"shallowrules {version('shallowrules')}")
+        except PackageNotFoundError:
+            raise click.ClickException("shallowrules is not installed, so that its version is not known") from None
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
+)
+def shallowrules() -> None:
+    r"""Explain a k-means clustering by a few short rules, as SQL, Python and Markdown.
+
+    \b
+    Examples:
+      shallowrules sample wine -o wine.csv
+      shallowrules run wine.csv -k 3
+      shallowrules verify wine_rules/rules.json wine.csv
+      shallowrules export wine_rules/rules.json sql --dialect postgres --table wines
+
+    TABLE is a CSV, Parquet or JSON file (also .gz). Results go to stdout or the named file, everything
+    else to stderr. The exit status is 0, 1 for an error or 2 for a wrong option.
+    """
+
+
+@shallowrules.command(short_help="Cluster a table and write its rules in every form.")
+@click.argument("table_file", metavar="TABLE")
+@fit_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
+)
+@force_option
+@export_options
+@reading_options
+def run(table_file: str, output: Path | None, force: bool, **options: Any) -> None:
+    r"""Cluster TABLE and write rules.json, rules.sql, rules.py and report.md.
+
+    \b
+    Examples:
+      shallowrules run wine.csv -k 3
+      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
+      shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
+    """
+    stem = _stem(table_file)
+    exporting = gather(ExportOptions, options).given()
+    folder = output if output is not None else Path(f"{stem}_rules")
+    files = ("rules.json", "rules.sql", "rules.py", "report.md")
+    get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
+    check_folder(folder, files, force)
+    rules = _fit(table_file, options)
+    with progress("writing the rules"):
+        texts = (
+            rules.to_json(),
+            export_rules(rules, "sql", **{"table": [stem], **exporting}),
+            export_rules(rules, "python"),
+            export_rules(rules, "markdown"),
+        )
+        write_files(folder, dict(zip(files, texts, strict=True)))
+    _show(rules, [str(folder / name) for name in files])
+
+
+@shallowrules.command(short_help="Cluster a table and write its rules as JSON.")
+@click.argument("table_file", metavar="TABLE")
+@fit_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
+)
+@reading_options
+def fit(table_file: str, output: Path | None, **options: Any) -> None:
+    r"""Cluster TABLE and write the rules as JSON.
+
+    \b
+    Example:
+      shallowrules fit wine.csv -k 3 -o rules.json
+    """
+    check_target(output, table_file)
+    rules = _fit(table_file, options)
+    write_result(rules.to_json(), output)
+    _show(rules, [] if output is None else [str(output)], stderr=True)
+
+
+@shallowrules.command(short_help="Write rules as SQL, Python, Markdown, …")
+@click.argument("rules_file", metavar="RULES")
+@click.argument("format_name", metavar="FORMAT")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the text here, not to stdout."
+)
+@export_options
+@click.option("--template", metavar="FILE", help="Your own jinja2 template; trusted like a program.")
+def export(rules_file: str, format_name: str, output: Path | None, template: str | None, **options: Any) -> None:
+    r"""Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
+
+    \b
+    Examples:
+      shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
+      shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
+      shallowrules export rules.json python -o rules.py
+    """
+    check_target(output, rules_file, *([] if template is None else [template]))
+    rules = RuleSet.from_json(rules_file)
+    given = gather(ExportOptions, options).given()
+    if template is not None:
+        given["template"] = template
+    write_result(export_rules(rules, format_name, **given), output)
+
+
+@shallowrules.command(short_help="Run every form of the rules against the tree.")
+@click.argument("rules_file", metavar="RULES")
+@click.argument("table_file", metavar="TABLE")
+@click.option(
+    "--dialect", "dialects", multiple=True, metavar="NAME", help="SQL to run: duckdb, sqlite. [default: both]"
+)
+@reading_options
+def verify(rules_file: str, table_file: str, dialects: tuple[str, ...], **options: Any) -> None:
+    """Run every form of the rules over TABLE and compare it with the tree, row by row.
+
+    Rows on every threshold, next to it, and with missing values are compared too. The exit status is 1
+    if any row differs.
+    """
+    from shallowrules.cli.summary import show_comparisons
+    from shallowrules.reading import read_table
+    from shallowrules.verification import DIALECTS
+    from shallowrules.verification import verify as verify_forms
+
+    rules = RuleSet.from_json(rules_file)
+    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    with progress(f"reading {table_file}"):
+        table = read_table(table_file, columns=tested or None, **vars(gather(ReadingOptions, options)))
+    with progress("comparing"):
+        comparisons = list(verify_forms(rules, table, dialects or DIALECTS))
+    show_comparisons(comparisons)
+    wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
+    if wrong:
+        raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
+
+
+@shallowrules.command(short_help="List the installed exporters.")
+def exporters() -> None:
+    """List the installed exporters and where each comes from."""
+    from shallowrules.cli.summary import show_exporters
+
+    show_exporters(installed_exporters())
+
+
+@shallowrules.command(short_help="Write a table to try things on.")
+@click.argument("name", type=click.Choice(SAMPLES), metavar="NAME")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the table here, not to stdout."
+)
+def sample(name: str, output: Path | None) -> None:
+    r"""Write a table that scikit-learn ships as CSV, without its classes.
+
+    NAME is breast_cancer, digits, iris or wine.
+
+    \b
+    Example:
+      shallowrules sample wine -o wine.csv
+    """
+    check_target(output)
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    # Whole numbers are stored as floats there; 13 reads better than 13.0.
+    columns = [
+        column.astype(int).tolist() if (column == column.astype(int)).all() else column.tolist()
+        for column in bunch.data.T
+    ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(bunch.feature_names)
+    writer.writerows(zip(*columns, strict=True))
+    write_result(text.getvalue(), output)
+
+
+def _fit(table_file: str, options: dict[str, Any]) -> RuleSet:
+    """Read a table, cluster it and grow the tree."""
+    from shallowrules.cli.preparation import prepare
+
+    chosen = gather(FitOptions, options)
+    with progress(f"reading {table_file}"):
+        prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
+    for message in prepared.notes:
+        note("note", message)
+    from shallowrules.estimator import ExplainableKMeans
+
+    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree"):
+        model = ExplainableKMeans(
+            chosen.clusters,
+            method=chosen.method,
+            tradeoff=chosen.tradeoff,
+            scale=chosen.scale,
+            random_state=chosen.seed,
+        ).fit(prepared.table, sample_weight=prepared.weight)
+    rules: RuleSet = model.rules_
+    statistics = rules.statistics
+    return replace(rules, statistics=replace(statistics, notes=(*statistics.notes, *prepared.notes)))
+
+
+def _show(rules: RuleSet, written: list[str], *, stderr: bool = False) -> None:
+    from shallowrules.cli.summary import show_rules
+
+    show_rules(rules, written, stderr=stderr)
+
+
+def _stem(path: str) -> str:
+    """Return a file's name without folder and endings."""
+    name = Path(path).name.removesuffix(".gz")
+    return Path(name).stem or name

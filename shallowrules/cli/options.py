@@ -1,0 +1,188 @@
+"""The options that several commands share, and what their values become."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import click
+
+__all__ = [
+    "ExportOptions",
+    "FitOptions",
+    "ReadingOptions",
+    "export_options",
+    "fit_options",
+    "force_option",
+    "gather",
+    "reading_options",
+]
+
+METHODS = ("exshallow", "exgreedy")
+SCALES = ("none", "minmax", "standard", "robust")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How to read a file: what `shallowrules.reading.read_table` takes, but for the columns."""
+
+    delimiter: str | None
+    decimal: str
+    null: tuple[str, ...]
+    encoding: str
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
+
+    clusters: int
+    method: str
+    tradeoff: float
+    scale: str | None
+    seed: int
+    columns: tuple[str, ...] | None
+    exclude: tuple[str, ...]
+    weight: str | None
+    drop_missing: bool
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Options for an exporter; None and nothing renamed leave the exporter its own default."""
+
+    dialect: str | None
+    table: str | None
+    style: str | None
+    renamed: dict[str, str]
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, as `shallowrules.export` takes them."""
+        named = {"dialect": self.dialect, "table": self.table, "style": self.style, "columns": self.renamed or None}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:
+    """Return a command's option values as one of the dataclasses above."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: values[name] for name in names})
+
+
+def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def _scale(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
+    return None if name == "none" else name
+
+
+def _names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists of names at commas; a name with a comma in it goes in double quotes."""
+    return tuple(name for row in csv.reader(values) for name in row if name)
+
+
+def _names_if_any(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    return _names(context, parameter, values) or None
+
+
+def _renamed(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    renamed = {}
+    for pair in pairs:
+        old, _, new = pair.rpartition("=")
+        if not (old and new):
+            raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
+        renamed[old] = new
+    return renamed
+
+
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+# The options of `ReadingOptions`.
+reading_options = _together(
+    click.option(
+        "--delimiter", metavar="CHAR", callback=_delimiter, help="What separates the fields of a CSV file; else found."
+    ),
+    click.option("--decimal", metavar="CHAR", default=".", show_default=True, help="Decimal separator: . or ,"),
+    click.option(
+        "--null",
+        multiple=True,
+        metavar="TEXT",
+        help="A text that means \"no value\"; '' is a field of blanks. May be repeated.",
+    ),
+    click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
+)
+
+# The options of `FitOptions`.
+fit_options = _together(
+    click.option(
+        "-k",
+        "--clusters",
+        type=click.IntRange(min=2),
+        required=True,
+        metavar="K",
+        help="Number of clusters, 2 or more.",
+    ),
+    click.option(
+        "--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the tree grows."
+    ),
+    click.option(
+        "--tradeoff",
+        type=float,
+        default=0.03,
+        show_default=True,
+        metavar="SHARE",
+        help="Share of the k-means cost given up per condition saved: more gives shorter rules.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="none",
+        show_default=True,
+        callback=_scale,
+        help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
+    ),
+    click.option(
+        "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
+    ),
+    click.option(
+        "--exclude", multiple=True, metavar="A,B,…", callback=_names, help="Leave these columns out. May be repeated."
+    ),
+    click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
+    click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
+)
+
+# The options of `ExportOptions`.
+export_options = _together(
+    click.option("--dialect", metavar="NAME", help="SQL: duckdb, sqlite, postgres, mysql, …  [default: ansi]"),
+    click.option("--table", metavar="NAME", help="SQL: name of the table in the database."),
+    click.option(
+        "--style", metavar="NAME", help="SQL: where (a predicate per cluster), case (an expression), select (a query)."
+    ),
+    click.option(
+        "--column",
+        "renamed",
+        multiple=True,
+        metavar="OLD=NEW",
+        callback=_renamed,
+        help="SQL: name of a column in the database. May be repeated.",
+    ),
+)
+
+force_option = click.option("--force", is_flag=True, help="Replace files without asking.")

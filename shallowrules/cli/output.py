@@ -1,0 +1,111 @@
+"""Results to stdout or to files that are written whole, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
+from shallowrules.files import write_whole
+
+__all__ = ["check_folder", "check_target", "note", "progress", "write_files", "write_result"]
+
+
+def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
+    """Make sure, before the work, that files may be written to a folder, and replaced where they exist.
+
+    Raises
+    ------
+    ShallowRulesError
+        If they may not.
+    click.Abort
+        If the user says no.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ShallowRulesError(f"{folder} is a file; name a folder for the results (-o)")
+    _check_writable(folder if folder.is_dir() else folder.resolve().parent)
+    existing = [name for name in names if os.path.lexists(folder / name)]
+    blocked = [name for name in existing if (folder / name).is_dir()]
+    if blocked:
+        raise ShallowRulesError(f"{folder / blocked[0]} is a folder; name another folder for the results (-o)")
+    if not existing or force:
+        return
+    listed = ", ".join(existing)
+    if not sys.stdin.isatty():
+        raise ShallowRulesError(f"{folder} already has {listed}: say --force to replace, or -o for another folder")
+    click.confirm(f"{folder} already has {listed}. Replace?", abort=True, err=True)
+
+
+def check_target(target: Path | None, *sources: str) -> None:
+    """Make sure, before the work, that a file can be written and is none of those that are read."""
+    if target is None:
+        return
+    if target.is_dir():
+        raise ShallowRulesError(f"{target} is a folder; name a file (-o)")
+    if not target.exists() or target.is_file():  # not a pipe or a device
+        _check_writable(target.resolve().parent)
+    for source in sources:
+        if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
+            raise ShallowRulesError(f"{target} is the file that is read; name another (-o)")
+
+
+def write_result(text: str, target: Path | None) -> None:
+    """Write a result to a file, whole or not at all, or to stdout."""
+    if target is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(target, text)
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files to a folder: no file is replaced before all are written."""
+    made = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with TemporaryDirectory(prefix=".unfinished-", dir=folder) as stage:
+            for name, text in texts.items():
+                write_whole(Path(stage, name), text)
+            for name in texts:
+                os.replace(Path(stage, name), folder / name)
+    except BaseException:
+        if made and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+def note(kind: str, message: str) -> None:
+    """Say something on stderr: a note or a warning."""
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """Show on a terminal what is going on, and pass our warnings on to stderr."""
+    console = Console(stderr=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShallowRulesWarning)
+        if console.is_terminal:
+            with console.status(doing):
+                yield
+        else:
+            yield
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            note("warning", str(warning.message))
+
+
+def _check_writable(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ShallowRulesError(f"there is no folder {folder}; make it first, or name another (-o)")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ShallowRulesError(f"the folder {folder} cannot be written to; name another (-o)")

@@ -1,0 +1,216 @@
+"""From a file to the columns and rows to cluster, or to a refusal that says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.errors import DataError
+from shallowrules.reading import column_list, read_table
+from shallowrules.table import Column, Table
+
+__all__ = ["Prepared", "prepare"]
+
+FEWEST_ORDERED = 8
+"""Rows from which an order is taken for no coincidence."""
+
+DOMINANT = 0.9
+"""Share of the variance from which a column is said to decide the clustering alone."""
+
+ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
+ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What to cluster: complete rows of numeric columns, their weights, and what a reader should know."""
+
+    table: Table
+    weight: NDArray[Any] | None
+    notes: tuple[str, ...]
+
+
+def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
+    """Read a file and choose its rows and columns.
+
+    Raises
+    ------
+    DataError
+        If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
+        are missing or infinite; or if there are fewer distinct rows than clusters.
+    """
+    table, weight = _read(path, fit, reading)
+    _refuse_not_numeric(table, weight)
+    _refuse_empty(table)
+    _refuse_ids(table, fit.columns or ())
+    table, weight, notes = _without_missing(table, weight, fit.drop_missing)
+    _refuse_infinite(table, weight)
+    weights = None if weight is None else weight.numbers()
+    _refuse_too_many_clusters(table, weights, fit.clusters)
+    notes += _constant_columns(table)
+    if fit.scale is None:
+        notes += _dominant_column(table)
+    return Prepared(table, weights, tuple(notes))
+
+
+def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None]:
+    """Return the columns to cluster, and the weights."""
+    columns = fit.columns
+    if columns is not None and fit.weight is not None:
+        columns = (*columns, fit.weight)
+    table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
+    if fit.weight is None:
+        return table, None
+    weight = table[fit.weight]
+    others = [name for name in table.names if name != fit.weight]
+    if not others:
+        raise DataError(f"{path} has no column but the weights {fit.weight!r}")
+    return table.select(others), weight
+
+
+def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
+    if weight is not None and not weight.is_numeric:
+        raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
+    found = [column for column in table.columns if not column.is_numeric]
+    if found:
+        kinds = {"text": "text", "boolean": "yes or no", "other": "dates or the like"}
+        listed = ", ".join(f"{column.name!r} ({kinds[column.type]})" for column in found)
+        raise DataError(
+            f"{_count(len(found), 'column is', 'columns are')} not numeric: {listed}; "
+            f"leave out what is to play no part: {_exclude(found)}"
+        )
+
+
+def _refuse_empty(table: Table) -> None:
+    found = [column for column in table.columns if column.absent.all()]
+    if found:
+        raise DataError(
+            f"{_count(len(found), 'column has', 'columns have')} no values: {_listed(found)}; "
+            f"leave out what is empty: {_exclude(found)}"
+        )
+
+
+def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
+    found = [column for column in table.columns if column.name not in insisted and _is_id(column)]
+    if found:
+        raise DataError(
+            f"{_listed(found)} {'looks' if len(found) == 1 else 'look'} like the number of a row, another in each and "
+            f"nothing to cluster by; leave out what is an id: {_exclude(found)}; or name in --columns all "
+            "columns to cluster by, if it is meant"
+        )
+
+
+def _is_id(column: Column) -> bool:
+    """Return whether whole numbers are all distinct and named or ordered like the numbers of rows."""
+    values = column.numbers()[~column.absent]
+    if len(values) < 2 or not np.array_equal(values, np.floor(values)):
+        return False
+    steps = values[1:] > values[:-1]
+    monotone = bool(steps.all()) or not (steps.any() or (values[1:] == values[:-1]).any())
+    named = _is_id_name(column.name)
+    if monotone and (named or len(values) >= FEWEST_ORDERED):
+        return True
+    # A shuffled numbering is consecutive; any other order needs the name to give it away.
+    consecutive = len(values) >= FEWEST_ORDERED and float(values.max()) - float(values.min()) == len(values) - 1
+    return (named or consecutive) and len(np.unique(values)) == len(values)
+
+
+def _is_id_name(name: str) -> bool:
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
+
+
+def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[Table, Column | None, list[str]]:
+    """Return the complete rows, or refuse incomplete ones."""
+    used = table.columns if weight is None else (*table.columns, weight)
+    found = [column for column in used if column.absent.any()]
+    if not found:
+        return table, weight, []
+    incomplete = np.logical_or.reduce([column.absent for column in found])
+    n_rows = int(np.count_nonzero(incomplete))
+    counts = ", ".join(f"{column.name!r} ({_count(int(column.absent.sum()), 'row')})" for column in found)
+    if not drop:
+        raise DataError(
+            f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
+            f"rows out (--drop-missing) or the columns ({_exclude(found)})"
+        )
+    if n_rows == table.n_rows:
+        raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")
+    note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
+    complete = ~incomplete
+    table = table.take(complete)
+    if weight is not None:
+        weight = Table((weight,), len(complete)).take(complete).columns[0]
+    return table, weight, [note]
+
+
+def _refuse_infinite(table: Table, weight: Column | None) -> None:
+    used = table.columns if weight is None else (*table.columns, weight)
+    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used}
+    found = [column for column, count in counts.items() if count]
+    if found:
+        listed = ", ".join(f"{column.name!r} ({_count(counts[column], 'row')})" for column in found)
+        raise DataError(f"values are infinite in {listed}: correct the file or leave columns out ({_exclude(found)})")
+
+
+def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, clusters: int) -> None:
+    """Refuse more clusters than there are distinct rows that count."""
+    if clusters > table.n_rows:
+        raise DataError(f"{clusters} clusters were asked for (-k), but there are only {_count(table.n_rows, 'row')}")
+    counted = table if weights is None else table.take(weights > 0)
+    n_rows, distinct = 0, 0
+    while n_rows < counted.n_rows:
+        # Mostly the first rows have enough distinct ones already.
+        n_rows = min(max(4 * clusters, 4 * n_rows), counted.n_rows)
+        distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
+        if distinct >= clusters:
+            return
+    if counted.n_rows:
+        raise DataError(
+            f"{clusters} clusters were asked for (-k), but there {'is' if distinct == 1 else 'are'} only "
+            f"{_count(distinct, 'distinct row')}"
+        )
+
+
+def _constant_columns(table: Table) -> list[str]:
+    return [
+        f"column {column.name!r} has one value only ({column.numbers()[0].item()}) and plays no part"
+        for column in table.columns
+        if (column.numbers() == column.numbers()[0]).all()
+    ]
+
+
+def _dominant_column(table: Table) -> list[str]:
+    """Return a note if one column has nearly all of the variance, which is what k-means divides."""
+    if len(table.columns) < 2:
+        return []
+    # Relative to the largest of all, squares cannot overflow.
+    largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in table.columns) or 1.0
+    variances = [float(np.var(column.numbers() / largest)) for column in table.columns]
+    total = sum(variances)
+    share, position = max((variance / total if total else 0.0, j) for j, variance in enumerate(variances))
+    others = sum(variance > 0 for variance in variances) - 1
+    if share <= DOMINANT or not others:
+        return []
+    return [
+        f"column {table.names[position]!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
+        "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
+    ]
+
+
+def _count(number: int, one: str, more: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    return ("column " if len(columns) == 1 else "columns ") + ", ".join(repr(column.name) for column in columns)
+
+
+def _exclude(columns: Sequence[Column]) -> str:
+    return f"--exclude {column_list([column.name for column in columns])}"

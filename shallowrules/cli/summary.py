@@ -1,0 +1,101 @@
+"""What a person sees of rules, exporters and comparisons on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from shallowrules.exporters import InstalledExporter
+from shallowrules.exporters.rendering import one_line
+from shallowrules.rules import RuleSet
+from shallowrules.verification import Comparison, Difference
+
+__all__ = ["show_comparisons", "show_exporters", "show_rules"]
+
+WIDTH_IN_A_FILE = 120
+
+
+def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = False) -> None:
+    """Print the clusters, largest first, with the rules of each, then cost and length of the whole."""
+    console = _console(stderr)
+    statistics = rules.statistics
+    table = _table("cluster", "rows", "share", "rule")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    for cluster in rules.by_size:
+        texts = [one_line(str(rule)) for rule in rules.rules_of(cluster.index)]
+        table.add_row(
+            Text(one_line(cluster.name)), f"{cluster.rows:,}", f"{cluster.share:.1%}", Text("\nor ".join(texts))
+        )
+    console.print(table)
+    extra = statistics.normalized_cost - 1
+    console.print(
+        Text(
+            f"k-means cost   {statistics.normalized_cost:.3f} times that of the clustering without rules "
+            f"({extra:+.1%}); {statistics.agreement:.1%} of the rows stay in their cluster\n"
+            f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
+            f"{statistics.wad:.2f} questions find its cluster"
+        )
+    )
+    for message in statistics.notes:
+        console.print(Text(f"note           {one_line(message)}"))
+    if written:
+        console.print(Text(f"written        {', '.join(written)}"))
+
+
+def show_exporters(installed: Iterable[InstalledExporter]) -> None:
+    """Print the installed exporters, and the distribution that brings each."""
+    table = _table("exporter", "distribution", "class")
+    for exporter in installed:
+        table.add_row(
+            *(
+                Text(one_line(text))
+                for text in (exporter.name, f"{exporter.distribution} {exporter.version}", exporter.value)
+            )
+        )
+    _console(False).print(table)
+
+
+def show_comparisons(comparisons: Sequence[Comparison]) -> None:
+    """Print how every form of the rules did, and the first row of each that went wrong."""
+    console = _console(False)
+    table = _table("form", "rows compared", "disagreements")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    for comparison in comparisons:
+        style = "bold red" if comparison.disagreements else "green"
+        table.add_row(comparison.form, f"{comparison.rows:,}", Text(f"{comparison.disagreements:,}", style))
+    console.print(table)
+    for comparison in comparisons:
+        if comparison.first is not None:
+            console.print(Text(f"{comparison.form}: {_describe(comparison.first)}"))
+
+
+def _describe(difference: Difference) -> str:
+    values = ", ".join(f"{one_line(name)} = {value!r}" for name, value in difference.values.items())
+    return (
+        f"{difference.origin} ({values}) is in {_cluster(difference.expected)} by the tree "
+        f"and in {_cluster(difference.found)} by this form"
+    )
+
+
+def _cluster(index: int | None) -> str:
+    if index is None:
+        return "no cluster"
+    return "more than one cluster" if index < 0 else f"cluster {index}"
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=SIMPLE, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _console(stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH_IN_A_FILE
+    return console
