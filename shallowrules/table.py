@@ -97,8 +97,7 @@ class Table:
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table with these rows only (a boolean mask or positions)."""
         columns = tuple(
-            Column(c.name, c.type, c.values[rows], None if c.missing is None else c.missing[rows])
-            for c in self.columns
+            Column(c.name, c.type, c.values[rows], None if c.missing is None else c.missing[rows]) for c in self.columns
         )
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return Table(columns, n_rows)

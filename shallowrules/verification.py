@@ -222,12 +222,13 @@ def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, int | float | None
 
 
 def _within(column: RuleColumn, lower: int | float | None, upper: int | float | None) -> int | float:
-    """Return a value of the column above `lower` and up to `upper`."""
+    """Return a value of the column above `lower` and up to `upper`, as far as 64 bits can hold one."""
+    if column.type == "integer":
+        value = int(upper) if upper is not None else int(column.minimum) if lower is None else int(lower) + 1
+        return max(INT64.min, min(value, INT64.max))
     if upper is not None:
-        return upper if column.type == "integer" else float(upper)
-    if lower is None:
-        return column.minimum
-    return int(lower) + 1 if column.type == "integer" else math.nextafter(lower, math.inf)
+        return float(upper)
+    return float(column.minimum) if lower is None else math.nextafter(lower, math.inf)
 
 
 def _single(boundary: Table) -> Table:

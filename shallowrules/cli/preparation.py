@@ -178,28 +178,32 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
         )
 
 
+def _is_constant(column: Column) -> bool:
+    return bool((column.numbers() == column.numbers()[0]).all())
+
+
 def _constant_columns(table: Table) -> list[str]:
     return [
         f"column {column.name!r} has one value only ({column.numbers()[0].item()}) and plays no part"
         for column in table.columns
-        if (column.numbers() == column.numbers()[0]).all()
+        if _is_constant(column)
     ]
 
 
 def _dominant_column(table: Table) -> list[str]:
-    """Return a note if one column has nearly all of the variance, which is what k-means divides."""
-    if len(table.columns) < 2:
+    """Return a note if one of several columns has nearly all of the variance, which is what k-means divides."""
+    varying = [column for column in table.columns if not _is_constant(column)]
+    if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.
-    largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in table.columns) or 1.0
-    variances = [float(np.var(column.numbers() / largest)) for column in table.columns]
-    total = sum(variances)
-    share, position = max((variance / total if total else 0.0, j) for j, variance in enumerate(variances))
-    others = sum(variance > 0 for variance in variances) - 1
-    if share <= DOMINANT or not others:
+    largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in varying)
+    variances = [float(np.var(column.numbers() / largest)) for column in varying]
+    dominant = int(np.argmax(variances))
+    share = variances[dominant] / sum(variances)
+    if share <= DOMINANT:
         return []
     return [
-        f"column {table.names[position]!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
+        f"column {varying[dominant].name!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
         "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
     ]
 

@@ -1,0 +1,204 @@
+"""What the command line makes of a file before it clusters: columns and rows, notes, or a refusal."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.cli.preparation import prepare
+from shallowrules.errors import DataError
+
+READING = ReadingOptions(None, ".", (), "utf-8")
+
+
+def options(**changed):
+    given = {
+        "clusters": 2,
+        "method": "exshallow",
+        "tradeoff": 0.03,
+        "scale": None,
+        "seed": 0,
+        "columns": None,
+        "exclude": (),
+        "weight": None,
+        "drop_missing": False,
+    }
+    return FitOptions(**{**given, **changed})
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(**columns):
+        path = tmp_path / "t.csv"
+        names = ",".join(f'"{name}"' for name in columns)
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("\n".join([names, *(",".join(map(str, row)) for row in rows)]) + "\n")
+        return str(path)
+
+    return write
+
+
+def test_numeric_columns_pass(write):
+    prepared = prepare(write(a=[5, 1, 3], b=[0.5, 2.5, 1.5]), options(), READING)
+    assert prepared.table.names == ["a", "b"]
+    assert prepared.weight is None
+    assert prepared.notes == ()
+
+
+def test_columns_that_are_not_numeric_are_named_with_the_way_out(write):
+    path = write(**{"my name": ["x", "y", "z"], "b": [1, 1, 2], "day": ["2020-01-01"] * 3})
+    with pytest.raises(DataError, match=r"2 columns are not numeric: 'my name' \(text\), 'day' \(text\)") as caught:
+        prepare(path, options(), READING)
+    advice = shlex.split(str(caught.value).partition("--exclude ")[2])[0]
+    assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b"]
+
+
+def test_dates_and_truth_values_are_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, 2], "b": [True, False], "d": pa.array([1, 2], pa.date32())}), path)
+    with pytest.raises(DataError, match=r"'b' \(yes or no\), 'd' \(dates or the like\).*--exclude b,d"):
+        prepare(str(path), options(), READING)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("id", [5, 3, 9]),
+        ("ID", [5, 3, 9]),
+        ("customerID", [5, 3, 9]),
+        ("customer_id", [5, 3, 9]),
+        ("Customer No", [5, 3, 9]),
+        ("key", [5, 3, 9]),
+        ("uuid", [5, 3, 9]),
+        ("row.index", [5, 3, 9]),
+        ("plain", range(100, 110)),
+        ("plain", range(10, 0, -1)),
+        ("plain", [1, 5, 7, 20, 21, 30, 41, 50]),
+        ("plain", [3, 1, 2, 0, 4, 7, 6, 5]),
+        ("id", [1e20, 3e20, 2e20]),
+        ("", range(10)),
+    ],
+)
+def test_what_looks_like_an_id_is_refused(write, name, values):
+    path = write(**{name: values, "x": [0.5 * (i % 3) for i in range(len(values))]})
+    shown = name or "column0"
+    with pytest.raises(DataError, match=f"column '{shown}' looks like the number of a row.*--exclude.*--columns"):
+        prepare(path, options(), READING)
+    assert prepare(path, options(columns=(shown, "x")), READING).table.names == [shown, "x"]
+    assert prepare(path, options(exclude=(shown,)), READING).table.names == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("id", [5, 3, 5]),
+        ("identity", [5, 3, 9]),
+        ("no_of_rooms", [5, 3, 9]),
+        ("valid", [5, 3, 9]),
+        ("year", [2019, 2020, 2021]),
+        ("amount", [300, 100, 200, 50, 700, 20, 10, 999]),
+        ("plain", [1, 2, 3, 4, 5, 6, 7, 7]),
+        ("x", [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]),
+    ],
+)
+def test_what_does_not_look_like_an_id_passes(write, name, values):
+    path = write(**{name: values, "y": [i % 2 for i in range(len(values))]})
+    assert prepare(path, options(), READING).table.names == [name, "y"]
+
+
+def test_missing_values_are_counted_or_dropped(write):
+    path = write(a=[1, "", 3, 3], b=[0.5, 1.5, "nan", ""], c=[5, 5, 6, 7])
+    with pytest.raises(
+        DataError, match=r"'a' \(1 row\), 'b' \(2 rows\), 3 of 4 rows in all.*--drop-missing.*--exclude a,b"
+    ):
+        prepare(path, options(), READING)
+    assert prepare(path, options(exclude=("a", "b")), READING).table.n_rows == 4
+    prepared = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
+    assert prepared.table["a"].values.tolist() == [1, 3, 3]
+    assert prepared.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
+
+
+def test_no_row_left_is_an_error(write):
+    with pytest.raises(DataError, match="every row lacks a value"):
+        prepare(write(a=[1, ""], b=["", 2]), options(drop_missing=True), READING)
+
+
+def test_empty_columns_are_named(write):
+    with pytest.raises(DataError, match="1 column has no values: column 'b'.*--exclude b"):
+        prepare(write(a=[1, 3], b=["", ""]), options(drop_missing=True), READING)
+
+
+def test_infinity_is_refused_not_dropped(write):
+    path = write(a=[1.5, "inf", 3], b=[2, 1, 1], c=["-inf", 1, "inf"])
+    for drop in (False, True):
+        with pytest.raises(DataError, match=r"infinite in 'a' \(1 row\), 'c' \(2 rows\).*--exclude a,c"):
+            prepare(path, options(drop_missing=drop), READING)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "message"),
+    [
+        ([1, 5, 3], 4, "4 clusters were asked for .*only 3 rows"),
+        ([1, 1, 3], 3, "only 2 distinct rows"),
+        ([7, 7, 7], 2, "is only 1 distinct row"),
+        ([1] * 1000 + [2, 3], 4, "only 3 distinct rows"),
+    ],
+)
+def test_more_clusters_than_rows(write, values, clusters, message):
+    with pytest.raises(DataError, match=message):
+        prepare(write(a=values), options(clusters=clusters), READING)
+
+
+def test_as_many_clusters_as_distinct_rows_pass(write):
+    path = write(a=[1] * 1000 + [2, 3, 3])
+    assert prepare(path, options(clusters=3), READING).table.n_rows == 1003
+
+
+def test_rows_of_no_weight_are_no_rows_to_cluster(write):
+    path = write(a=[1, 2, 3], w=[1, 0, 1])
+    with pytest.raises(DataError, match="only 2 distinct rows"):
+        prepare(path, options(clusters=3, weight="w"), READING)
+
+
+def test_a_constant_column_is_named(write):
+    prepared = prepare(write(a=[1, 5, 3], b=[0.5, 0.5, 0.5]), options(), READING)
+    assert prepared.table.names == ["a", "b"]
+    assert prepared.notes == ("column 'b' has one value only (0.5) and plays no part",)
+
+
+def test_a_dominant_column_is_named(write):
+    generator = np.random.default_rng(0)
+    path = write(income=generator.normal(0, 1000, 50), age=generator.normal(0, 10, 50))
+    [note] = prepare(path, options(), READING).notes
+    assert note.startswith("column 'income' has 99.9% of the variance")
+    assert "--scale minmax" in note
+    assert prepare(path, options(scale="minmax"), READING).notes == ()
+    assert prepare(path, options(columns=("income",)), READING).notes == ()
+
+
+def test_numbers_at_the_edge_of_a_double_raise_no_warning(write):
+    [note] = prepare(write(a=[1e308, -1e308, 1e307], b=[1e-300, 0.0, 1e-300]), options(), READING).notes
+    assert "'a'" in note
+
+
+def test_weights(write):
+    path = write(a=[1, 5, 3], w=[1, 2.5, 0.5])
+    prepared = prepare(path, options(weight="w"), READING)
+    assert prepared.table.names == ["a"]
+    assert prepared.weight.tolist() == [1, 2.5, 0.5]
+    assert prepare(path, options(weight="w", columns=("a",)), READING).weight is not None
+    with pytest.raises(DataError, match="no column 'v'"):
+        prepare(path, options(weight="v"), READING)
+    with pytest.raises(DataError, match="no column but the weights"):
+        prepare(path, options(weight="w", exclude=("a",)), READING)
+    with pytest.raises(DataError, match="weights 'w' are not numbers"):
+        prepare(write(a=[1, 5], w=["x", "y"]), options(weight="w"), READING)
+    with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
+        prepare(write(a=[1, 5], w=[1, ""]), options(weight="w"), READING)
+    dropped = prepare(write(a=[1, 5, 6], w=[1, "", 2]), options(weight="w", drop_missing=True), READING)
+    assert dropped.weight.tolist() == [1, 2]

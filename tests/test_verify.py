@@ -1,0 +1,166 @@
+"""Comparing every form of the rules with the tree finds what differs, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+from rulesets import balanced_rules, chain_rules, example_rules, make_rules
+
+from shallowrules import verification
+from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.rules import RuleSet, Split
+from shallowrules.table import Column, Table
+from shallowrules.verification import boundary_table, verify, walk
+
+FORMS = [
+    "RuleSet.assign",
+    "Python",
+    *(f"SQL, {dialect}, {style}" for dialect in ("duckdb", "sqlite") for style in ("where", "case", "select")),
+]
+
+
+def random_table(rules, n_rows=200, dtype=np.float64):
+    generator = np.random.default_rng(0)
+    columns = {}
+    for column in rules.columns:
+        if column.type == "integer":
+            columns[column.name] = generator.integers(-10, 2000, n_rows)
+        else:
+            columns[column.name] = generator.normal(0, 10, n_rows).astype(dtype)
+    return columns
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        example_rules(),
+        balanced_rules(40),
+        chain_rules(30),
+        make_rules([("a", "integer"), ("b", "float")], (0, 2**53 + 1, 0, (1, 1e22, 1, 2))),
+        make_rules([("x", "float")], (0, 0.1, 0, 1)),
+        make_rules([("i", "integer")], (0, 2**63 - 2, 0, (0, 2**63 - 1, 1, 2))),
+        make_rules([("a", "float")], 3),
+    ],
+    ids=["example", "balanced", "chain", "large numbers", "a tenth", "the last integer", "single leaf"],
+)
+def test_all_forms_agree(rules, dtype):
+    found = list(verify(rules, random_table(rules, dtype=dtype)))
+    assert [comparison.form for comparison in found] == FORMS
+    for comparison in found:
+        assert comparison.disagreements == 0
+        assert comparison.first is None
+        assert comparison.rows >= 200
+
+
+def test_missing_values_of_either_kind():
+    rules = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 3, 1, 2)))
+    x = Column("x", "float", np.array([0.1, np.nan, 0.1, 0.7]), np.array([False, False, True, False]))
+    i = Column("i", "integer", np.array([1, 1, 1, 1]), np.array([False, False, False, True]))
+    table = Table((x, i), 4)
+    assert walk(rules, table).tolist() == [0, -1, -1, -1]
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
+
+
+def test_boundary_rows_are_on_and_beside_every_threshold():
+    rules = make_rules([("x", "float"), ("i", "integer")], (0, 0.1, 0, (1, 3, 1, 2)))
+    table = boundary_table(rules)
+    x, i = table["x"], table["i"]
+    near = {math.nextafter(0.1, -1), 0.1, math.nextafter(0.1, 1), -math.inf, math.inf}
+    assert near <= set(x.values.tolist())
+    assert {2, 3, 4, -(2**63), 2**63 - 1} <= set(i.values.tolist())
+    assert np.isnan(x.values).any()
+    assert x.missing is not None
+    assert x.missing.any()
+    assert i.absent.any()
+    assert set(walk(rules, table).tolist()) == {-1, 0, 1, 2}
+
+
+def test_boundary_rows_reach_every_leaf():
+    rules = balanced_rules(64)
+    labels = walk(rules, boundary_table(rules))
+    assert set(labels.tolist()) == {-1, *range(7)}
+
+
+def test_columns_that_no_rule_tests_do_not_matter():
+    rules = make_rules([("x", "float"), ("unused", "float")], (0, 0.5, 0, 1))
+    table = {"other": np.array(["text", "too"], object), "x": [0.1, 0.9]}
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
+
+
+def test_a_lacking_or_textual_column_is_refused():
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    with pytest.raises(DataError, match="no column 'x'"):
+        list(verify(rules, {"y": [1.0]}))
+    with pytest.raises(DataError, match="'x' is not numeric"):
+        list(verify(rules, {"x": ["a"]}))
+
+
+def shifted(rules, by):
+    """Return the rules with every threshold moved, as an exporter's bug would."""
+    nodes = tuple(
+        Split(node.column, node.operator, node.value + by, node.left, node.right) if isinstance(node, Split) else node
+        for node in rules.nodes
+    )
+    return RuleSet(rules.columns, nodes, rules.clusters, rules.statistics)
+
+
+@pytest.mark.parametrize("exporter", ["python", "sql"])
+def test_a_form_that_is_off_by_one_float_is_found(monkeypatch, exporter):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    wrong = shifted(rules, math.ulp(0.5))
+    export = verification.export
+
+    def faulty(rules, name, **options):
+        return export(wrong if name == exporter else rules, name, **options)
+
+    monkeypatch.setattr(verification, "export", faulty)
+    found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.9]})}
+    for form, comparison in found.items():
+        if form.lower().startswith(exporter):
+            assert comparison.disagreements >= 1
+            assert comparison.first.origin.startswith("boundary row ")
+            assert comparison.first.values == {"x": math.nextafter(0.5, 1)}
+            assert (comparison.first.expected, comparison.first.found) == (1, 0)
+        else:
+            assert comparison.disagreements == 0
+
+
+def test_overlapping_predicates_are_found(monkeypatch):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+
+    def overlapping(rules, name, **options):
+        text = verification_export(rules, name, **options)
+        return re.sub(r"> \S+", "> 0.4", text) if options.get("style") == "where" else text
+
+    verification_export = verification.export
+    monkeypatch.setattr(verification, "export", overlapping)
+    found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.45]}, ["sqlite"])}
+    where = found["SQL, sqlite, where"]
+    assert where.disagreements >= 1
+    assert where.first.origin == "row 2"
+    assert where.first.found == -2
+
+
+def test_comments_in_quoted_names_do_not_split_predicates():
+    rules = make_rules(
+        [('a\n-- cluster 1: "x"', "float"), ("it's `b` -- ", "float")], (0, 0.5, 0, (1, 0.25, 1, 2)), {1: "x\n-- y"}
+    )
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, random_table(rules)))
+
+
+def test_dialects_that_cannot_be_run_are_refused():
+    with pytest.raises(OptionError, match="unknown dialect to verify 'oracle'; known are: duckdb, sqlite"):
+        list(verify(example_rules(), random_table(example_rules()), ["oracle"]))
+
+
+def test_without_duckdb_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    with pytest.raises(MissingExtraError, match=r"shallowrules\[cli\]"):
+        list(verify(rules, {"x": [0.1]}))
+    assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 5
