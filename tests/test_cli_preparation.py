@@ -174,16 +174,16 @@ def test_a_constant_column_is_named(write):
 def test_a_dominant_column_is_named(write):
     generator = np.random.default_rng(0)
     path = write(income=generator.normal(0, 1000, 50), age=generator.normal(0, 10, 50))
-    [note] = prepare(path, options(), READING).notes
-    assert note.startswith("column 'income' has 99.9% of the variance")
-    assert "--scale minmax" in note
-    assert prepare(path, options(scale="minmax"), READING).notes == ()
-    assert prepare(path, options(columns=("income",)), READING).notes == ()
+    [warning] = prepare(path, options(), READING).warnings
+    assert warning.startswith("column 'income' has 99.9% of the variance")
+    assert "--scale minmax" in warning
+    assert prepare(path, options(scale="minmax"), READING).warnings == ()
+    assert prepare(path, options(columns=("income",)), READING).warnings == ()
 
 
 def test_numbers_at_the_edge_of_a_double_raise_no_warning(write):
-    [note] = prepare(write(a=[1e308, -1e308, 1e307], b=[1e-300, 0.0, 1e-300]), options(), READING).notes
-    assert "'a'" in note
+    [warning] = prepare(write(a=[1e308, -1e308, 1e307], b=[1e-300, 0.0, 1e-300]), options(), READING).warnings
+    assert "'a'" in warning
 
 
 def test_weights(write):

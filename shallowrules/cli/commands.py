@@ -21,7 +21,7 @@ from shallowrules.cli.options import (
     gather,
     reading_options,
 )
-from shallowrules.cli.output import check_folder, check_target, note, progress, write_files, write_result
+from shallowrules.cli.output import check_folder, check_target, progress, say, write_files, write_result
 from shallowrules.errors import OptionError, ShallowRulesError
 from shallowrules.exporters import export as export_rules
 from shallowrules.exporters import get_exporter, installed_exporters
@@ -64,7 +64,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
 )
 def shallowrules() -> None:
-    r"""Explain a k-means clustering by a few short rules, as SQL, Python and Markdown.
+    """Explain a k-means clustering by a few short rules, as SQL, Python and Markdown.
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def shallowrules() -> None:
 
     TABLE is a CSV, Parquet or JSON file (also .gz). Results go to stdout or the named file, everything
     else to stderr. The exit status is 0, 1 for an error or 2 for a wrong option.
-    """
+    """  # noqa: D301 (click wants a backspace)
 
 
 @shallowrules.command(short_help="Cluster a table and write its rules in every form.")
@@ -88,14 +88,14 @@ def shallowrules() -> None:
 @export_options
 @reading_options
 def run(table_file: str, output: Path | None, force: bool, **options: Any) -> None:
-    r"""Cluster TABLE and write rules.json, rules.sql, rules.py and report.md.
+    """Cluster TABLE and write rules.json, rules.sql, rules.py and report.md.
 
     \b
     Examples:
       shallowrules run wine.csv -k 3
       shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
-    """
+    """  # noqa: D301 (click wants a backspace)
     stem = _stem(table_file)
     exporting = gather(ExportOptions, options).given()
     folder = output if output is not None else Path(f"{stem}_rules")
@@ -122,12 +122,12 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
 )
 @reading_options
 def fit(table_file: str, output: Path | None, **options: Any) -> None:
-    r"""Cluster TABLE and write the rules as JSON.
+    """Cluster TABLE and write the rules as JSON.
 
     \b
     Example:
       shallowrules fit wine.csv -k 3 -o rules.json
-    """
+    """  # noqa: D301 (click wants a backspace)
     check_target(output, table_file)
     rules = _fit(table_file, options)
     write_result(rules.to_json(), output)
@@ -143,14 +143,14 @@ def fit(table_file: str, output: Path | None, **options: Any) -> None:
 @export_options
 @click.option("--template", metavar="FILE", help="Your own jinja2 template; trusted like a program.")
 def export(rules_file: str, format_name: str, output: Path | None, template: str | None, **options: Any) -> None:
-    r"""Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
+    """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
     \b
     Examples:
       shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
       shallowrules export rules.json python -o rules.py
-    """
+    """  # noqa: D301 (click wants a backspace)
     check_target(output, rules_file, *([] if template is None else [template]))
     rules = RuleSet.from_json(rules_file)
     given = gather(ExportOptions, options).given()
@@ -203,14 +203,14 @@ def exporters() -> None:
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the table here, not to stdout."
 )
 def sample(name: str, output: Path | None) -> None:
-    r"""Write a table that scikit-learn ships as CSV, without its classes.
+    """Write a table that scikit-learn ships as CSV, without its classes.
 
     NAME is breast_cancer, digits, iris or wine.
 
     \b
     Example:
       shallowrules sample wine -o wine.csv
-    """
+    """  # noqa: D301 (click wants a backspace)
     check_target(output)
     from sklearn import datasets
 
@@ -235,7 +235,9 @@ def _fit(table_file: str, options: dict[str, Any]) -> RuleSet:
     with progress(f"reading {table_file}"):
         prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
     for message in prepared.notes:
-        note("note", message)
+        say("note", message)
+    for message in prepared.warnings:
+        say("warning", message)
     from shallowrules.estimator import ExplainableKMeans
 
     with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree"):
@@ -248,7 +250,8 @@ def _fit(table_file: str, options: dict[str, Any]) -> RuleSet:
         ).fit(prepared.table, sample_weight=prepared.weight)
     rules: RuleSet = model.rules_
     statistics = rules.statistics
-    return replace(rules, statistics=replace(statistics, notes=(*statistics.notes, *prepared.notes)))
+    notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
+    return replace(rules, statistics=replace(statistics, notes=notes))
 
 
 def _show(rules: RuleSet, written: list[str], *, stderr: bool = False) -> None:

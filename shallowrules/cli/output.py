@@ -17,7 +17,7 @@ from rich.text import Text
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
 from shallowrules.files import write_whole
 
-__all__ = ["check_folder", "check_target", "note", "progress", "write_files", "write_result"]
+__all__ = ["check_folder", "check_target", "progress", "say", "write_files", "write_result"]
 
 
 def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
@@ -82,7 +82,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
         raise
 
 
-def note(kind: str, message: str) -> None:
+def say(kind: str, message: str) -> None:
     """Say something on stderr: a note or a warning."""
     console = Console(stderr=True, soft_wrap=True)
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
@@ -101,7 +101,7 @@ def progress(doing: str) -> Iterator[None]:
             yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            note("warning", str(warning.message))
+            say("warning", str(warning.message))
 
 
 def _check_writable(folder: Path) -> None:

@@ -29,11 +29,15 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numeric columns, their weights, and what a reader should know."""
+    """What to cluster: complete rows of numeric columns, and their weights.
+
+    `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
+    """
 
     table: Table
     weight: NDArray[Any] | None
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
@@ -54,9 +58,8 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     weights = None if weight is None else weight.numbers()
     _refuse_too_many_clusters(table, weights, fit.clusters)
     notes += _constant_columns(table)
-    if fit.scale is None:
-        notes += _dominant_column(table)
-    return Prepared(table, weights, tuple(notes))
+    dominant = _dominant_column(table) if fit.scale is None else []
+    return Prepared(table, weights, tuple(notes), tuple(dominant))
 
 
 def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None]:
@@ -191,7 +194,7 @@ def _constant_columns(table: Table) -> list[str]:
 
 
 def _dominant_column(table: Table) -> list[str]:
-    """Return a note if one of several columns has nearly all of the variance, which is what k-means divides."""
+    """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
     varying = [column for column in table.columns if not _is_constant(column)]
     if len(varying) < 2:
         return []

@@ -40,8 +40,6 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
-    for message in statistics.notes:
-        console.print(Text(f"note           {one_line(message)}"))
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
 

@@ -1,0 +1,566 @@
+"""The command line: what it writes, where, with which exit status, and what it leaves behind."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from rulesets import make_rules
+
+from shallowrules import verification
+from shallowrules.cli import commands, output
+from shallowrules.rules import RuleSet
+
+COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
+FILES = ["report.md", "rules.json", "rules.py", "rules.sql"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder, as a person would."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments, **options):
+    """Run a command in this process."""
+    result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **options)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def spawn(*arguments, **options):
+    """Run a command as a process of its own."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **options)
+
+
+def blobs(path="t.csv", n_rows=60):
+    """Write a table of three groups and two columns, and return its path."""
+    generator = np.random.default_rng(0)
+    centers = np.array([[0, 0], [10, 0], [0, 10]])[np.arange(n_rows) % 3]
+    rows = (centers + generator.normal(0, 0.5, (n_rows, 2))).round(3)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["width", "my height"], *rows.tolist()])
+    return path
+
+
+def refused(*arguments, status=1, **options):
+    """Run a command that must fail with a message and leave every file as it was; return the message."""
+    before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
+    result = call(*arguments, **options)
+    assert result.exit_code == status
+    assert result.stdout == ""
+    assert {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()} == before
+    assert "Traceback" not in result.stderr
+    # One message, in one paragraph, whatever the width of a terminal.
+    return " ".join(result.stderr.partition("Error: ")[2].split())
+
+
+# The main job --------------------------------------------------------------------------------------
+
+
+def test_run_writes_four_files_and_a_summary(folder):
+    result = call("run", blobs(), "-k", 3)
+    assert result.exit_code == 0
+    assert sorted(os.listdir(folder / "t_rules")) == FILES
+    assert sorted(os.listdir(folder)) == ["t.csv", "t_rules"]
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert len(rules.clusters) == 3
+    assert sorted(cluster.rows for cluster in rules.clusters) == [20, 20, 20]
+    assert result.stderr == ""
+    for rule in rules:
+        assert str(rule) in result.stdout
+    for text in ("33.3%", "k-means cost", f"{rules.statistics.normalized_cost:.3f}", "t_rules/report.md"):
+        assert text in result.stdout.replace(os.sep, "/")
+    assert '"my height"' in (folder / "t_rules" / "rules.sql").read_text() or len(rules.tested_columns) < 2
+
+
+def test_run_repeats_itself(folder):
+    call("run", blobs(), "-k", 3, "-o", "a")
+    call("run", blobs(), "-k", 3, "-o", "b", "--seed", 0)
+    for name in FILES:
+        assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
+
+
+def test_the_emitted_forms_agree_with_the_rules(folder):
+    call("run", blobs(), "-k", 3)
+    result = call("verify", "t_rules/rules.json", "t.csv")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert re.search(r"Python\s+\d+\s+0\b", result.stdout)
+    assert result.stdout.count("SQL, ") == 6
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_every_kind_of_file_gives_the_same_rules(folder, form):
+    with open(blobs(), encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), "u.parquet")
+    else:
+        (folder / "u.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert call("fit", "t.csv", "-k", 3).stdout == call("fit", f"u.{form}", "-k", 3).stdout
+
+
+def test_run_options_reach_the_sql(folder):
+    call("run", blobs(), "-k", 3, "--dialect", "mysql", "--style", "select", "--column", "my height=h")
+    text = (folder / "t_rules" / "rules.sql").read_text()
+    assert "FROM `t`" in text
+    assert "my height" not in text
+    call("run", "t.csv", "-k", 3, "--style", "select", "--table", "sales.rows", "--force")
+    assert 'FROM "sales"."rows"' in (folder / "t_rules" / "rules.sql").read_text()
+
+
+def test_fit_writes_json_to_stdout_and_the_rest_to_stderr():
+    result = call("fit", blobs(), "-k", 3)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["format"] == "shallowrules/1"
+    assert "k-means cost" in result.stderr
+
+
+def test_fit_writes_to_a_file(folder):
+    result = call("fit", blobs(), "-k", 3, "-o", "rules.json")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert len(RuleSet.from_json("rules.json")) == 3
+    assert sorted(os.listdir(folder)) == ["rules.json", "t.csv"]
+
+
+@pytest.mark.parametrize("method", ["exshallow", "exgreedy"])
+def test_methods(method):
+    statistics = json.loads(call("fit", blobs(), "-k", 3, "--method", method).stdout)["statistics"]
+    assert statistics["method"] == method
+
+
+def test_the_tradeoff_and_the_scale_are_passed_on():
+    statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
+    assert statistics["tradeoff"] == 0.25
+    assert call("fit", "t.csv", "-k", 3, "--scale", "minmax").exit_code == 0
+
+
+def test_notes_are_said_and_kept(folder):
+    rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
+    result = call("run", "t.csv", "-k", 3, "--drop-missing")
+    assert result.exit_code == 0
+    notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
+    for note in (
+        "1 of 30 rows left out for missing values: 'gap' (1 row)",
+        "column 'same' has one value only (5) and plays no part",
+    ):
+        assert f"note: {note}\n" in result.stderr
+        assert note in notes
+    [dominant] = [note for note in notes if "'big' has 99.9% of the variance" in note]
+    assert f"warning: {dominant}\n" in result.stderr
+    assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
+
+
+def test_weights_count():
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write("x,w\n" + "0.5,1\n9.5,3\n" * 10)
+    document = json.loads(call("fit", "t.csv", "-k", 2, "--weight", "w").stdout)
+    assert [column["name"] for column in document["columns"]] == ["x"]
+    assert document["statistics"]["weight"] == 40
+    assert sorted(cluster["share"] for cluster in document["clusters"]) == [0.25, 0.75]
+
+
+def test_columns_and_exclude_are_lists():
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write('a,"b,c",d,e\n' + "".join(f"{i % 3},{i % 2},x,y\n" for i in range(12)))
+    for arguments in (
+        ["--exclude", "d,e"],
+        ["--exclude", "d", "--exclude", "e"],
+        ["--columns", 'a,"b,c"'],
+        ["--columns", "a", "--columns", '"b,c"'],
+    ):
+        document = json.loads(call("fit", "t.csv", "-k", 2, *arguments).stdout)
+        assert [column["name"] for column in document["columns"]] == ["a", "b,c"]
+
+
+# Replacing files -----------------------------------------------------------------------------------
+
+
+def test_files_are_not_replaced_unasked(folder):
+    blobs()
+    (folder / "t_rules").mkdir()
+    (folder / "t_rules" / "report.md").write_text("mine")
+    (folder / "t_rules" / "other.txt").write_text("mine too")
+    message = refused("run", "t.csv", "-k", 3)
+    assert "t_rules already has report.md: say --force" in message
+    assert call("run", "t.csv", "-k", 3, "--force").exit_code == 0
+    assert sorted(os.listdir("t_rules")) == ["other.txt", *FILES]
+    assert (folder / "t_rules" / "report.md").read_text() != "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 1)])
+def test_on_a_terminal_it_asks(folder, answer, status):
+    import pty
+
+    blobs()
+    (folder / "t_rules").mkdir()
+    (folder / "t_rules" / "report.md").write_text("mine")
+    master, terminal = pty.openpty()
+    os.write(master, answer.encode())
+    done = spawn("run", "t.csv", "-k", "3", stdin=terminal)
+    os.close(terminal)
+    os.close(master)
+    assert done.returncode == status
+    assert "t_rules already has report.md. Replace?" in done.stderr
+    assert ((folder / "t_rules" / "report.md").read_text() == "mine") == (status == 1)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, existed):
+    blobs()
+    if existed:
+        (folder / "t_rules").mkdir()
+        (folder / "t_rules" / "report.md").write_text("mine")
+    write_whole = output.write_whole
+
+    def full_disk(path, text):
+        if path.name == "rules.py":
+            raise OSError(28, "No space left on device", str(path))
+        write_whole(path, text)
+
+    monkeypatch.setattr(output, "write_whole", full_disk)
+    message = refused("run", "t.csv", "-k", 3, "--force")
+    assert "No space left on device" in message
+    assert (folder / "t_rules").exists() == existed
+
+
+def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch):
+    monkeypatch.setattr(commands, "_fit", lambda *_: pytest.fail("it went to work"))
+    blobs()
+    (folder / "file").write_text("x")
+    (folder / "full").mkdir()
+    (folder / "full" / "rules.sql").mkdir()
+    assert "file is a file; name a folder" in refused("run", "t.csv", "-k", 3, "-o", "file")
+    assert "there is no folder" in refused("run", "t.csv", "-k", 3, "-o", "none/here")
+    assert "is a folder" in refused("run", "t.csv", "-k", 3, "-o", "full", "--force")
+    assert "there is no folder" in refused("fit", "t.csv", "-k", 3, "-o", "none/rules.json")
+    assert "full is a folder; name a file" in refused("fit", "t.csv", "-k", 3, "-o", "full")
+    assert "t.csv is the file that is read" in refused("fit", "t.csv", "-k", 3, "-o", "t.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder(folder):
+    blobs()
+    (folder / "closed").mkdir(mode=0o500)
+    assert "cannot be written to" in refused("run", "t.csv", "-k", 3, "-o", "closed")
+
+
+# Bad input -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, [], "t.csv: there is no such file"),
+        ("", [], "t.csv: the file is empty"),
+        ("a,b\n", [], "t.csv: there are no rows below the 2 column names"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", [], "t.csv: line 1 has a zero byte: this is not a text file"),
+        ("a,b\n1,2\n3\n", [], "t.csv: line 3 has 1 field(s), the header has 2"),
+        ("a,a\n1,2\n3,4\n", [], "columns 1 and 2 are both named 'a'"),
+        ("a,A\n1,2\n3,4\n", [], "columns 1 and 2 are named 'a' and 'A'"),
+        (
+            "a,b\n1,x\n3,y\n5,z\n",
+            [],
+            "1 column is not numeric: 'b' (text); leave out what is to play no part: --exclude b",
+        ),
+        ("a,b\n1,2020-01-01\n3,2020-01-02\n", [], "'b' (text)"),
+        ("a,b\n1,\n3,4\n2,5\n", [], "values are missing in 'b' (1 row), 1 of 3 rows in all"),
+        ("a,b\n1,nan\n3,4\n2,5\n", [], "values are missing in 'b' (1 row)"),
+        ("a,b\n1,inf\n3,4\n2,5\n", [], "values are infinite in 'b' (1 row)"),
+        ("a,b\n1,inf\n3,4\n2,5\n", ["--drop-missing"], "values are infinite in 'b' (1 row)"),
+        ("a,b\n1,NA\n3,4\n2,5\n", [], "column 'b' is nearly all numbers, but 1 of 3 values are not"),
+        ("a\n1\n2\n1\n", ["-k", "4"], "only 3 rows"),
+        ("a\n1\n2\n1\n", ["-k", "3"], "only 2 distinct rows"),
+        ("id,x\n4,1\n2,3\n9,5\n", [], "--exclude id"),
+        ("a\n1\n2\n1\n", ["--columns", "b"], "there is no column 'b'; the columns are: 'a'"),
+        ("a\n1\n2\n1\n", ["--exclude", "b"], "there is no column 'b'"),
+        ("a\n1\n2\n1\n", ["--exclude", "a"], "no column is left"),
+        ("a\n1\n2\n1\n", ["--weight", "w"], "there is no column 'w'"),
+        ("a,w\n1,1\n2,-1\n3,1\n", ["--weight", "w"], "negative"),
+        ("a,w\n1,0\n2,0\n3,0\n", ["--weight", "w"], "weight"),
+    ],
+)
+def test_bad_tables_are_refused_and_nothing_is_left_behind(folder, content, arguments, message):
+    if content is not None:
+        (folder / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    given = arguments if "-k" in arguments else ["-k", "2", *arguments]
+    assert message in refused("run", "t.csv", *given)
+    assert message in refused("fit", "t.csv", *given, "-o", "rules.json")
+
+
+def test_a_folder_is_no_table(folder):
+    (folder / "t.csv").mkdir()
+    assert "t.csv: this is a folder" in refused("run", "t.csv", "-k", 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "t.csv"], "Missing option '-k'"),
+        (["run", "t.csv", "-k", "1"], "1 is not in the range x>=2"),
+        (["run", "t.csv", "-k", "many"], "'many' is not a valid integer range"),
+        (["run", "t.csv", "-k", "2", "--method", "magic"], "'exshallow', 'exgreedy'"),
+        (["run", "t.csv", "-k", "2", "--scale", "log"], "'none', 'minmax', 'standard', 'robust'"),
+        (["run", "t.csv", "-k", "2", "--style", "haiku"], "unknown style 'haiku'; known are: where, case, select"),
+        (["run", "t.csv", "-k", "2", "--dialect", "klingon"], "unknown SQL dialect 'klingon'; known are: ansi"),
+        (["run", "t.csv", "-k", "2", "--column", "width"], "'width' is not OLD=NEW"),
+        (["run", "t.csv", "-k", "2", "--column", "nix=x"], "'nix', which the rules do not have"),
+        (["run", "t.csv", "-k", "2", "--decimal", ";"], "unknown decimal separator"),
+        (["run", "t.csv", "-k", "2", "--delimiter", "ab"], "delimiter must be one character"),
+        (["run", "t.csv", "-k", "2", "--encoding", "klingon"], "unknown encoding 'klingon'"),
+        (["run", "t.csv", "-k", "2", "--tradeoff", "-1"], "tradeoff"),
+        (["run", "t.csv", "-k", "2", "--tradeoff", "nan"], "tradeoff"),
+        (["run", "t.csv", "-k", "2", "--seed", "-1"], "-1 is not in the range"),
+        (["run"], "Missing argument 'TABLE'"),
+        (["sample", "roses"], "'breast_cancer', 'digits', 'iris', 'wine'"),
+        (["dance"], "No such command 'dance'"),
+    ],
+)
+def test_wrong_usage_is_status_2(arguments, message):
+    blobs()
+    assert message in refused(*arguments, status=2)
+
+
+# Rules in ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rules():
+    rules = make_rules([("x", "float"), ("n", "integer")], (0, 0.5, 0, (1, 3, 1, 2)))
+    rules.to_json("rules.json")
+    return rules
+
+
+def test_export_to_stdout_and_to_a_file(folder, rules):
+    text = call("export", "rules.json", "sql", "--dialect", "duckdb", "--style", "select", "--table", "t").stdout
+    assert 'FROM "t"' in text
+    result = call(
+        "export", "rules.json", "sql", "--dialect", "duckdb", "--style", "select", "--table", "t", "-o", "r.sql"
+    )
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert (folder / "r.sql").read_text() == text
+    assert "def assign_cluster(row)" in call("export", "rules.json", "python").stdout
+    assert call("export", "rules.json", "markdown").stdout.startswith("#")
+    assert "`y` <= 0.5" in call("export", "rules.json", "sql", "--dialect", "sqlite", "--column", "x=y").stdout
+
+
+def test_export_with_a_template(folder, rules):
+    (folder / "mine.j2").write_text("{% for cluster in clusters %}{{ cluster.index }};{% endfor %}")
+    result = call("export", "rules.json", "sql", "--template", "mine.j2")
+    assert result.exit_code == 0
+    assert sorted(result.stdout.strip().strip(";").split(";")) == ["0", "1", "2"]
+    assert "mine.j2" in refused("export", "rules.json", "sql", "--template", "mine.j2", "-o", "mine.j2")
+    (folder / "broken.j2").write_text("{{ nothing_like_it }}")
+    assert "nothing_like_it" in refused("export", "rules.json", "sql", "--template", "broken.j2", status=2)
+
+
+def test_export_refuses_what_it_does_not_know(rules):
+    assert "unknown exporter 'cobol'; known are: " in refused("export", "rules.json", "cobol", status=2)
+    assert "has no option 'dialect'" in refused("export", "rules.json", "python", "--dialect", "duckdb", status=2)
+    assert "rules.json is the file that is read" in refused("export", "rules.json", "sql", "-o", "rules.json")
+
+
+def damage(document, what):
+    if what == "truncated":
+        return json.dumps(document)[:-40]
+    if what == "of another version":
+        document["format"] = "shallowrules/2"
+    elif what == "has a cycle":
+        document["nodes"][2]["left"] = 0
+    elif what == "has a NaN":
+        document["nodes"][0]["value"] = float("nan")
+    elif what == "has an unknown operator":
+        document["nodes"][0]["operator"] = "~"
+    elif what == "a table":
+        return "a,b\n1,2\n"
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("truncated", "not valid JSON"),
+        ("of another version", "'shallowrules/2'"),
+        ("has a cycle", "no cycles"),
+        ("has a NaN", "not finite"),
+        ("has an unknown operator", "'~'"),
+        ("a table", "not valid JSON"),
+    ],
+)
+def test_damaged_rules_are_refused(folder, rules, what, message):
+    blobs()
+    (folder / "rules.json").write_text(damage(json.loads((folder / "rules.json").read_text()), what))
+    for arguments in (["export", "rules.json", "sql", "-o", "r.sql"], ["verify", "rules.json", "t.csv"]):
+        found = refused(*arguments)
+        assert found.startswith("rules.json: ")
+        assert message in found
+
+
+def test_missing_rules():
+    assert refused("export", "none.json", "sql") == "none.json: No such file or directory"
+    assert "none.json: No such file" in refused("verify", "none.json", "t.csv")
+
+
+def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
+    (folder / "t.csv").write_text("x,n\n0.1,1\n0.9,3\n")
+    export = verification.export
+
+    def faulty(rules, name, **options):
+        return export(rules, name, **options).replace(" <= 0.5", " < 0.5")
+
+    monkeypatch.setattr(verification, "export", faulty)
+    result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
+    assert result.exit_code == 1
+    assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)
+    assert re.search(r"SQL, sqlite, where\s+\d+\s+[1-9]", result.stdout)
+    assert re.search(r"Python: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout)
+    assert "duckdb" not in result.stdout
+    assert "not all forms agree with the tree: Python; SQL, sqlite, where" in " ".join(result.stderr.split())
+
+
+def test_verify_reads_only_what_the_rules_test(folder, rules):
+    (folder / "t.csv").write_text("comment,n,x\nfirst,1,0.1\nsecond,,0.9\nthird,7,nan\n")
+    assert call("verify", "rules.json", "t.csv").exit_code == 0
+    (folder / "u.csv").write_text("n\n1\n")
+    assert "there is no column 'x'" in refused("verify", "rules.json", "u.csv")
+    (folder / "v.csv").write_text("n,x\n1,much\n2,little\n")
+    assert "'x' is not numeric" in refused("verify", "rules.json", "v.csv")
+    assert "known are: duckdb, sqlite" in refused("verify", "rules.json", "t.csv", "--dialect", "oracle", status=2)
+
+
+# The small commands --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("wine", (178, 13)), ("iris", (150, 4)), ("digits", (1797, 64)), ("breast_cancer", (569, 30))]
+)
+def test_samples(folder, name, shape):
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    result = call("sample", name)
+    header, *rows = csv.reader(io.StringIO(result.stdout))
+    assert header == list(bunch.feature_names)
+    np.testing.assert_array_equal(np.array(rows, dtype=float), bunch.data)
+    assert bunch.data.shape == shape
+    call("sample", name, "-o", "s.csv")
+    assert (folder / "s.csv").read_text() == result.stdout
+
+
+def test_a_sample_can_be_run():
+    call("sample", "wine", "-o", "wine.csv")
+    assert call("run", "wine.csv", "-k", 3).exit_code == 0
+    assert call("verify", "wine_rules/rules.json", "wine.csv").exit_code == 0
+
+
+def test_exporters_are_listed():
+    result = call("exporters")
+    for name in ("sql", "python", "markdown"):
+        assert re.search(rf"^ ?{name} +shallowrules [\d.]+ ", result.stdout, re.MULTILINE)
+
+
+def test_version_and_help():
+    assert re.fullmatch(r"shallowrules \d+\.\d+\.\d+\S*\n", call("--version").stdout)
+    text = call("--help").stdout
+    for command in ("run", "fit", "export", "verify", "exporters", "sample"):
+        assert re.search(rf"^  {command} ", text, re.MULTILINE)
+        assert call(command, "--help").exit_code == 0
+    assert "shallowrules run wine.csv -k 3" in text
+
+
+# As a process --------------------------------------------------------------------------------------
+
+
+def test_streams_and_status_of_a_process(folder):
+    blobs()
+    done = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "k-means cost" in done.stdout
+    assert "\x1b" not in done.stdout
+    again = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.startswith("Error: t_rules already has")
+    wrong = spawn("run", "t.csv")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_a_closed_pipe_is_no_error_to_speak_of():
+    process = subprocess.Popen([*COMMAND, "sample", "digits"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(timeout=60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_an_interrupt_leaves_nothing_behind(folder):
+    os.mkfifo("t.csv")  # reading waits for a writer
+    process = subprocess.Popen([*COMMAND, "run", "t.csv", "-k", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    writer = os.open("t.csv", os.O_WRONLY)  # returns when the command has begun to read
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    os.close(writer)
+    assert process.returncode == 1
+    assert (out, error.strip()) == (b"", b"Aborted!")
+    assert os.listdir(folder) == ["t.csv"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("no_color", [False, True])
+def test_colour_only_where_it_is_wanted(folder, no_color):
+    import pty
+
+    blobs()
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", **({"NO_COLOR": "1"} if no_color else {})}
+    if not no_color:
+        environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        [*COMMAND, "run", "t.csv", "-k", "3"], stdout=subprocess.PIPE, stderr=terminal, env=environment
+    )
+    os.close(terminal)
+    seen = b""
+    try:
+        while chunk := os.read(master, 4096):
+            seen += chunk
+    except OSError:
+        pass  # the other end is closed
+    os.close(master)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert b"\x1b" not in out
+    assert b"clustering 60 rows" in seen
+    assert bool(re.search(rb"\x1b\[[0-9;]*3[0-9]m", seen)) == (not no_color)
+
+
+@pytest.mark.parametrize("package", ["click", "rich"])
+def test_without_the_extra_it_is_named(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"Error: the command line needs {package}, which is not installed: pip install 'shallowrules[cli]'\n"
+    )
