@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from shallowrules.errors import MissingExtraError
@@ -23,4 +24,8 @@ def main() -> None:
         sys.exit(f"Error: {MissingExtraError('the command line', package, 'cli')}")
     except KeyboardInterrupt:
         sys.exit(1)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter is no reason to fail; results are written as bytes.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     shallowrules(prog_name="shallowrules")

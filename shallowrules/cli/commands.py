@@ -43,6 +43,8 @@ class Commands(click.Group):
             raise click.UsageError(str(error)) from error
         except ShallowRulesError as error:
             raise click.ClickException(str(error)) from error
+        except UnicodeEncodeError as error:
+            raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -40,7 +40,7 @@ def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
     if not existing or force:
         return
     listed = ", ".join(existing)
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise ShallowRulesError(f"{folder} already has {listed}: say --force to replace, or -o for another folder")
     click.confirm(f"{folder} already has {listed}. Replace?", abort=True, err=True)
 
@@ -59,9 +59,11 @@ def check_target(target: Path | None, *sources: str) -> None:
 
 
 def write_result(text: str, target: Path | None) -> None:
-    """Write a result to a file, whole or not at all, or to stdout."""
+    """Write a result to a file, whole or not at all, or the same bytes to stdout."""
     if target is None:
-        click.echo(text, nl=False)
+        stream = click.get_binary_stream("stdout")
+        stream.write(text.encode("utf-8"))
+        stream.flush()
     else:
         write_whole(target, text)
 

@@ -1,0 +1,7 @@
+"""The kernel's one Python entry: arrays in, arrays out."""
+
+from shallowrules._kernel.builder import grow_nodes, openmp_enabled
+from shallowrules._kernel.depth import eval_wad
+from shallowrules._kernel.merging import distinct_rows
+
+__all__ = ["distinct_rows", "eval_wad", "grow_nodes", "openmp_enabled"]

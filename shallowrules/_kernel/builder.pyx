@@ -1,0 +1,526 @@
+"""Growing the tree: ExShallow, the paper's Algorithm 3, node by node, with an explicit stack.
+
+A node is a range of row slots, a range of centers and a place in an array that is large enough for
+every tree: a subtree of K centers fills 2 K - 1 places from its root on, so that subtrees can be grown
+side by side and the numbering (parents first, left before right) does not depend on who grew what.
+Large nodes are worked on by all threads, one after the other; then the small subtrees that are left
+are handed out whole.
+"""
+
+import numpy as np
+
+from shallowrules._kernel.binning import encode
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport INFINITY, frexp, ldexp
+from libc.stdint cimport int64_t, uint16_t
+from libc.string cimport memset
+
+from shallowrules._kernel.choosing cimport Cut, examine, scale_of, weight_of
+from shallowrules._kernel.matrix cimport entry, matrix_of
+from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
+from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, Item, Node, Scratch, State
+from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
+
+cdef extern from *:
+    """
+    #ifndef SHALLOWRULES_OPENMP
+    #define SHALLOWRULES_OPENMP 0
+    #endif
+    """
+    const int HAS_OPENMP "SHALLOWRULES_OPENMP"
+
+cdef enum:
+    LARGE = 32768           # rows from which all threads work on one node
+    UNUSED = -2
+    TO_DO = -3
+
+cdef double TIE = 1e-9
+
+
+cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
+    """Set scratch.killer from the path to a node: an edge kills an earlier one of its feature and direction."""
+    cdef const Node* node = &state.nodes[index]
+    memset(scratch.killer, 0, state.n_features)
+    while node.parent >= 0:
+        scratch.killer[state.nodes[node.parent].feature] |= 1 if node.is_left else 2
+        node = &state.nodes[node.parent]
+
+
+cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
+    """End a branch: with its one center, or, where no cut is valid, with the cheapest of several."""
+    cdef Py_ssize_t slot, j
+    cdef int i, center, best = -1
+    cdef double cost, lowest = INFINITY
+    node.feature = -1
+    node.center = state.order[node.first_center]
+    if node.last_center - node.first_center == 1:
+        return
+    for i in range(node.first_center, node.last_center):
+        center = state.order[i]
+        cost = 0.0
+        for slot in range(node.first, node.last):
+            for j in range(state.clustered.n_columns):
+                scratch.point[j] = entry(&state.clustered, state.row[slot], j)
+            cost += distance_to(state, scratch.point, center) * (
+                1.0 if state.weight == NULL else state.weight[slot]
+            )
+        if best < 0 or cost < lowest or (cost == lowest and center < best):
+            lowest = cost
+            best = center
+    node.center = best
+
+
+cdef Py_ssize_t _take_sides(State* state, Node* node, const Cut* cut) noexcept nogil:
+    """Decide where each row goes and where the gap is; return the number of rows that go left."""
+    cdef const int* codes = state.codes + node.feature * state.n_rows
+    cdef Py_ssize_t slot, n_left = 0
+    cdef int code, highest = -1, lowest = state.n_codes
+    cdef unsigned char left
+    cdef double value
+    for slot in range(node.first, node.last):
+        code = codes[slot]
+        left = code <= cut.code
+        if cut.inside and code == cut.code:
+            left = entry(&state.explained, state.row[slot], node.feature) <= cut.value
+        state.side[slot] = left
+        n_left += left
+        if left:
+            highest = max(highest, code)
+        else:
+            lowest = min(lowest, code)
+    node.lower = -INFINITY
+    node.upper = INFINITY
+    for slot in range(node.first, node.last):
+        code = codes[slot]
+        if code == highest or code == lowest:
+            value = entry(&state.explained, state.row[slot], node.feature)
+            if state.side[slot]:
+                node.lower = max(node.lower, value)
+            else:
+                node.upper = min(node.upper, value)
+    return n_left
+
+
+cdef int _split_centers(State* state, Node* node, const Cut* cut, Scratch* scratch) noexcept nogil:
+    """Part the node's centers in every feature's order; return how many go left."""
+    cdef Py_ssize_t k = state.n_centers, f
+    cdef const int* center_codes = state.center_codes + node.feature * k
+    cdef int i, center, left, right, n_left = 0
+    cdef int* order = state.order + node.feature * k
+    cdef double coordinate
+    node.cut = node.lower
+    for i in range(node.first_center, node.last_center):
+        center = order[i]
+        state.center_side[center] = center_codes[center] <= cut.code
+        if state.center_side[center]:
+            n_left += 1
+            coordinate = state.explained_centers[center * state.n_features + node.feature]
+            node.cut = max(node.cut, coordinate)
+    for f in range(state.n_features):
+        order = state.order + f * k
+        left = node.first_center
+        right = 0
+        for i in range(node.first_center, node.last_center):
+            center = order[i]
+            if state.center_side[center]:
+                order[left] = center
+                left += 1
+            else:
+                scratch.members[right] = center
+                right += 1
+        for i in range(right):
+            order[left + i] = scratch.members[i]
+    return n_left
+
+
+cdef Py_ssize_t _pair_rows(State* state, const Node* node, Py_ssize_t n_left) noexcept nogil:
+    """List the slots to exchange so that the rows that go left come first; return how many pairs."""
+    cdef int* left = state.swap_left + node.first // 2
+    cdef int* right = state.swap_right + node.first // 2
+    cdef Py_ssize_t slot, n_pairs = 0, n_found = 0
+    for slot in range(node.first, node.first + n_left):
+        if not state.side[slot]:
+            left[n_pairs] = <int>slot
+            n_pairs += 1
+    for slot in range(node.first + n_left, node.last):
+        if state.side[slot]:
+            right[n_found] = <int>slot
+            n_found += 1
+    return n_pairs
+
+
+cdef void _swap_rows(State* state, const Node* node, Py_ssize_t n_pairs, Py_ssize_t what) noexcept nogil:
+    """Exchange the paired slots in one array: codes of a feature, or one of the arrays by slot."""
+    cdef const int* left = state.swap_left + node.first // 2
+    cdef const int* right = state.swap_right + node.first // 2
+    cdef Py_ssize_t i, j, a, b
+    cdef int* codes
+    if what < state.n_features:
+        codes = state.codes + what * state.n_rows
+        for i in range(n_pairs):
+            codes[left[i]], codes[right[i]] = codes[right[i]], codes[left[i]]
+    elif what == state.n_features:
+        for i in range(n_pairs):
+            a = left[i] * LIST
+            b = right[i] * LIST
+            for j in range(LIST):
+                state.distance[a + j], state.distance[b + j] = state.distance[b + j], state.distance[a + j]
+    else:
+        for i in range(n_pairs):
+            a = left[i]
+            b = right[i]
+            state.row[a], state.row[b] = state.row[b], state.row[a]
+            state.length[a], state.length[b] = state.length[b], state.length[a]
+            if state.weight != NULL:
+                state.weight[a], state.weight[b] = state.weight[b], state.weight[a]
+            a *= LIST
+            b *= LIST
+            for j in range(LIST):
+                state.near[a + j], state.near[b + j] = state.near[b + j], state.near[a + j]
+
+
+cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_left) noexcept nogil:
+    """Enter the two children of a node that has just been cut."""
+    cdef Node* node = &state.nodes[index]
+    cdef Node* child
+    cdef int side
+    node.left = index + 1
+    node.right = index + 2 * n_left
+    for side in range(2):
+        child = &state.nodes[node.left if side else node.right]
+        child.parent = index
+        child.is_left = side == 1
+        child.feature = TO_DO
+        child.first = node.first if side else node.first + n_rows_left
+        child.last = node.first + n_rows_left if side else node.last
+        child.first_center = node.first_center if side else node.first_center + n_left
+        child.last_center = node.first_center + n_left if side else node.last_center
+
+
+cdef bint _pick(
+    const State* state, const Node* node, Scratch* scratch, double scale, int64_t total_weight, Cut* cut, int* feature
+) noexcept nogil:
+    """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
+    cdef double lowest = INFINITY
+    cdef int f
+    for f in range(state.n_features):
+        lowest = min(lowest, scratch.best[f])
+    if lowest == INFINITY:
+        return False
+    for f in range(state.n_features):
+        if scratch.best[f] <= lowest * (1.0 + TIE):
+            cut.objective = INFINITY
+            feature[0] = f
+            return examine(
+                state, node, scratch, scratch, scale, total_weight, f, lowest * (1.0 + TIE), True, True, cut
+            )
+    return False
+
+
+cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
+    cdef double lowest = INFINITY
+    cdef int f
+    for f in range(state.n_features):
+        lowest = min(lowest, scratch.best[f])
+    return lowest
+
+
+cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
+    """Grow everything below a node with one thread."""
+    cdef int n_stacked = 1, index, f, n_left, side
+    cdef Py_ssize_t n_rows_left, n_pairs, what, chunk
+    cdef Node* node
+    cdef Node* child
+    cdef Cut cut
+    cdef double scale, lowest
+    cdef int64_t total_weight
+    scratch.stack[0] = root
+    while n_stacked:
+        n_stacked -= 1
+        index = scratch.stack[n_stacked]
+        node = &state.nodes[index]
+        if node.last_center - node.first_center == 1:
+            _make_leaf(state, node, scratch)
+            continue
+        _mark_killers(state, index, scratch)
+        scale = scale_of(state, node)
+        clear_histograms(state, node, scratch)
+        sweep_rows(state, node, scratch, scale, node.first, node.last)
+        total_weight = weight_of(state, node, scratch)
+        for f in range(state.n_features):
+            cut.objective = INFINITY
+            examine(state, node, scratch, scratch, scale, total_weight, f, INFINITY, False, False, &cut)
+            scratch.best[f] = cut.objective
+        lowest = _lowest(state, scratch)
+        for f in range(state.n_features):
+            cut.objective = INFINITY
+            examine(state, node, scratch, scratch, scale, total_weight, f, lowest, True, False, &cut)
+            scratch.best[f] = min(scratch.best[f], cut.objective)
+            lowest = min(lowest, cut.objective)
+        if not _pick(state, node, scratch, scale, total_weight, &cut, &node.feature):
+            _make_leaf(state, node, scratch)
+            continue
+        n_rows_left = _take_sides(state, node, &cut)
+        n_left = _split_centers(state, node, &cut, scratch)
+        n_pairs = _pair_rows(state, node, n_rows_left)
+        for what in range(state.n_features + 2):
+            _swap_rows(state, node, n_pairs, what)
+        _make_children(state, index, n_rows_left, n_left)
+        for side in range(2):
+            child = &state.nodes[node.right if side == 0 else node.left]
+            list_members(state, child, scratch)
+            filter_lists(state, child, scratch, child.first, child.last)
+            child.cost = 0.0
+            for chunk in range((child.last - child.first + CHUNK - 1) // CHUNK):
+                child.cost += sum_costs(state, child, chunk)
+            scratch.stack[n_stacked] = node.right if side == 0 else node.left
+            n_stacked += 1
+
+
+cdef void _prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint is_root) noexcept nogil:
+    """Fill or filter the lists of a node and sum its cost, with all threads."""
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, chunk, t, part
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _prepare_part(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, is_root)
+    node.cost = 0.0
+    for chunk in range(n_chunks):
+        node.cost += state.chunk_cost[chunk]
+
+
+cdef void _prepare_part(
+    State* state, Node* node, Scratch* scratch, Py_ssize_t first, Py_ssize_t last, bint is_root
+) noexcept nogil:
+    cdef Py_ssize_t begin = node.first + first * CHUNK, end = min(node.first + last * CHUNK, node.last), chunk
+    list_members(state, node, scratch)
+    if is_root:
+        fill_lists(state, node, scratch, begin, end)
+    else:
+        filter_lists(state, node, scratch, begin, end)
+    for chunk in range(first, last):
+        state.chunk_cost[chunk] = sum_costs(state, node, chunk)
+
+
+cdef void _sweep_part(
+    const State* state, int index, Scratch* scratch, double scale, int part, int n_parts
+) noexcept nogil:
+    cdef const Node* node = &state.nodes[index]
+    cdef Py_ssize_t n = node.last - node.first
+    _mark_killers(state, index, scratch)
+    clear_histograms(state, node, scratch)
+    sweep_rows(state, node, scratch, scale, node.first + n * part // n_parts, node.first + n * (part + 1) // n_parts)
+
+
+cdef void _examine_part(
+    const State* state, const Node* node, Scratch* scratches, double scale, int64_t total_weight, int n_threads,
+    int part, bint open_bins, double limit,
+) noexcept nogil:
+    cdef int f = part, t
+    cdef Cut cut
+    while f < state.n_features:
+        if not open_bins:
+            for t in range(1, n_threads):
+                add_histograms(state, node, &scratches[0], &scratches[t], f)
+        cut.objective = INFINITY
+        examine(
+            state, node, &scratches[part], &scratches[0], scale,
+            total_weight, f, limit, open_bins, False, &cut,
+        )
+        scratches[0].best[f] = min(scratches[0].best[f], cut.objective) if open_bins else cut.objective
+        f += n_threads
+
+
+cdef bint _split_large(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
+    """Cut one large node with all threads; False if it became a leaf."""
+    cdef Node* node = &state.nodes[index]
+    cdef double scale = scale_of(state, node), lowest
+    cdef int t, n_left, f
+    cdef int64_t total_weight = 0
+    cdef Py_ssize_t n_rows_left, n_pairs, what
+    cdef Cut cut
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _sweep_part(state, index, &scratches[t], scale, t, n_threads)
+    for t in range(n_threads):
+        total_weight += weight_of(state, node, &scratches[t]) if state.weighted else 0
+    if not state.weighted:
+        total_weight = node.last - node.first
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, scale, total_weight, n_threads, t, False, INFINITY)
+    lowest = _lowest(state, scratches)
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, scale, total_weight, n_threads, t, True, lowest)
+    if not _pick(state, node, scratches, scale, total_weight, &cut, &node.feature):
+        _make_leaf(state, node, scratches)
+        return False
+    n_rows_left = _take_sides(state, node, &cut)
+    n_left = _split_centers(state, node, &cut, scratches)
+    n_pairs = _pair_rows(state, node, n_rows_left)
+    for what in prange(state.n_features + 2, num_threads=n_threads, schedule="dynamic", chunksize=1):
+        _swap_rows(state, node, n_pairs, what)
+    _make_children(state, index, n_rows_left, n_left)
+    _prepare(state, &state.nodes[node.left], scratches, n_threads, False)
+    _prepare(state, &state.nodes[node.right], scratches, n_threads, False)
+    return True
+
+
+cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int* tasks) noexcept nogil:
+    """Grow the whole tree; return the number of subtrees that were handed out."""
+    cdef int n_stacked = 1, n_tasks = 0, index, i, child
+    cdef Node* node
+    _prepare(state, &state.nodes[0], scratches, n_threads, True)
+    stack[0] = 0
+    while n_stacked:
+        n_stacked -= 1
+        index = stack[n_stacked]
+        node = &state.nodes[index]
+        if n_threads == 1 or node.last - node.first < LARGE or node.last_center - node.first_center == 1:
+            tasks[n_tasks] = index
+            n_tasks += 1
+        elif _split_large(state, index, scratches, n_threads):
+            stack[n_stacked] = node.left
+            stack[n_stacked + 1] = node.right
+            n_stacked += 2
+    # The largest first, so that threads finish together.
+    for i in range(1, n_tasks):
+        index = tasks[i]
+        child = i
+        while child > 0 and (
+            state.nodes[tasks[child - 1]].last - state.nodes[tasks[child - 1]].first
+            < state.nodes[index].last - state.nodes[index].first
+        ):
+            tasks[child] = tasks[child - 1]
+            child -= 1
+        tasks[child] = index
+    return n_tasks
+
+
+def openmp_enabled():
+    """Return whether the kernel was built with OpenMP, and so uses more than one thread."""
+    return bool(HAS_OPENMP)
+
+
+def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads):
+    """Grow ExShallow's tree over distinct rows of positive weight.
+
+    Parameters
+    ----------
+    explained : ndarray of float32 or float64, shape (n, d)
+        Columns that are cut.
+    clustered : ndarray of float32 or float64, shape (n, m)
+        Columns in which distances are taken.
+    rows : ndarray of int32, shape (r,)
+        The rows to use; it is reordered, so that each node's rows are contiguous.
+    weight : ndarray of float64, shape (r,), or None
+        Positive weights of these rows; reordered likewise.
+    explained_centers : ndarray of float64, shape (k, d)
+    centers : ndarray of float64, shape (k, m)
+    tradeoff : float
+        The paper's lambda; 0 is ExGreedy.
+    n_threads : int
+        Threads to use; the tree does not depend on it.
+
+    Returns
+    -------
+    dict of ndarray, shape (2 k - 1,)
+        The nodes, parents first: feature (-1 leaf, -2 unused place), left, right, center, first, last
+        (a node's rows are rows[first:last]), cut, lower, upper (float64).
+    """
+    cdef State state
+    cdef Py_ssize_t r = rows.shape[0], d = explained.shape[1], m = clustered.shape[1], k = centers.shape[0]
+    cdef Py_ssize_t t, i
+    if not HAS_OPENMP:
+        n_threads = 1
+    codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
+    # A place for every array of the state, so that all memory is had before any thread starts.
+    keep = []
+
+    def room(shape, dtype, fill=None):
+        array = np.empty(shape, dtype=dtype) if fill is None else np.full(shape, fill, dtype=dtype)
+        keep.append(array)
+        return array.__array_interface__["data"][0]
+
+    state.explained = matrix_of(explained)
+    state.clustered = matrix_of(clustered)
+    state.n_rows, state.n_features, state.n_centers, state.n_codes = r, d, k, n_codes
+    state.centers = <const double*><size_t>address_of(centers)
+    state.explained_centers = <const double*><size_t>address_of(explained_centers)
+    state.center_codes = <const int*><size_t>address_of(center_codes)
+    state.single = <const unsigned char*><size_t>address_of(single)
+    state.codes = <int*><size_t>address_of(codes)
+    state.row = &rows[0]
+    state.weighted = weight is not None
+    state.weight = <double*><size_t>address_of(weight) if state.weighted else NULL
+    state.total_weight = float(np.sum(weight)) if state.weighted else <double>r
+    cdef int exponent
+    frexp(state.total_weight, &exponent)
+    state.weight_scale = ldexp(1.0, min(max(60 - exponent, -1000), 1000))
+    state.tradeoff = tradeoff
+    state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
+    state.distance = <double*><size_t>room((r, LIST), np.float64)
+    state.length = <unsigned char*><size_t>room(r, np.uint8)
+    state.side = <unsigned char*><size_t>room(r, np.uint8)
+    state.chunk_cost = <double*><size_t>room(r // CHUNK + 1, np.float64)
+    state.swap_left = <int*><size_t>room(r // 2 + 1, np.int32)
+    state.swap_right = <int*><size_t>room(r // 2 + 1, np.int32)
+    state.center_side = <unsigned char*><size_t>room(k, np.uint8)
+    order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
+    state.order = <int*><size_t>address_of(order)
+    nodes = np.zeros((2 * k, sizeof(Node)), dtype=np.uint8)
+    state.nodes = <Node*><size_t>address_of(nodes)
+    for i in range(2 * k):
+        state.nodes[i].feature = UNUSED
+    state.nodes[0].parent = -1
+    state.nodes[0].feature = TO_DO
+    state.nodes[0].last = r
+    state.nodes[0].last_center = <int>k
+
+    scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)
+    cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
+    cdef Py_ssize_t capacity = max(2 * CHUNK, largest)
+    for t in range(n_threads):
+        scratches[t].own = <int64_t*><size_t>room((d, 2 * n_codes), np.int64)
+        scratches[t].count = <int*><size_t>room((d, n_codes), np.int32)
+        scratches[t].weight = <int64_t*><size_t>room((d, n_codes) if state.weighted else 1, np.int64)
+        scratches[t].event = <int64_t*><size_t>room((d, k), np.int64)
+        scratches[t].value = <int64_t*><size_t>room((BLOCK, LIST), np.int64)
+        scratches[t].point = <double*><size_t>room(m, np.float64)
+        scratches[t].lanes = <double*><size_t>room((m, LANES), np.float64)
+        scratches[t].lane_distance = <double*><size_t>room((k, LANES), np.float64)
+        scratches[t].members = <int*><size_t>room(k, np.int32)
+        scratches[t].pending = <int*><size_t>room(LANES, np.int32)
+        scratches[t].killer = <unsigned char*><size_t>room(d, np.uint8, 0)
+        scratches[t].best = <double*><size_t>room(d, np.float64)
+        scratches[t].items = <Item*><size_t>room((capacity, sizeof(Item)), np.uint8)
+        scratches[t].capacity = capacity
+        scratches[t].bins = <Bin*><size_t>room((n_codes, sizeof(Bin)), np.uint8)
+        scratches[t].opened = <int*><size_t>room(n_codes, np.int32, 0)
+        scratches[t].stack = <int*><size_t>room(2 * k, np.int32)
+        scratches[t].plan.n_centers = 0
+        scratches[t].plan.size = <int*><size_t>room(k, np.int32)
+        scratches[t].plan.left_size = <int*><size_t>room(k, np.int32)
+        scratches[t].plan.value = <double*><size_t>room(k + 1, np.float64)
+    cdef int* stack = <int*><size_t>room(2 * k, np.int32)
+    cdef int* tasks = <int*><size_t>room(2 * k, np.int32)
+    cdef int n_tasks, task
+    with nogil:
+        n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
+        for task in prange(n_tasks, num_threads=n_threads, schedule="dynamic", chunksize=1):
+            _grow_subtree(&state, tasks[task], &scratches[threadid()])
+
+    whole = np.empty((6, 2 * k - 1), dtype=np.int64)
+    real = np.empty((3, 2 * k - 1))
+    for i in range(2 * k - 1):
+        node = state.nodes[i]
+        whole[0, i], whole[1, i], whole[2, i] = node.feature, node.left, node.right
+        whole[3, i], whole[4, i], whole[5, i] = node.center, node.first, node.last
+        real[0, i], real[1, i], real[2, i] = node.cut, node.lower, node.upper
+    return dict(
+        zip(("feature", "left", "right", "center", "first", "last", "cut", "lower", "upper"), (*whole, *real))
+    )
+
+
+cdef size_t address_of(array) except 0:
+    """Return the address of a C-contiguous array's data; the caller keeps it alive."""
+    if not array.flags.c_contiguous:
+        raise ValueError("the kernel needs C-contiguous arrays")
+    return array.__array_interface__["data"][0]

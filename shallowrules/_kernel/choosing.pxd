@@ -1,0 +1,19 @@
+"""The best cut of a feature at a node, from its histograms."""
+
+from libc.stdint cimport int64_t
+
+from shallowrules._kernel.state cimport Node, Scratch, State
+
+cdef struct Cut:
+    double objective
+    int code            # rows and centers up to this code go left
+    bint inside         # of this code only rows up to `value`
+    double value
+
+
+cdef double scale_of(const State* state, const Node* node) noexcept nogil
+cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil
+cdef bint examine(
+    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, double scale,
+    int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
+) noexcept nogil

@@ -1,0 +1,264 @@
+"""The best cut of a feature at a node, from its histograms: Price + tradeoff * DExp.
+
+A cut at the end of a bin is exact: its induced cost is a prefix sum. For the cuts inside a bin the
+sums bound the objective from below (all that is taken away, nothing added); only bins whose bound
+reaches the best objective found so far are opened: their rows are gathered, sorted by raw value and
+evaluated one by one. EvalWAD, too, is computed only where the rest of the objective leaves room.
+"""
+
+from libc.math cimport ldexp, frexp, INFINITY
+from libc.stdint cimport int64_t
+from libc.stdlib cimport qsort
+
+from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
+from shallowrules._kernel.matrix cimport entry
+from shallowrules._kernel.state cimport Bin, Item, Node, Scratch, State
+from shallowrules._kernel.sweep cimport own_event
+
+cdef extern from "<math.h>" nogil:
+    long long llrint(double) noexcept
+
+cdef enum:
+    HEADROOM = 61       # bits of the sums
+
+cdef double TIE = 1e-9
+cdef double NEVER_FREE = 1e280      # per unit of induced cost where the current cost is 0
+
+
+cdef struct Pricing:
+    double cost
+    double unit             # cost of one step of the fixed point
+    double tradeoff
+    unsigned char killer
+    int n_centers
+    double total_weight
+
+
+cdef double scale_of(const State* state, const Node* node) noexcept nogil:
+    """Return the fixed point's scale: no sum over the node's rows can leave 61 bits.
+
+    A row's distance to any center of the node is at most 2 d1 + 2 D^2, D the largest distance
+    between two of them, which the diagonal of the box around them bounds.
+    """
+    cdef Py_ssize_t m = state.clustered.n_columns, j, i
+    cdef int exponent
+    cdef double low, high, value, spread = 0.0
+    for j in range(m):
+        low = INFINITY
+        high = -INFINITY
+        for i in range(node.first_center, node.last_center):
+            value = state.centers[state.order[i] * m + j]
+            low = min(low, value)
+            high = max(high, value)
+        spread += (high - low) * (high - low)
+    frexp(2.0 * node.cost + 2.0 * state.total_weight * spread, &exponent)
+    return ldexp(1.0, min(max(HEADROOM - exponent, -1000), 1000))
+
+
+cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil:
+    """Return the node's weight in fixed point, or its number of rows where there are no weights."""
+    cdef int64_t total = 0
+    cdef int code, low, high
+    if not state.weighted:
+        return node.last - node.first
+    low = state.center_codes[state.order[node.first_center]]
+    high = state.center_codes[state.order[node.last_center - 1]]
+    for code in range(low, high + 1):
+        total += sums.weight[code]
+    return total
+
+
+cdef inline double _price(const Pricing* pricing, int64_t induced) noexcept nogil:
+    """Return Price for `induced` units above the current cost."""
+    cdef double price
+    if pricing.cost == 0.0:
+        return 1.0 if induced <= 0 else NEVER_FREE * <double>induced
+    price = (pricing.cost + <double>induced * pricing.unit) / pricing.cost
+    return price if price > 1.0 else 1.0
+
+
+cdef inline double _objective(
+    const Pricing* pricing, Scratch* scratch, int64_t induced, int n_left, double share, double reach
+) noexcept nogil:
+    """Return Price + tradeoff * DExp of a cut, or infinity if it is above `reach` for certain."""
+    cdef double price = _price(pricing, induced), least, killed
+    if pricing.tradeoff == 0.0:
+        return price
+    killed = (share if pricing.killer & 1 else 0.0) + (1.0 - share if pricing.killer & 2 else 0.0)
+    least = 1.0 + (share if n_left > 1 else 0.0) + (1.0 - share if pricing.n_centers - n_left > 1 else 0.0)
+    if price + pricing.tradeoff * (least - killed) > reach:
+        return INFINITY
+    plan_depth(&scratch.plan, pricing.n_centers, n_left)
+    return price + pricing.tradeoff * (estimate_depth(&scratch.plan, share) - killed)
+
+
+cdef inline double _bound(
+    const Pricing* pricing, Scratch* scratch, int64_t induced, int n_left, double low, double high, double reach
+) noexcept nogil:
+    """Return a lower bound of the objective of all cuts with shares from `low` to `high`."""
+    cdef double price = _price(pricing, induced), killed
+    if pricing.tradeoff == 0.0:
+        return price
+    killed = 1.0 if pricing.killer == 3 else (
+        high if pricing.killer == 1 else (1.0 - low if pricing.killer == 2 else 0.0)
+    )
+    if price + pricing.tradeoff * (1.0 - killed) > reach:
+        return INFINITY
+    plan_depth(&scratch.plan, pricing.n_centers, n_left)
+    return price + pricing.tradeoff * (bound_depth(&scratch.plan, low, high) - killed)
+
+
+cdef int _by_value(const void* a, const void* b) noexcept nogil:
+    cdef const Item* one = <const Item*>a
+    cdef const Item* two = <const Item*>b
+    if one.code != two.code:
+        return -1 if one.code < two.code else 1
+    return -1 if one.value < two.value else (1 if one.value > two.value else 0)
+
+
+cdef bint _open(
+    const State* state, const Node* node, Scratch* scratch, double scale, const Pricing* pricing,
+    int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
+) noexcept nogil:
+    """Evaluate the cuts inside scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
+    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.last - node.first
+    cdef const int* codes = state.codes + feature * state.n_rows
+    cdef int b, place
+    cdef int64_t induced, weight
+    cdef double objective
+    cdef Item* items = scratch.items
+    cdef Bin* bin
+    for b in range(n_bins):
+        scratch.opened[scratch.bins[b].code] = b + 1
+    for slot in range(node.first, node.last):
+        place = scratch.opened[codes[slot]]
+        if place:
+            items[count].code = place - 1
+            items[count].value = entry(&state.explained, state.row[slot], feature)
+            items[count].event = own_event(state, node, scratch, scale, feature, slot)
+            items[count].weight = (
+                llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
+            )
+            count += 1
+    for b in range(n_bins):
+        scratch.opened[scratch.bins[b].code] = 0
+    qsort(items, count, sizeof(Item), _by_value)
+    i = 0
+    while i < count:
+        bin = &scratch.bins[items[i].code]
+        rows = bin.rows_left
+        weight = bin.weight_left
+        induced = bin.induced
+        j = i
+        while j < count and items[j].code == items[i].code:
+            rows += 1
+            weight += items[j].weight
+            induced += items[j].event
+            j += 1
+            if j == count or items[j].code != items[i].code or items[j].value == items[j - 1].value:
+                continue    # the end of the bin, or rows that no cut parts
+            if rows < bin.n_left or n - rows < pricing.n_centers - bin.n_left:
+                continue
+            objective = _objective(
+                pricing, scratch, induced, bin.n_left, <double>weight / pricing.total_weight,
+                min(best.objective, limit),
+            )
+            if objective < best.objective and objective <= limit:
+                best.objective = objective
+                best.code = bin.code
+                best.inside = True
+                best.value = items[j - 1].value
+                if stop_at_first:
+                    return True
+        i = j
+    return False
+
+
+cdef bint examine(
+    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, double scale,
+    int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
+) noexcept nogil:
+    """Find a cut of one feature, in the order of thresholds.
+
+    Parameters
+    ----------
+    sums : the histograms; `scratch` gives the room to work in (they may be the same)
+    limit : objectives above it do not count
+    open_bins : look inside bins whose bound reaches the limit, too
+    stop_at_first : take the first cut within the limit, not the lowest
+    best : the result; objective infinity on entry
+
+    Returns whether there is a cut within the limit.
+    """
+    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
+    cdef const int* order = state.order + feature * k
+    cdef const int* center_codes = state.center_codes + feature * k
+    cdef const int64_t* own = sums.own + 2 * base
+    cdef const int* count = sums.count + base
+    cdef const int64_t* weights = sums.weight + base
+    cdef const int64_t* event = sums.event + feature * k
+    cdef const unsigned char* single = state.single + base
+    cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
+    cdef int code, j = node.first_center, n_left = 0, n_bins = 0
+    cdef Py_ssize_t rows_left = 0, n = node.last - node.first, gathered = 0
+    cdef int64_t weight_left = 0, weight, induced = 0
+    cdef bint is_center
+    cdef double objective, reach
+    cdef Pricing pricing
+    pricing.cost = node.cost
+    pricing.unit = 1.0 / scale
+    pricing.tradeoff = state.tradeoff
+    pricing.killer = scratch.killer[feature]
+    pricing.n_centers = node.last_center - node.first_center
+    pricing.total_weight = <double>total_weight
+    for code in range(low, high):
+        is_center = center_codes[order[j]] == code
+        if count[code] == 0 and not is_center:
+            continue
+        weight = weights[code] if state.weighted else count[code]
+        if (
+            open_bins and count[code] > 1 and not single[code] and not is_center
+            and rows_left + count[code] > n_left and n - rows_left > pricing.n_centers - n_left
+        ):
+            reach = min(limit, best.objective)
+            if _bound(
+                &pricing, scratch, induced - own[2 * code + 1], n_left, <double>weight_left / total_weight,
+                <double>(weight_left + weight) / total_weight, reach,
+            ) <= reach * (1.0 + TIE):
+                if gathered + count[code] > scratch.capacity:
+                    if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, stop_at_first, best):
+                        return True
+                    n_bins = 0
+                    gathered = 0
+                scratch.bins[n_bins].code = code
+                scratch.bins[n_bins].n_left = n_left
+                scratch.bins[n_bins].rows_left = rows_left
+                scratch.bins[n_bins].weight_left = weight_left
+                scratch.bins[n_bins].induced = induced
+                n_bins += 1
+                gathered += count[code]
+        while center_codes[order[j]] == code:   # ends before the node's last center, whose code is `high`
+            induced += event[order[j]]
+            n_left += 1
+            j += 1
+        induced += own[2 * code] - own[2 * code + 1]
+        rows_left += count[code]
+        weight_left += weight
+        if rows_left < n_left or n - rows_left < pricing.n_centers - n_left:
+            continue
+        objective = _objective(
+            &pricing, scratch, induced, n_left, <double>weight_left / total_weight, min(limit, best.objective)
+        )
+        if objective < best.objective and objective <= limit:
+            if stop_at_first and n_bins:
+                if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, True, best):
+                    return True
+            best.objective = objective
+            best.code = code
+            best.inside = False
+            if stop_at_first:
+                return True
+    if n_bins:
+        if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, stop_at_first, best):
+            return True
+    return best.objective <= limit and best.objective < INFINITY

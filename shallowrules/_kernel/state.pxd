@@ -1,0 +1,96 @@
+"""What the parts of the builder share: the table in codes, the tree so far, a thread's scratch."""
+
+from libc.stdint cimport int64_t, uint16_t
+
+from shallowrules._kernel.depth cimport DepthPlan
+from shallowrules._kernel.matrix cimport Matrix
+
+cdef enum:
+    LIST = 8            # nearest centers that a row keeps
+    SHORTEST = 3        # a list below this is filled again
+    BLOCK = 256         # rows resolved together
+    CHUNK = 4096        # rows whose costs are summed together, so that threads cannot matter
+    LANES = 16
+
+
+cdef struct Item:
+    # A row in a bin that is looked at exactly.
+    double value        # in the explained column
+    int64_t event       # what it adds to the induced cost of the cuts from its value on
+    int64_t weight
+    int code
+
+
+cdef struct Bin:
+    # A bin that may hold the best cut, and what lies before it.
+    int code
+    int n_left                  # centers
+    Py_ssize_t rows_left
+    int64_t weight_left
+    int64_t induced             # events so far
+
+
+cdef struct Node:
+    int parent
+    bint is_left
+    Py_ssize_t first, last      # its rows: slots first .. last - 1
+    int first_center, last_center
+    double cost                 # CurrentCost
+    int feature                 # -1: a leaf; -2: an unused place; -3: not done yet
+    int left, right
+    int center                  # a leaf's
+    double cut, lower, upper
+
+
+cdef struct State:
+    # Constant: the table.
+    Matrix explained
+    Matrix clustered
+    Py_ssize_t n_rows           # distinct rows of positive weight: the slots
+    int n_features
+    int n_centers
+    int n_codes
+    const double* centers       # [k, m] in the space of the distances
+    const double* explained_centers     # [k, d]
+    const int* center_codes     # [d, k]
+    const unsigned char* single         # [d, n_codes] all rows with this code have one value
+    bint weighted
+    double total_weight
+    double weight_scale         # fixed point of the weights
+    double tradeoff
+    # By slot; rows move when a node is split, so that a node's rows are contiguous.
+    int* row                    # row of the table
+    int* codes                  # [d, n]
+    double* weight              # or NULL
+    uint16_t* near              # [n, LIST] nearest centers of the row's node, padded with the first
+    double* distance            # [n, LIST] squared distances, padded alike
+    unsigned char* length       # [n] how many are listed
+    unsigned char* side         # [n] where the cut being made sends the row: 1 is left
+    double* chunk_cost          # [n / CHUNK + 1] of the node that all threads work on
+    # The tree.
+    Node* nodes
+    int* order                  # [d, k] centers by coordinate, a node's contiguous
+    unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
+    int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
+    int* swap_right
+
+
+cdef struct Scratch:
+    int64_t* own                # [d, 2 * n_codes] rows' own events by code: added, taken away
+    int* count                  # [d, n_codes] rows by code
+    int64_t* weight             # [d, n_codes] or NULL
+    int64_t* event              # [d, k] events at centers
+    int64_t* value              # [BLOCK, LIST] added cost of each listed center, fixed point
+    double* point               # [m] one row
+    double* lanes               # [m, LANES]
+    double* lane_distance       # [k, LANES]
+    int* members                # [k] the node's centers by number
+    int* pending                # [LANES] slots whose lists wait to be filled
+    unsigned char* killer       # [d] bit 0: a left edge of the feature is on the path; bit 1: a right one
+    double* best                # [d] lowest objective of the feature
+    Item* items                 # [capacity]
+    Py_ssize_t capacity
+    Bin* bins                   # [n_codes]
+    int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
+    int* stack                  # [2 k] nodes to do
+    DepthPlan plan

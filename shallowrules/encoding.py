@@ -1,0 +1,83 @@
+"""How raw columns become the numbers that are clustered and cut.
+
+Two matrices over the same rows: `explained`, in raw units, where cuts live, and `clustered`, the same
+columns brought to comparable scales if asked for, where distances are taken. Rules are read off the
+explained columns, so nothing is ever inverted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from shallowrules.errors import DataError
+from shallowrules.table import Table
+
+__all__ = ["SCALES", "Encoding", "encode"]
+
+SCALES: dict[str | None, type | None] = {
+    None: None,
+    "minmax": MinMaxScaler,
+    "standard": StandardScaler,
+    "robust": RobustScaler,
+}
+"""The spaces in which a table can be clustered, by the name of the option."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The numeric face of a table.
+
+    Parameters
+    ----------
+    explained : ndarray of float32 or float64, shape (n_rows, n_columns)
+        The raw columns. X itself, not a copy, where X is a float matrix.
+    clustered : ndarray of float32 or float64, shape (n_rows, n_columns)
+        The same object unless the columns are scaled.
+    """
+
+    explained: NDArray[Any]
+    clustered: NDArray[Any]
+
+
+def explained_matrix(table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return the raw columns as one float matrix, `matrix` itself where it is one already."""
+    if matrix is not None and matrix.dtype in (np.float32, np.float64) and matrix.dtype.isnative:
+        return matrix
+    refused = [column for column in table.columns if not column.is_numeric]
+    if refused:
+        what = ", ".join(f"{column.name!r} ({column.type})" for column in refused)
+        raise DataError(f"columns that are not numeric cannot be used: {what}; exclude them")
+    single = all(column.values.dtype == np.float32 for column in table.columns)
+    explained = np.empty((table.n_rows, len(table.columns)), dtype=np.float32 if single else np.float64)
+    for position, column in enumerate(table.columns):
+        explained[:, position] = column.values
+        if column.missing is not None:
+            explained[column.missing, position] = np.nan
+    return explained
+
+
+def encode(explained: NDArray[Any], scale: str | None, sample_weight: NDArray[np.float64] | None = None) -> Encoding:
+    """Return the explained columns together with the space to cluster in.
+
+    Parameters
+    ----------
+    explained : ndarray of float32 or float64, shape (n_rows, n_columns)
+    scale : None, "minmax", "standard" or "robust"
+        As scikit-learn's scalers do it; rows of weight 0 do not count, and "standard" honours weights.
+    sample_weight : ndarray of float64, shape (n_rows,), optional
+    """
+    kind = SCALES[scale]
+    if kind is None:
+        return Encoding(explained, explained)
+    present = explained if sample_weight is None else explained[sample_weight > 0]
+    scaler = kind()
+    if kind is StandardScaler and sample_weight is not None:
+        scaler.fit(present, sample_weight=sample_weight[sample_weight > 0])
+    else:
+        scaler.fit(present)
+    return Encoding(explained, scaler.transform(explained))

@@ -1,0 +1,439 @@
+"""`ExplainableKMeans`: the scikit-learn face, where the stages are wired."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+
+from shallowrules.clustering import Reference, reference_clustering
+from shallowrules.encoding import SCALES, encode, explained_matrix
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
+from shallowrules.growing import METHODS, Growth, grow
+from shallowrules.metrics import (
+    agreement,
+    partition_cost,
+    precision_and_recall,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
+from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
+from shallowrules.table import Table
+from shallowrules.thresholds import readable_threshold
+from shallowrules.tree import LEAF, Tree
+
+__all__ = ["ExplainableKMeans"]
+
+LOW_AGREEMENT = 0.8
+
+
+class ExplainableKMeans(ClusterMixin, BaseEstimator):
+    """k-means whose clusters are explained by a shallow decision tree (ExShallow).
+
+    A k-means clustering is made, or taken over from `clusterer`; a tree with one leaf per cluster is
+    grown that follows it at little extra cost and with few conditions per leaf; its leaves are rules
+    in the columns and units of X.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, at least 1. Not used if `clusterer` is given.
+    method : {"exshallow", "exgreedy"}, default="exshallow"
+        How a node's cut is priced. "exgreedy" looks at cost alone.
+    tradeoff : float, default=0.03
+        The paper's lambda: the share of k-means cost given up to save one condition.
+    max_leaves : None
+        For methods that can give a cluster several leaves; there is none yet.
+    refine : {"none"}, default="none"
+        "none" is the published greedy tree.
+    clusterer : estimator or array-like of shape (k, n_features), default=None
+        None clusters by ``KMeans(n_clusters, n_init=10, random_state=random_state)``. Any scikit-learn
+        clusterer, fitted or not: its centers are explained if it has them, else its labels. Given
+        fitted, it is not fitted again; `clone` drops its fit unless it is wrapped in
+        ``sklearn.frozen.FrozenEstimator``. An array is the centers themselves. Cluster i of the tree
+        is center i.
+    scale : {None, "minmax", "standard", "robust"}, default=None
+        Scale the columns for the clustering. Rules stay in the units of X.
+    categories : {"auto"}, default="auto"
+        How columns that are not numeric enter. For now they are refused by name.
+    random_state : int, RandomState instance or None, default=None
+        Passed to KMeans.
+    n_jobs : int or None, default=None
+        Threads for growing; None is 1, -1 is all cores. The tree does not depend on it.
+    verbose : int, default=0
+        1 reports each stage on standard output.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each training row, by the tree.
+    tree_ : Tree
+        The tree over the columns of X, thresholds in their units.
+    rules_ : RuleSet
+        One rule per leaf, with everything an exporter needs.
+    n_leaves_ : int
+    wad_, waes_ : float
+        Weighted average depth and explanation size (the paper's Eqs. 2 and 3).
+    inertia_ : float
+        k-means cost (Eq. 1) of the tree's partition, in squared units of the clustered space.
+    reference_labels_ : ndarray, shape (n_samples,)
+        Cluster of each row in the unrestricted clustering.
+    reference_centers_ : ndarray of float64, shape (k, n_features)
+        Its centers, in the clustered space.
+    reference_inertia_ : float
+        Its cost, with the means of its labels.
+    normalized_cost_ : float
+        ``inertia_ / reference_inertia_``, the price of explainability.
+    cluster_centers_ : ndarray of float64, shape (k, n_features)
+        Means of the tree's clusters, in the units of X; the reference center where a cluster is empty.
+    clusterer_ : estimator or None
+        The fitted clusterer.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names that are all text.
+
+    Raises
+    ------
+    OptionError
+        If a parameter has a value that is not known or not allowed.
+    DataError
+        If the table cannot be used as it is.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira: Shallow decision trees for explainable k-means clustering, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> model = ExplainableKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> len(model.rules_)
+    3
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: str = "exshallow",
+        tradeoff: float = 0.03,
+        max_leaves: int | None = None,
+        refine: str = "none",
+        clusterer: Any = None,
+        scale: str | None = None,
+        categories: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.tradeoff = tradeoff
+        self.max_leaves = max_leaves
+        self.refine = refine
+        self.clusterer = clusterer
+        self.scale = scale
+        self.categories = categories
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> ExplainableKMeans:
+        """Cluster the table, grow the tree, derive the rules.
+
+        Parameters
+        ----------
+        X : array-like, dataframe or Table of shape (n_samples, n_features)
+            Numbers without missing or infinite values. float32 and float64 arrays are not copied.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, none negative, not all 0. A row of weight 0 does not count but gets a label.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        table, explained = self._read(X, reset=True)
+        if y is not None and hasattr(y, "__len__") and len(y) != len(explained):
+            raise DataError(f"y has {len(y)} entries, X has {len(explained)} rows")
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, explained, dtype=np.float64)
+            if (weight < 0).any():
+                raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
+            if not weight.any():
+                raise DataError("sample_weight is 0 for every row: at least one row must count")
+        n_counted = len(explained) if weight is None else int(np.count_nonzero(weight))
+        if self.clusterer is None and n_counted < self.n_clusters:
+            raise DataError(
+                f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
+                "ask for fewer clusters or give more rows"
+            )
+        encoding = encode(explained, self.scale, weight)
+        self._say(f"clustering {len(explained)} rows x {explained.shape[1]} columns")
+        with warnings.catch_warnings():
+            # Too few distinct rows: said below, once, in words of leaves.
+            warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
+            reference, self.clusterer_ = reference_clustering(
+                encoding, self.clusterer, self.n_clusters, self.random_state, weight, encoding.explained is encoding.clustered
+            )
+        k = len(reference.centers)
+        self._say(f"growing a tree for {k} clusters")
+        growth = grow(
+            encoding.explained,
+            encoding.clustered,
+            reference.explained_centers,
+            reference.centers,
+            weight=weight,
+            method=self.method,
+            tradeoff=self.tradeoff,
+            n_threads=_thread_count(self.n_jobs),
+        )
+        if growth.n_leaves < k:
+            warnings.warn(
+                f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
+                f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
+                "or no rows are near a center",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.tree_ = _place_thresholds(growth, table)
+        self.labels_ = growth.labels
+        if weight is not None and not weight.all():
+            apart = weight == 0
+            self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
+        self._measure(encoding.explained, encoding.clustered, reference, weight, table)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise OptionError for a parameter that is not known or not allowed."""
+        check_choice("method", self.method, METHODS)
+        check_choice("refine", self.refine, ("none",))
+        check_choice("categories", self.categories, ("auto",))
+        if self.scale is not None:
+            check_choice("scale", self.scale, [name for name in SCALES if name is not None])
+        if self.max_leaves is not None:
+            raise OptionError(f"max_leaves does not apply to method={self.method!r}, whose leaves are the clusters")
+        if not isinstance(self.n_clusters, Integral) or isinstance(self.n_clusters, bool) or self.n_clusters < 1:
+            raise OptionError(f"n_clusters must be a whole number of at least 1, not {self.n_clusters!r}")
+        if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
+            raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
+        _thread_count(self.n_jobs)
+
+    def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any]]:
+        """Return X as a table and as the matrix of its explained columns, validated as scikit-learn does."""
+        if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
+            table = Table.of(X)
+            explained = explained_matrix(table)
+            if isinstance(X, Table):
+                self._check_names(X.names, reset=reset)
+            else:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            _refuse_unusable(table, explained)
+            check_array(explained, dtype=None, estimator=self)
+            return table, explained
+        integral = _kind_of(X) in "biu"
+        explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
+        names = [f"x{j}" for j in range(explained.shape[1])]
+        if integral:
+            raw = np.asarray(X)
+            return Table.of(raw.astype(np.int8) if raw.dtype.kind == "b" else raw, names), explained
+        return Table.of(explained, names), explained
+
+    def _check_names(self, names: list[str], *, reset: bool) -> None:
+        """Do for a Table what scikit-learn's validation does for a dataframe."""
+        if reset:
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+        elif names != list(getattr(self, "feature_names_in_", names)) or len(names) != self.n_features_in_:
+            raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
+
+    def _measure(
+        self,
+        explained: NDArray[Any],
+        clustered: NDArray[Any],
+        reference: Reference,
+        weight: NDArray[np.float64] | None,
+        table: Table,
+    ) -> None:
+        """Set the fitted attributes that say how good the tree is, and its rules."""
+        tree = self.tree_
+        self.n_leaves_ = tree.n_leaves
+        self.wad_ = weighted_average_depth(tree)
+        self.waes_ = weighted_average_explanation_size(tree)
+        self.inertia_ = partition_cost(clustered, self.labels_, weight)
+        self.reference_labels_ = reference.labels
+        self.reference_centers_ = reference.centers
+        self.reference_inertia_ = partition_cost(clustered, reference.labels, weight)
+        # Where the unrestricted clustering costs nothing, so does its explanation, or no ratio tells how much more.
+        if self.reference_inertia_ > 0:
+            self.normalized_cost_ = self.inertia_ / self.reference_inertia_
+        else:
+            self.normalized_cost_ = 1.0 if self.inertia_ == 0 else float("inf")
+        k = len(reference.centers)
+        same = agreement(self.labels_, reference.labels, weight)
+        if reference.labelled and same < LOW_AGREEMENT:
+            warnings.warn(
+                f"the rules give {same:.0%} of the rows their given label: clusters of this shape are not "
+                "told apart by cuts on single columns; see the clusters' precision and recall",
+                ShallowRulesWarning,
+                stacklevel=3,
+            )
+        counts = np.bincount(self.labels_ if weight is None else self.labels_[weight > 0], minlength=k)
+        sums = counts.astype(np.float64) if weight is None else np.bincount(self.labels_, weight, minlength=k)
+        means = np.empty((k, explained.shape[1]))
+        columns = []
+        for j, column in enumerate(table.columns):
+            values = explained[:, j].astype(np.float64, copy=False)
+            weighted_values = values if weight is None else values * weight
+            total = np.bincount(self.labels_, weighted_values, minlength=k)
+            means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), reference.explained_centers[:, j])
+            columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
+        self.cluster_centers_ = means
+        precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
+        clusters = tuple(
+            Cluster(
+                index=int(i),
+                name=reference.names[i],
+                rows=int(counts[i]),
+                weight=float(sums[i]),
+                share=float(sums[i] / sums.sum()),
+                precision=float(precision[i]),
+                recall=float(recall[i]),
+                means=tuple(float(value) for value in means[i]),
+            )
+            for i in np.unique(tree.cluster[tree.leaves])
+        )
+        statistics = Statistics(
+            rows=int(counts.sum()),
+            weight=float(sums.sum()),
+            weighted=weight is not None,
+            method=self.method,
+            tradeoff=0.0 if self.method == "exgreedy" else float(self.tradeoff),
+            cost=self.inertia_,
+            reference_cost=self.reference_inertia_,
+            normalized_cost=min(self.normalized_cost_, np.finfo(np.float64).max),
+            agreement=same,
+            wad=self.wad_,
+            waes=self.waes_,
+        )
+        self.rules_ = RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics)
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[ExplainableKMeans] {message}")
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False)[1])
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the cluster of each row, shape (n_samples,)."""
+        check_is_fitted(self)
+        return self.tree_.predict(self._read(X, reset=False)[1])
+
+    def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Fit and return the cluster of each training row, shape (n_samples,)."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return minus the k-means cost of X around ``cluster_centers_``, in squared units of X.
+
+        Each row is charged its distance to the center of the cluster that the tree gives it.
+        """
+        check_is_fitted(self)
+        explained = self._read(X, reset=False)[1]
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
+        labels = self.tree_.predict(explained)
+        gaps = explained.astype(np.float64, copy=False) - self.cluster_centers_[labels]
+        squares = np.einsum("ij,ij->i", gaps, gaps)
+        return -float(squares.sum() if weight is None else squares @ weight)
+
+
+def _kind_of(X: Any) -> str:
+    """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
+    try:
+        return str(np.asarray(X).dtype.kind)
+    except ValueError:
+        return "?"
+
+
+def _thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads, reading `n_jobs` as joblib does."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def _refuse_unusable(table: Table, explained: NDArray[Any]) -> None:
+    """Raise DataError naming the columns that hold missing or infinite values, and how many."""
+    missing, infinite = [], []
+    for j, column in enumerate(table.columns):
+        n_missing = int(column.absent.sum())
+        if n_missing:
+            missing.append(f"{column.name!r} ({n_missing} rows)")
+        n_infinite = int(np.isinf(explained[:, j]).sum())
+        if n_infinite:
+            infinite.append(f"{column.name!r} ({n_infinite} rows)")
+    if missing:
+        raise DataError(
+            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them, "
+            "or exclude the columns"
+        )
+    if infinite:
+        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
+
+
+def _place_thresholds(growth: Growth, table: Table) -> Tree:
+    """Choose a readable threshold in every gap, which parts the training rows as the gap does."""
+    threshold = np.zeros(len(growth.feature))
+    for node in np.flatnonzero(growth.feature != LEAF):
+        lower, upper = float(growth.lower[node]), float(growth.upper[node])
+        column = table.columns[growth.feature[node]]
+        value = readable_threshold(lower, upper, integer=column.type == "integer")
+        threshold[node] = value
+        if threshold[node] != value or not lower <= threshold[node] < upper:
+            raise DataError(
+                f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
+                "exclude it, or subtract a constant from it"
+            )
+    return Tree(
+        growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight
+    )
+
+
+def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
+    """Return what the rules keep of a column."""
+    number = int if kind == "integer" else float
+    return RuleColumn(name, kind, float(mean), number(values.min()), number(values.max()))  # type: ignore[arg-type]
+
+
+def _rule_nodes(tree: Tree, table: Table) -> tuple[Split | Leaf, ...]:
+    """Return the tree's nodes as the rules keep them: integers for integer columns."""
+    nodes: list[Split | Leaf] = []
+    for node in range(tree.n_nodes):
+        if tree.feature[node] == LEAF:
+            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
+            continue
+        value = float(tree.threshold[node])
+        integer = table.columns[tree.feature[node]].type == "integer"
+        nodes.append(
+            Split(
+                int(tree.feature[node]), "<=", int(value) if integer else value,
+                int(tree.left[node]), int(tree.right[node]),
+            )
+        )
+    return tuple(nodes)

@@ -1,0 +1,176 @@
+"""Growing: arrays in, a tree in gaps out. Validates, merges equal rows, calls the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel import distinct_rows, grow_nodes
+from shallowrules.errors import DataError, OptionError
+from shallowrules.tree import LEAF
+
+__all__ = ["METHODS", "Growth", "grow"]
+
+METHODS = ("exshallow", "exgreedy")
+MAX_CENTERS = 65535
+MAX_ROWS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """The grown tree, its thresholds still gaps between rows.
+
+    Attributes
+    ----------
+    feature, left, right, center : ndarray of int32, shape (n_nodes,)
+        Parents first, left subtree before right; -1 where a leaf has no feature or child and
+        where an inner node has no center.
+    lower, upper : ndarray of float64, shape (n_nodes,)
+        The gap of a cut: the largest explained value of its rows that go left, the smallest of
+        those that go right. Every threshold in [lower, upper) parts the rows alike.
+    cut : ndarray of float64, shape (n_nodes,)
+        The threshold that parts rows and reference centers as the objective saw them.
+    rows : ndarray of int64, shape (n_nodes,)
+        Rows of positive weight that reach the node.
+    weight : ndarray of float64, shape (n_nodes,)
+        Their summed weight.
+    labels : ndarray of int32, shape (n_rows,)
+        Center of each row's leaf; -1 for rows of weight 0.
+    """
+
+    feature: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    center: NDArray[np.int32]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    cut: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    labels: NDArray[np.int32]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.feature == LEAF))
+
+
+def grow(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    explained_centers: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    method: str = "exshallow",
+    tradeoff: float = 0.03,
+    n_threads: int = 1,
+) -> Growth:
+    """Grow the tree that explains the reference centers (the paper's Algorithm 3).
+
+    Parameters
+    ----------
+    explained : ndarray of float32 or float64, shape (n_rows, d)
+        Columns that are cut, finite. Any strides; neither it nor `clustered` is copied.
+    clustered : ndarray of float32 or float64, shape (n_rows, m)
+        Space of the distances; the same object where there is one space.
+    explained_centers : ndarray of float64, shape (k, d)
+    centers : ndarray of float64, shape (k, m)
+        At most 65535 of them.
+    weight : ndarray of float64, shape (n_rows,), optional
+        Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
+    method : {"exshallow", "exgreedy"}
+        ExGreedy is ExShallow with ``tradeoff=0``.
+    tradeoff : float
+        The paper's lambda, at least 0: the share of cost given up per condition saved.
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    Growth
+
+    Raises
+    ------
+    DataError
+        If costs cannot be computed in float64.
+    OptionError
+        If there are too many centers.
+    """
+    if len(centers) > MAX_CENTERS:
+        raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
+    if len(explained) > MAX_ROWS:
+        raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
+    _check_range(clustered, centers)
+    first, group = distinct_rows(explained, clustered, weight)
+    if group is None:
+        merged = None if weight is None or _all_equal(weight) else weight.copy()
+    else:
+        inside = group >= 0
+        merged = np.bincount(group[inside], None if weight is None else weight[inside], len(first)).astype(np.float64)
+        if _all_equal(merged):
+            merged = None
+    slots = first.copy()
+    nodes = grow_nodes(
+        explained,
+        clustered,
+        slots,
+        merged,
+        np.ascontiguousarray(explained_centers, dtype=np.float64),
+        np.ascontiguousarray(centers, dtype=np.float64),
+        0.0 if method == "exgreedy" else float(tradeoff),
+        max(1, n_threads),
+    )
+    return _assemble(nodes, slots, first, group, weight, len(explained))
+
+
+def _all_equal(weight: NDArray[np.float64]) -> bool:
+    """Whether weights change nothing: scaling them all scales every cost alike."""
+    return bool((weight == weight[0]).all())
+
+
+def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
+    """Refuse values whose squared distances overflow."""
+    widest = max(float(np.abs(clustered).max()), float(np.abs(centers).max()))
+    if widest > 1e150:
+        raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
+
+
+def _assemble(
+    nodes: dict[str, NDArray[Any]],
+    slots: NDArray[np.int32],
+    first: NDArray[np.int32],
+    group: NDArray[np.int32] | None,
+    weight: NDArray[np.float64] | None,
+    n_rows: int,
+) -> Growth:
+    """Close the gaps in the numbering and sum rows and weights from the leaves up."""
+    used = np.flatnonzero(nodes["feature"] >= LEAF)
+    place = np.full(len(nodes["feature"]), LEAF, dtype=np.int32)
+    place[used] = np.arange(len(used))
+    feature = nodes["feature"][used].astype(np.int32)
+    inner = feature != LEAF
+    left = np.where(inner, place[nodes["left"][used]], LEAF).astype(np.int32)
+    right = np.where(inner, place[nodes["right"][used]], LEAF).astype(np.int32)
+    center = np.where(inner, LEAF, nodes["center"][used]).astype(np.int32)
+
+    leaf_of = np.full(n_rows, LEAF, dtype=np.int32)
+    for node in np.flatnonzero(~inner):
+        leaf_of[slots[nodes["first"][used[node]] : nodes["last"][used[node]]]] = node
+    if group is not None:
+        leaf_of = np.where(group >= 0, leaf_of[first[group]], np.int32(LEAF))
+    counted = leaf_of >= 0
+    reached = leaf_of if counted.all() else leaf_of[counted]
+    rows = np.bincount(reached, minlength=len(used))
+    sums = rows.astype(np.float64) if weight is None else np.bincount(
+        reached, weight if reached is leaf_of else weight[counted], minlength=len(used)
+    )
+    for node in np.flatnonzero(inner)[::-1]:
+        rows[node] = rows[left[node]] + rows[right[node]]
+        sums[node] = sums[left[node]] + sums[right[node]]
+    real = {name: np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut")}
+    labels = np.where(counted, center[leaf_of], np.int32(LEAF)).astype(np.int32)
+    return Growth(feature, left, right, center, rows=rows, weight=sums, labels=labels, **real)
