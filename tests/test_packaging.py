@@ -51,7 +51,7 @@ from sklearn.datasets import load_digits
 import shallowrules
 from shallowrules import _kernel
 model = shallowrules.ExplainableKMeans(10, random_state=0, n_jobs=2).fit(load_digits().data)
-print(_kernel.OPENMP, shallowrules.__file__)
+print(_kernel.openmp_enabled(), shallowrules.__file__)
 print(model.labels_.tolist())
 """
 

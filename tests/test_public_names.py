@@ -1,0 +1,98 @@
+"""What other programs may lean on: the public names, their types, and what importing them costs."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import shallowrules
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PUBLIC = [
+    "ExplainableKMeans",
+    "RuleSet",
+    "Tree",
+    "__version__",
+    "check_exporter",
+    "export",
+    "exporter_names",
+]
+
+# Type-checked, never run: what a caller writes, and what mypy has to think of it.
+USAGE = """
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+from shallowrules import ExplainableKMeans, RuleSet, Tree, check_exporter, export, exporter_names
+
+X = np.zeros((10, 2))
+model = ExplainableKMeans(3, method="exgreedy", tradeoff=0.1, scale="minmax", random_state=0, n_jobs=2)
+assert_type(model.fit(X, sample_weight=np.ones(10)), ExplainableKMeans)
+assert_type(model.rules_, RuleSet)
+assert_type(model.tree_, Tree)
+assert_type(model.n_leaves_, int)
+cost: float = model.inertia_ + model.reference_inertia_ + model.normalized_cost_ + model.wad_ + model.waes_
+labels: NDArray[np.int32] = model.rules_.assign(X)
+for rule in model.rules_:
+    print(rule, rule.cluster, rule.conditions)
+text: str = model.rules_.to_json("rules.json")
+rules: RuleSet = RuleSet.from_json("rules.json")
+assert_type(export(rules, "sql", dialect="postgres", table="customers"), str)
+names: list[str] = exporter_names()
+check_exporter(object)
+"""
+
+
+def test_the_public_names_are_these():
+    assert sorted(shallowrules.__all__) == PUBLIC
+    assert [name for name in PUBLIC if not hasattr(shallowrules, name)] == []
+
+
+def test_the_version_is_that_of_the_metadata():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert shallowrules.__version__ == declared
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("added", "complaint"),
+    [
+        ("", None),
+        ("export(3, 'sql')", 'incompatible type "int"; expected "RuleSet"'),
+        ("ExplainableKMeans(3, 'exshallow')", "Too many positional arguments"),
+    ],
+    ids=["as documented", "a wrong type", "an option by position"],
+)
+def test_usage_type_checks(tmp_path, added, complaint):
+    sample = tmp_path / "usage.py"
+    sample.write_text(USAGE + added)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", sample],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (checked.returncode == 0) == (complaint is None), checked.stdout + checked.stderr
+    assert (complaint or "") in checked.stdout
+
+
+def test_importing_the_package_imports_no_extra():
+    extras = ["click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow"]
+    # scikit-learn looks for pandas and polars in places of its own, so that absence is made, not observed.
+    script = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
+        "import shallowrules\n"
+        "model = shallowrules.ExplainableKMeans(2, random_state=0).fit([[0.0], [1.0], [5.0], [6.0]])\n"
+        "assert model.predict([[0.5], [5.5]]).tolist() == model.labels_[[0, 2]].tolist()\n"
+        "assert all(shallowrules.export(model.rules_, name) for name in shallowrules.exporter_names())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
