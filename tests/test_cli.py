@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
-from shallowrules import verification
-from shallowrules.cli import commands, output
+from shallowrules import encoding, growing, verification
+from shallowrules.cli import commands, options, output
 from shallowrules.rules import RuleSet
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
@@ -35,16 +35,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def call(*arguments, **options):
+def call(*arguments, **settings):
     """Run a command in this process."""
-    result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **options)
+    result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **settings)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
 
-def spawn(*arguments, **options):
+def spawn(*arguments, **settings):
     """Run a command as a process of its own."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **options)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
 
 
 def blobs(path="t.csv", n_rows=60):
@@ -57,10 +57,10 @@ def blobs(path="t.csv", n_rows=60):
     return path
 
 
-def refused(*arguments, status=1, **options):
+def refused(*arguments, status=1, **settings):
     """Run a command that must fail with a message and leave every file as it was; return the message."""
     before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
-    result = call(*arguments, **options)
+    result = call(*arguments, **settings)
     assert result.exit_code == status
     assert result.stdout == ""
     assert {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()} == before
@@ -297,8 +297,8 @@ def test_a_read_only_folder(folder):
         ("a\n1\n2\n1\n", ["--exclude", "b"], "there is no column 'b'"),
         ("a\n1\n2\n1\n", ["--exclude", "a"], "no column is left"),
         ("a\n1\n2\n1\n", ["--weight", "w"], "there is no column 'w'"),
-        ("a,w\n1,1\n2,-1\n3,1\n", ["--weight", "w"], "negative"),
-        ("a,w\n1,0\n2,0\n3,0\n", ["--weight", "w"], "weight"),
+        ("a,w\n1,1\n2,-1\n3,1\n", ["--weight", "w"], "the weights 'w' are negative in 1 row"),
+        ("a,w\n1,0\n2,0\n3,0\n", ["--weight", "w"], "the weights 'w' are all zero"),
     ],
 )
 def test_bad_tables_are_refused_and_nothing_is_left_behind(folder, content, arguments, message):
@@ -426,8 +426,8 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     (folder / "t.csv").write_text("x,n\n0.1,1\n0.9,3\n")
     export = verification.export
 
-    def faulty(rules, name, **options):
-        return export(rules, name, **options).replace(" <= 0.5", " < 0.5")
+    def faulty(rules, name, **settings):
+        return export(rules, name, **settings).replace(" <= 0.5", " < 0.5")
 
     monkeypatch.setattr(verification, "export", faulty)
     result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
@@ -503,6 +503,28 @@ def test_streams_and_status_of_a_process(folder):
     assert again.stderr.startswith("Error: t_rules already has")
     wrong = spawn("run", "t.csv")
     assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_a_poor_terminal_is_no_reason_to_fail(folder):
+    (folder / "t.csv").write_text("größe,b\n" + "1,2\n4,5\n" * 5, encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = spawn("run", "t.csv", "-k", "2", env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    fitted = subprocess.run([*COMMAND, "fit", "t.csv", "-k", "2"], capture_output=True, env=environment, check=True)
+    assert fitted.stdout == (folder / "t_rules" / "rules.json").read_bytes()
+    assert "größe" in fitted.stdout.decode()
+
+
+def test_text_that_is_no_unicode_is_refused(folder, rules):
+    (folder / "half.j2").write_text('{{ "\\ud800" }}')
+    for target in ([], ["-o", "r.sql"]):
+        message = refused("export", "rules.json", "sql", "--template", "half.j2", *target)
+        assert "cannot be written as UTF-8: surrogates not allowed" in message
+
+
+def test_the_choices_are_those_of_the_estimator():
+    assert set(options.METHODS) == set(growing.METHODS)
+    assert set(options.SCALES) - {"none"} == set(encoding.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():

@@ -249,6 +249,7 @@ def _fit(table_file: str, options: dict[str, Any]) -> RuleSet:
             tradeoff=chosen.tradeoff,
             scale=chosen.scale,
             random_state=chosen.seed,
+            n_jobs=-1,
         ).fit(prepared.table, sample_weight=prepared.weight)
     rules: RuleSet = model.rules_
     statistics = rules.statistics

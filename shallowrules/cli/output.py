@@ -61,9 +61,7 @@ def check_target(target: Path | None, *sources: str) -> None:
 def write_result(text: str, target: Path | None) -> None:
     """Write a result to a file, whole or not at all, or the same bytes to stdout."""
     if target is None:
-        stream = click.get_binary_stream("stdout")
-        stream.write(text.encode("utf-8"))
-        stream.flush()
+        click.echo(text.encode("utf-8"), nl=False)
     else:
         write_whole(target, text)
 

@@ -47,7 +47,8 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     ------
     DataError
         If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
-        are missing or infinite; or if there are fewer distinct rows than clusters.
+        are missing or infinite; if weights are negative or all zero; or if there are fewer distinct rows
+        than clusters.
     """
     table, weight = _read(path, fit, reading)
     _refuse_not_numeric(table, weight)
@@ -55,7 +56,7 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     _refuse_ids(table, fit.columns or ())
     table, weight, notes = _without_missing(table, weight, fit.drop_missing)
     _refuse_infinite(table, weight)
-    weights = None if weight is None else weight.numbers()
+    weights = None if weight is None else _checked_weights(weight)
     _refuse_too_many_clusters(table, weights, fit.clusters)
     notes += _constant_columns(table)
     dominant = _dominant_column(table) if fit.scale is None else []
@@ -162,6 +163,18 @@ def _refuse_infinite(table: Table, weight: Column | None) -> None:
         raise DataError(f"values are infinite in {listed}: correct the file or leave columns out ({_exclude(found)})")
 
 
+def _checked_weights(weight: Column) -> NDArray[Any]:
+    weights = weight.numbers()
+    negative = int(np.count_nonzero(weights < 0))
+    if negative:
+        raise DataError(
+            f"the weights {weight.name!r} are negative in {_count(negative, 'row')}; a row counts 0 or more"
+        )
+    if not weights.any():
+        raise DataError(f"the weights {weight.name!r} are all zero, so that no row counts")
+    return weights
+
+
 def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, clusters: int) -> None:
     """Refuse more clusters than there are distinct rows that count."""
     if clusters > table.n_rows:
@@ -174,11 +187,10 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
         distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
         if distinct >= clusters:
             return
-    if counted.n_rows:
-        raise DataError(
-            f"{clusters} clusters were asked for (-k), but there {'is' if distinct == 1 else 'are'} only "
-            f"{_count(distinct, 'distinct row')}"
-        )
+    raise DataError(
+        f"{clusters} clusters were asked for (-k), but there {'is' if distinct == 1 else 'are'} only "
+        f"{_count(distinct, 'distinct row')}"
+    )
 
 
 def _is_constant(column: Column) -> bool:
