@@ -9,9 +9,12 @@ import sys
 import numpy as np
 import pytest
 from rulesets import balanced_rules, chain_rules, example_rules, make_rules
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 
 from shallowrules import verification
 from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.estimator import ExplainableKMeans
 from shallowrules.rules import RuleSet, Split
 from shallowrules.table import Column, Table
 from shallowrules.verification import boundary_table, verify, walk
@@ -164,3 +167,19 @@ def test_without_duckdb_the_extra_is_named(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"shallowrules\[cli\]"):
         list(verify(rules, {"x": [0.1]}))
     assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 5
+
+
+@pytest.mark.parametrize("name", ["wine", "avila", "letter"])
+def test_all_forms_agree_on_real_tables(name, request):
+    if name == "wine":
+        X, k = load_wine().data, 3
+    else:
+        with np.load(request.getfixturevalue("shared_data") / f"{name}.npz", allow_pickle=False) as stored:
+            X, k = stored["X"], int(stored["k"])
+    model = ExplainableKMeans(clusterer=KMeans(k, n_init=1, random_state=0)).fit(X)
+    table = Table.of(X)
+    np.testing.assert_array_equal(walk(model.rules_, table), model.labels_)
+    np.testing.assert_array_equal(walk(model.rules_, table), model.tree_.predict(X))
+    for comparison in verify(model.rules_, table):
+        assert comparison.rows > len(X)
+        assert comparison.disagreements == 0
