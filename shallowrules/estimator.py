@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import SCALES, encode, explained_matrix
+from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import METHODS, Growth, grow
 from shallowrules.metrics import (
@@ -167,11 +168,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             raise DataError(f"y has {len(y)} entries, X has {len(explained)} rows")
         weight = None
         if sample_weight is not None:
+            if not np.asarray(sample_weight).any():
+                raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
             weight = _check_sample_weight(sample_weight, explained, dtype=np.float64)
             if (weight < 0).any():
                 raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
-            if not weight.any():
-                raise DataError("sample_weight is 0 for every row: at least one row must count")
         n_counted = len(explained) if weight is None else int(np.count_nonzero(weight))
         if self.clusterer is None and n_counted < self.n_clusters:
             raise DataError(
@@ -188,16 +189,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             )
         k = len(reference.centers)
         self._say(f"growing a tree for {k} clusters")
-        growth = grow(
-            encoding.explained,
-            encoding.clustered,
-            reference.explained_centers,
-            reference.centers,
-            weight=weight,
-            method=self.method,
-            tradeoff=self.tradeoff,
-            n_threads=_thread_count(self.n_jobs),
-        )
+        growth = self._grow(encoding, reference, np.arange(k), weight)
+        used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
+        if growth.n_leaves < k and len(used) < k:
+            # More centers than distinct rows: without the centers that no row has, cuts get valid.
+            smaller = self._grow(encoding, reference, used, weight)
+            growth = max(growth, smaller, key=lambda candidate: candidate.n_leaves)
         if growth.n_leaves < k:
             warnings.warn(
                 f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
@@ -213,6 +210,27 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
         self._measure(encoding.explained, encoding.clustered, reference, weight, table)
         return self
+
+    def _grow(
+        self,
+        encoding: Encoding,
+        reference: Reference,
+        kept: NDArray[np.intp],
+        weight: NDArray[np.float64] | None,
+    ) -> Growth:
+        """Grow the tree that explains the centers `kept`, numbered as in the reference."""
+        growth = grow(
+            encoding.explained,
+            encoding.clustered,
+            reference.explained_centers[kept],
+            reference.centers[kept],
+            weight=weight,
+            method=self.method,
+            tradeoff=self.tradeoff,
+            n_threads=_thread_count(self.n_jobs),
+        )
+        numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+        return replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
 
     def _check_parameters(self) -> None:
         """Raise OptionError for a parameter that is not known or not allowed."""

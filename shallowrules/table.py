@@ -124,7 +124,7 @@ class Table:
             return cls(columns, len(columns[0].values) if columns else 0)
         frame = nw.from_native(data, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            return cls(tuple(_from_series(str(name), frame[name]) for name in frame.columns), len(frame))
+            return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
         matrix = np.asarray(data)
         if matrix.ndim != 2:
             raise DataError(f"expected a table of rows and columns, got an array of {matrix.ndim} dimension(s)")

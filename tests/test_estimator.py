@@ -1,0 +1,248 @@
+"""The scikit-learn face: its checks, what it takes, what it says when something is wrong."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shallowrules import ExplainableKMeans
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.table import Table
+
+
+@parametrize_with_checks(
+    [
+        ExplainableKMeans(n_clusters=3, random_state=0),
+        ExplainableKMeans(n_clusters=3, method="exgreedy", scale="minmax", n_jobs=2, random_state=0),
+    ],
+    # The one that scikit-learn lists for KMeans, whose seeding draws rows: with the centers given,
+    # test_row_of_weight_three_is_three_rows shows the equality.
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "sample_weight is not equivalent to removing/repeating samples."
+    },
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class Given(ClusterMixin, BaseEstimator):
+    """A clusterer that has labels and no centers."""
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def fit(self, X, y=None):
+        self.labels_ = np.asarray(self.labels)
+        return self
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(600, 4, centers=6, cluster_std=2.0, random_state=3)[0]
+
+
+def same_model(one, two):
+    assert one.rules_ == two.rules_
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+
+
+def test_tree_rules_and_labels_agree(blobs):
+    model = ExplainableKMeans(6, random_state=0).fit(blobs)
+    assert model.n_leaves_ == len(model.rules_) == 6
+    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+    np.testing.assert_array_equal(model.rules_.assign(blobs), model.labels_)
+    assert model.normalized_cost_ >= 1
+    assert model.waes_ <= model.wad_
+    for cluster in model.rules_.clusters:
+        inside = blobs[model.labels_ == cluster.index]
+        assert cluster.rows == len(inside)
+        np.testing.assert_allclose(cluster.means, inside.mean(axis=0))
+        np.testing.assert_allclose(model.cluster_centers_[cluster.index], inside.mean(axis=0))
+    assert model.score(blobs) == pytest.approx(-model.inertia_)
+
+
+def test_scaled_clustering_has_rules_in_raw_units(blobs):
+    stretched = blobs * [1, 1000, 1e-3, 1]
+    model = ExplainableKMeans(6, scale="standard", random_state=0).fit(stretched)
+    np.testing.assert_array_equal(model.rules_.assign(stretched), model.labels_)
+    scaled = StandardScaler().fit_transform(stretched)
+    by_hand = ExplainableKMeans(6, random_state=0).fit(scaled)
+    np.testing.assert_array_equal(by_hand.labels_, model.labels_)
+
+
+@pytest.mark.parametrize("convert", [np.asfortranarray, pd.DataFrame, lambda X: pl.DataFrame(X), lambda X: X.tolist()])
+def test_any_container_gives_the_same_tree(blobs, convert):
+    model = ExplainableKMeans(6, random_state=0).fit(blobs)
+    frame = convert(blobs)
+    if isinstance(frame, pd.DataFrame):
+        frame.columns = [f"x{j}" for j in frame.columns]
+    other = ExplainableKMeans(6, random_state=0).fit(frame)
+    np.testing.assert_array_equal(other.labels_, model.labels_)
+    np.testing.assert_array_equal(other.tree_.threshold, model.tree_.threshold)
+
+
+def test_names_of_a_frame_are_kept():
+    X = load_iris(as_frame=True).data
+    model = ExplainableKMeans(3, random_state=0).fit(X)
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert {condition.column.name for rule in model.rules_ for condition in rule.conditions} <= set(X.columns)
+    np.testing.assert_array_equal(ExplainableKMeans(3, random_state=0).fit(Table.of(X)).labels_, model.labels_)
+
+
+def test_float32_and_read_only_memory_map(tmp_path, blobs):
+    np.save(tmp_path / "blobs.npy", blobs.astype(np.float32))
+    mapped = np.load(tmp_path / "blobs.npy", mmap_mode="r")
+    model = ExplainableKMeans(6, random_state=0).fit(mapped)
+    np.testing.assert_array_equal(model.predict(mapped), model.labels_)
+    np.testing.assert_array_equal(model.rules_.assign(mapped), model.labels_)
+
+
+def test_integers_get_integer_thresholds():
+    X = np.random.default_rng(0).integers(0, 50, (300, 3))
+    model = ExplainableKMeans(5, random_state=0).fit(X)
+    bounds = [b for rule in model.rules_ for c in rule.conditions for b in (c.lower, c.upper) if b is not None]
+    assert all(type(bound) is int for bound in bounds)
+    np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
+
+
+def test_pickle_clone_and_pipeline(blobs):
+    model = ExplainableKMeans(6, random_state=0).fit(blobs)
+    same_model(pickle.loads(pickle.dumps(model)), model)
+    same_model(clone(model).fit(blobs), model)
+    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(6, random_state=0)).fit(blobs)
+    assert len(np.unique(pipeline.predict(blobs))) == 6
+
+
+def test_set_output_frames_keep_their_names():
+    X = load_iris(as_frame=True).data
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), ExplainableKMeans(3, random_state=0))
+    pipeline.fit(X)
+    assert list(pipeline[-1].feature_names_in_) == list(X.columns)
+
+
+def test_clusterers_fitted_frozen_bare_and_by_labels(blobs):
+    kmeans = KMeans(6, n_init=10, random_state=0).fit(blobs)
+    by_default = ExplainableKMeans(6, random_state=0).fit(blobs)
+    for clusterer in (kmeans, FrozenEstimator(kmeans), kmeans.cluster_centers_, KMeans(6, n_init=10, random_state=0)):
+        model = ExplainableKMeans(clusterer=clusterer).fit(blobs)
+        np.testing.assert_array_equal(model.labels_, by_default.labels_)
+        np.testing.assert_allclose(model.reference_centers_, kmeans.cluster_centers_)
+    assert clone(ExplainableKMeans(clusterer=FrozenEstimator(kmeans))).fit(blobs).n_leaves_ == 6
+    ExplainableKMeans(clusterer=MiniBatchKMeans(4, random_state=0, n_init=3)).fit(blobs)
+    by_labels = ExplainableKMeans(clusterer=AgglomerativeClustering(5)).fit(blobs)
+    assert by_labels.n_leaves_ == 5
+    assert [cluster.name for cluster in by_labels.rules_.clusters] == list("01234")
+
+
+def test_given_labels_keep_their_names(blobs):
+    given = np.array(["low", "high"])[(blobs[:, 0] > 0).astype(int)]
+    model = ExplainableKMeans(clusterer=Given(given)).fit(blobs)
+    assert {cluster.name for cluster in model.rules_.clusters} == {"low", "high"}
+
+
+def test_labels_no_cut_can_follow_are_warned_of():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 800)
+    radius = np.where(np.arange(800) % 2, 1.0, 3.0)
+    rings = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+    with pytest.warns(ShallowRulesWarning, match="given label"):
+        ExplainableKMeans(clusterer=Given(np.arange(800) % 2)).fit(rings)
+
+
+def test_row_of_weight_three_is_three_rows(blobs):
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 4, len(blobs)).astype(float)
+    centers = KMeans(6, n_init=1, random_state=0).fit(blobs).cluster_centers_
+    weighted = ExplainableKMeans(clusterer=centers).fit(blobs, sample_weight=weight)
+    repeated = ExplainableKMeans(clusterer=centers).fit(np.repeat(blobs, weight.astype(int), axis=0))
+    np.testing.assert_array_equal(weighted.tree_.threshold, repeated.tree_.threshold)
+    np.testing.assert_array_equal(weighted.tree_.feature, repeated.tree_.feature)
+    assert weighted.waes_ == pytest.approx(repeated.waes_)
+    assert weighted.normalized_cost_ == pytest.approx(repeated.normalized_cost_)
+
+
+def test_too_few_distinct_rows_give_fewer_leaves():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    with pytest.warns(ConvergenceWarning, match="2 leaves for 3 clusters"):
+        model = ExplainableKMeans(3, random_state=0).fit(X)
+    assert model.n_leaves_ == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"method": "cart"}, "exshallow, exgreedy"),
+        ({"refine": "much"}, "unknown refine"),
+        ({"scale": "log"}, "minmax, standard, robust"),
+        ({"categories": "none"}, "unknown categories"),
+        ({"max_leaves": 9}, "max_leaves does not apply"),
+        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"n_clusters": 2.5}, "n_clusters must be"),
+        ({"tradeoff": -1}, "tradeoff must be"),
+        ({"tradeoff": float("nan")}, "tradeoff must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"clusterer": np.zeros((2, 9))}, "one column per column"),
+        ({"clusterer": np.full((2, 4), np.nan)}, "not finite"),
+        ({"clusterer": StandardScaler()}, "neither cluster_centers_ nor labels_"),
+    ],
+)
+def test_options_that_are_refused(blobs, parameters, message):
+    with pytest.raises(OptionError, match=message):
+        ExplainableKMeans(**parameters).fit(blobs)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [(np.zeros(600), "all 0"), (-np.ones(600), "Negative values")],
+)
+def test_weights_that_are_refused(blobs, weight, message):
+    with pytest.raises(DataError, match=message):
+        ExplainableKMeans(3).fit(blobs, sample_weight=weight)
+
+
+def test_tables_that_are_refused(blobs):
+    with pytest.raises(DataError, match="n_samples=2 should be >= n_clusters=3"):
+        ExplainableKMeans(3).fit(blobs[:2])
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        ExplainableKMeans(3).fit(csr_matrix(blobs))
+    frame = pd.DataFrame(blobs, columns=list("abcd"))
+    with pytest.raises(DataError, match=r"missing values .* 'b' \(2 rows\)"):
+        ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
+    with pytest.raises(DataError, match=r"infinity in 'c' \(1 rows\)"):
+        ExplainableKMeans(3).fit(frame.assign(c=frame.c.where(frame.index > 0, np.inf)))
+    with pytest.raises(DataError, match="'when' .*'why'"):
+        ExplainableKMeans(3).fit(frame.assign(when=pd.Timestamp("2026-01-01"), why="x"))
+
+
+def test_missing_and_infinite_values_are_refused_in_arrays(blobs):
+    for value in (np.nan, np.inf):
+        spoilt = blobs.copy()
+        spoilt[3, 1] = value
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            ExplainableKMeans(3).fit(spoilt)
+
+
+def test_verbose_reports_the_stages(blobs, capsys):
+    ExplainableKMeans(3, random_state=0, verbose=1).fit(blobs)
+    assert "growing" in capsys.readouterr().out
+
+
+def test_fit_does_not_warn(blobs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd")))
