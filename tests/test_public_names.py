@@ -89,9 +89,11 @@ def test_usage_type_checks(tmp_path, added, complaint):
 WITHOUT_EXTRAS = """
 import sys
 
+EXTRAS = "click rich duckdb matplotlib sqlalchemy pandas polars pyarrow".split()
+
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow"}:
+        if name.partition(".")[0] in EXTRAS:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
