@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar, cast
 
 import numpy as np
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = ["column_list", "read_table"]
+
+Item = TypeVar("Item")
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that a CSV file may have without being asked."""
@@ -48,6 +50,7 @@ MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none
 """Ways to write "no value" that betray a column of numbers, however many there are. In lower case."""
 
 CHUNK = 1 << 20
+BATCH = 100
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 JSON_NUMBERS = {"BIGINT", "UBIGINT", "DOUBLE"}
@@ -167,8 +170,10 @@ class _Source:
         if not n_rows:
             raise DataError(f"there are no rows below the {len(self.names)} column names")
         fields = self._fields(chosen)
-        expressions = (f"{field.expression} AS c{i}" for i, field in enumerate(fields))
-        arrays = self.database.execute(f"SELECT {', '.join(expressions)} FROM {self.relation}").fetchnumpy()
+        arrays: dict[str, Any] = {}
+        for batch in _batches(list(enumerate(fields))):
+            expressions = ", ".join(f"{field.expression} AS c{i}" for i, field in batch)
+            arrays |= self.database.execute(f"SELECT {expressions} FROM {self.relation}").fetchnumpy()
         columns = [
             _column(self.names[j], field.type, arrays[f"c{i}"])
             for i, (j, field) in enumerate(zip(chosen, fields, strict=True))
@@ -256,13 +261,10 @@ class _CsvSource(_Source):
         self.decimal = decimal
 
     def _fields(self, chosen: Sequence[int]) -> list[_Field]:
-        counts = self._row(
-            *(
-                f"count({expression})"
-                for j in chosen
-                for expression in (f"c{j}", self._number(f"c{j}"), self._whole(f"c{j}"))
-            )
-        )
+        counts: list[int] = []
+        for batch in _batches(chosen):
+            expressions = ((f"c{j}", self._number(f"c{j}"), self._whole(f"c{j}")) for j in batch)
+            counts += self._row(*(f"count({expression})" for each in expressions for expression in each))
         fields = []
         complaints: list[str] = []
         for i, j in enumerate(chosen):
@@ -351,6 +353,11 @@ def _column(name: str, kind: ColumnType, values: Any) -> Column:
 
 def _objects(values: Any) -> Any:
     return np.ma.getdata(values).astype(object)
+
+
+def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Cut into pieces that one query is quick with; its planning takes the square of its columns."""
+    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -641,35 +648,36 @@ def _shape(text: str, delimiter: str) -> tuple[list[str], int, int]:
                 raise DataError("line 1 is blank; the first line must name the columns")
             lengths = Counter(map(len, reader))
         except csv.Error as error:
-            raise DataError(f"line {reader.line_num}: {_in_words(error)}") from error
+            raise DataError(_first_fault(text, delimiter)) from error
     blank_lines = lengths.pop(0, 0)
     if set(lengths) - {len(names)}:
-        _refuse_ragged(text, delimiter)
+        raise DataError(_first_fault(text, delimiter))
     _check_header(names)
     # The name that DuckDB gives; data frames write their index without one.
     names = [name or f"column{j}" for j, name in enumerate(names)]
     return names, lengths[len(names)], blank_lines
 
 
-def _in_words(error: csv.Error) -> str:
-    if "unexpected end of data" in str(error):
-        return "the file ends inside a quoted field; a quote is not closed"
-    return str(error)
-
-
-def _refuse_ragged(text: str, delimiter: str) -> None:
-    """Name the first row that has more or fewer fields than the header."""
+def _first_fault(text: str, delimiter: str) -> str:
+    """Return what is wrong with the first row that is none, and the line it begins on."""
     with _open_text(text) as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        width = len(next(reader))
-        first = reader.line_num + 1
-        for row in reader:
-            if len(row) not in (0, width):
-                raise DataError(
-                    f"line {first} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r}): "
-                    "correct the line, or say --delimiter if it is another"
-                )
-            first = reader.line_num + 1
+        width = line = 0
+        try:
+            for row in reader:
+                width = width or len(row)
+                if len(row) not in (0, width):
+                    break
+                line = reader.line_num
+        except csv.Error as error:
+            # A quote that is left open shows only at the end of the file, or of what a field may hold.
+            if "unexpected end of data" in str(error) or "field limit" in str(error):
+                return f"line {line + 1}: a field is too long or its quote is never closed ({error})"
+            return f"line {line + 1}: {error}"
+    return (
+        f"line {line + 1} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r}): "
+        "correct the line, or say --delimiter if it is another"
+    )
 
 
 def _check_header(names: Sequence[str]) -> None:

@@ -188,6 +188,14 @@ def test_an_unnamed_column_is_named_as_duckdb_does(write):
     assert read_table(write(",a,\n0,1,2\n")).names == ["column0", "a", "column2"]
 
 
+def test_wide_files(write):
+    names = [f"c{j}" for j in range(350)]
+    path = write(",".join(names) + "\n" + ",".join(f"{j}.5" for j in range(350)) + "\n")
+    table = read_table(path)
+    assert table.names == names
+    assert [column.values[0] for column in table.columns] == [j + 0.5 for j in range(350)]
+
+
 def test_columns_and_exclude(write):
     path = write("a,b,c\n1,NA,3\n2,5,4\n")
     assert read_table(path, columns=["c", "a"]).names == ["c", "a"]
@@ -216,7 +224,9 @@ def test_columns_and_exclude(write):
         ("a,a\n1,2\n", "columns 1 and 2 are both named 'a'"),
         ("a,b,A\n1,2,3\n", "columns 1 and 3 are named 'a' and 'A'"),
         (",column0\n1,2\n", "both named 'column0'"),
-        ('a,b\n"xy,2\n3,4\n', "a quote is not closed"),
+        ('a,b\n1,2\n"xy,2\n3,4\n', "line 3: .* its quote is never closed"),
+        ('a,b\n1,2\n"xy,2\n' + "3,4\n" * 50_000, "line 3: .* its quote is never closed"),
+        ('"a,b\n1,2\n', "line 1: .* its quote is never closed"),
         ('a,b\n"xy"z,2\n', "line 2: ',' expected after"),
         ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2, …\)"),
         (b"a,b\n1,2\n3,\xe9\n", "line 3: byte 0xe9 is not utf-8.*--encoding cp1252"),
