@@ -70,7 +70,7 @@ build:
 demo: $(VENV)/with-cli
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/shallowrules sample wine -o build/demo/wine.csv
-	$(BIN)/shallowrules run build/demo/wine.csv -k 3 -o build/demo/wine_rules --force
+	$(BIN)/shallowrules run build/demo/wine.csv -k 3 --scale minmax -o build/demo/wine_rules --force
 	@for file in rules.json rules.sql rules.py report.md; do \
 		echo; echo "--- build/demo/wine_rules/$$file"; \
 		head -n 14 build/demo/wine_rules/$$file | cut -c 1-120 || exit 1; \
@@ -96,7 +96,7 @@ lint: $(VENV)/with-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cython-lint shallowrules/_kernel
+	PATH="$(BIN):$$PATH" cython-lint shallowrules/_kernel  # it looks for pycodestyle on PATH
 
 format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .

@@ -140,8 +140,8 @@ def _from_labels(encoding: Encoding, given: NDArray[Any], sample_weight: NDArray
             f"the clusterer has labels for {len(given)} rows, the table has {n_rows}: "
             "it must have been fitted on the same rows"
         )
-    known, labels = np.unique(given, return_inverse=True)
-    labels = labels.astype(np.int32)
+    known, positions = np.unique(given, return_inverse=True)
+    labels: NDArray[np.int32] = positions.astype(np.int32)
     if sample_weight is not None and (np.bincount(labels, sample_weight, len(known)) <= 0).any():
         raise DataError("a given label has no row of positive weight; leave its rows out")
     centers = _means(encoding.clustered, labels, len(known), sample_weight)

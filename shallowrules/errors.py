@@ -60,9 +60,7 @@ class MissingExtraError(ShallowRulesError, ImportError):
     """A feature needs an optional dependency that is not installed."""
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs {package}, which is not installed: pip install 'shallowrules[{extra}]'"
-        )
+        super().__init__(f"{feature} needs {package}, which is not installed: pip install 'shallowrules[{extra}]'")
 
 
 class ShallowRulesWarning(UserWarning):

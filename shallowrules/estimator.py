@@ -185,7 +185,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
             reference, self.clusterer_ = reference_clustering(
-                encoding, self.clusterer, self.n_clusters, self.random_state, weight, encoding.explained is encoding.clustered
+                encoding,
+                self.clusterer,
+                self.n_clusters,
+                self.random_state,
+                weight,
+                encoding.explained is encoding.clustered,
             )
         k = len(reference.centers)
         self._say(f"growing a tree for {k} clusters")
@@ -428,9 +433,7 @@ def _place_thresholds(growth: Growth, table: Table) -> Tree:
                 f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
                 "exclude it, or subtract a constant from it"
             )
-    return Tree(
-        growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight
-    )
+    return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight)
 
 
 def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
@@ -450,8 +453,11 @@ def _rule_nodes(tree: Tree, table: Table) -> tuple[Split | Leaf, ...]:
         integer = table.columns[tree.feature[node]].type == "integer"
         nodes.append(
             Split(
-                int(tree.feature[node]), "<=", int(value) if integer else value,
-                int(tree.left[node]), int(tree.right[node]),
+                int(tree.feature[node]),
+                "<=",
+                int(value) if integer else value,
+                int(tree.left[node]),
+                int(tree.right[node]),
             )
         )
     return tuple(nodes)

@@ -165,9 +165,8 @@ def _assemble(
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
     rows = np.bincount(reached, minlength=len(used))
-    sums = rows.astype(np.float64) if weight is None else np.bincount(
-        reached, weight if reached is leaf_of else weight[counted], minlength=len(used)
-    )
+    counting = weight if weight is None or reached is leaf_of else weight[counted]
+    sums = np.bincount(reached, counting, len(used)).astype(np.float64)
     for node in np.flatnonzero(inner)[::-1]:
         rows[node] = rows[left[node]] + rows[right[node]]
         sums[node] = sums[left[node]] + sums[right[node]]

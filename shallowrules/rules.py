@@ -271,8 +271,7 @@ class RuleSet:
     def __str__(self) -> str:
         names = {cluster.index: cluster.name for cluster in self.clusters}
         lines = [
-            f"cluster {_printable(names[rule.cluster])}: {_printable(str(rule))}"
-            f"  ({rule.rows} rows, {rule.share:.1%})"
+            f"cluster {_printable(names[rule.cluster])}: {_printable(str(rule))}  ({rule.rows} rows, {rule.share:.1%})"
             for rule in self.rules
         ]
         s = self.statistics
@@ -346,7 +345,7 @@ class RuleSet:
         version = document.get("format")
         if version != FORMAT:
             raise RulesFormatError(
-                f"this is not a {FORMAT!r} document (its \"format\" is {version!r}); "
+                f'this is not a {FORMAT!r} document (its "format" is {version!r}); '
                 "write it again with this version of shallowrules"
             )
         unknown = sorted(set(document) - {"format", "columns", "nodes", "clusters", "statistics"})

@@ -49,7 +49,6 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     cdef int low = grid.start[cell], high = grid.start[cell + 1], middle
     if low == high:
         return grid.base[cell]
-    cdef int first = low
     while high - low > 0:  # the first edge that is not below the value
         middle = (low + high) >> 1
         if grid.edge[middle] < value:
@@ -106,7 +105,7 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
     """
     cdef Matrix matrix = matrix_of(explained)
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, k = explained_centers.shape[0]
-    cdef Py_ssize_t f, i, block, n_blocks, r, count
+    cdef Py_ssize_t f, i
     cdef int n_cells = <int>min(CELLS, max(MIN_BLOCK, m // 4))
     if d > 64:
         n_cells = max(128, n_cells * 64 // d)

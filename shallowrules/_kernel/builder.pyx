@@ -280,7 +280,7 @@ cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil
 
 cdef void _prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint is_root) noexcept nogil:
     """Fill or filter the lists of a node and sum its cost, with all threads."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, chunk, t, part
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, chunk, t
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _prepare_part(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, is_root)
     node.cost = 0.0
@@ -334,7 +334,7 @@ cdef bint _split_large(State* state, int index, Scratch* scratches, int n_thread
     """Cut one large node with all threads; False if it became a leaf."""
     cdef Node* node = &state.nodes[index]
     cdef double scale = scale_of(state, node), lowest
-    cdef int t, n_left, f
+    cdef int t, n_left
     cdef int64_t total_weight = 0
     cdef Py_ssize_t n_rows_left, n_pairs, what
     cdef Cut cut

@@ -40,7 +40,7 @@ cdef void list_members(const State* state, const Node* node, Scratch* scratch) n
 cdef void _fill_batch(State* state, int n_members, Scratch* scratch, int count) noexcept nogil:
     """Fill the lists of the slots in scratch.pending."""
     cdef int rows[LANES]
-    cdef int r, j, length, place, center
+    cdef int r, j, length, place
     cdef Py_ssize_t slot
     cdef double d
     cdef double* distance
