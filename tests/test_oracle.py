@@ -1,0 +1,215 @@
+"""The oracle against the definitions word for word, and against trees that are wrong on purpose."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import HealthCheck, given, settings
+from strategies import Problem, problems
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def blobs(seed: int = 0) -> Problem:
+    """Six separate groups on two columns, where every choice is clear."""
+    random = np.random.default_rng(seed)
+    centers = random.uniform(-20, 20, size=(6, 2))
+    X = centers[random.integers(0, 6, 120)] + random.normal(size=(120, 2))
+    return Problem(X, X, centers, centers, None, 0.03)
+
+
+def grow(problem: Problem):
+    return oracle.grow(*problem.arrays, **problem.options)
+
+
+def check(tree, problem: Problem) -> None:
+    oracle.check_tree(tree, *problem.arrays, **problem.options)
+
+
+@pytest.mark.parametrize(("share", "depth"), [(0.5, 2.0), (0.25, 2.3125)])
+def test_eval_wad_has_the_papers_two_values(share, depth):
+    n_left = int(4 * share)
+    assert oracle.eval_wad(4, n_left, share) == depth
+
+
+@pytest.mark.parametrize(("n_centers", "depth"), [(1, 0), (2, 1)])
+def test_eval_wad_of_one_and_two_centers_is_their_depth(n_centers, depth):
+    assert oracle.eval_wad(n_centers, 1, 0.3) == depth
+
+
+def test_a_caterpillar_of_equal_shares_is_as_deep_as_it_is():
+    # One center of three leaves at each cut, with 1/3 of the weight: f_3 = 1 + 2/3 f_2.
+    assert oracle.eval_wad(3, 1, 1 / 3) == pytest.approx(5 / 3)
+
+
+@few
+@given(problems(max_rows=20))
+def test_running_sums_price_cuts_as_the_definition_does(problem):
+    node = oracle.make_root(*problem.arrays, problem.weight)
+    cuts = oracle.candidate_cuts(node)
+    literal = [oracle.induced_cost(node, f, t) for f, t in zip(cuts.feature, cuts.threshold, strict=True)]
+    assert cuts.induced == pytest.approx(literal, rel=1e-12, abs=0)
+
+
+@few
+@given(problems(max_rows=12, max_columns=2))
+def test_the_candidates_are_all_the_valid_cuts(problem):
+    node = oracle.make_root(*problem.arrays, problem.weight)
+    cuts = oracle.candidate_cuts(node)
+    found = set(zip(cuts.feature.tolist(), cuts.threshold.tolist(), strict=True))
+    for feature in range(problem.explained.shape[1]):
+        values = sorted({*node.columns[:, feature], *node.coordinates[:, feature]})
+        for threshold in values:
+            sides = [node.child(feature, threshold, left) for left in (True, False)]
+            valid = all(len(side.centers) and len(side.weight) >= len(side.centers) for side in sides)
+            assert valid == ((feature, threshold) in found)
+    order = list(zip(cuts.feature.tolist(), cuts.threshold.tolist(), strict=True))
+    assert order == sorted(order)
+
+
+@few
+@given(problems())
+def test_a_tree_grown_by_definition_passes(problem):
+    check(grow(problem), problem)
+
+
+def test_equal_rows_merge_and_rows_of_no_weight_leave():
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [2.0, 2.0], [9.0, 9.0]])
+    node = oracle.make_root(X, X, X[3:], X[3:], np.array([1.0, 2.0, 4.0, 1.0, 0.0]))
+    assert node.columns.tolist() == [[0.0, 1.0], [2.0, 2.0]]
+    assert node.weight.tolist() == [7.0, 1.0]
+
+
+def test_rows_equal_in_one_space_only_stay_apart():
+    X = np.zeros((2, 1))
+    node = oracle.make_root(X, np.array([[0.0], [1.0]]), X[:1], X[:1], None)
+    assert len(node.weight) == 2
+
+
+def test_where_the_node_costs_nothing_a_free_cut_beats_every_other():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    node = oracle.make_root(X, X, X, X, None)
+    cuts = oracle.candidate_cuts(node)
+    assert (oracle.objectives(node, cuts, 0.03)[cuts.induced == 0] < np.inf).all()
+
+
+def test_where_no_cut_is_free_the_cheapest_wins():
+    # Both rows sit on centers that the other space holds in the opposite order of cost.
+    explained, points = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [5.0], [1.0]])
+    centers, where = np.array([[0.0], [5.0], [1.0]]), np.array([[2.0], [0.0], [1.0]])
+    problem = Problem(explained, points, where, centers, None, 10.0)
+    node = oracle.make_root(*problem.arrays, None)
+    cuts = oracle.candidate_cuts(node)
+    assert node.current_cost == 0
+    assert (cuts.induced > 0).all()
+    assert oracle.best(node, cuts, 10.0) == np.argmin(cuts.induced)
+
+
+def test_a_tie_goes_to_the_first_feature_and_then_the_first_threshold():
+    X = np.repeat([[0.0, 0.0], [5.0, 5.0]], 4, axis=0) + np.tile([[0.0], [1e-9]], (4, 1))
+    problem = Problem(X, X, X[[0, 4]], X[[0, 4]], None, 0.03)
+    tree = grow(problem)
+    assert (tree.feature[0], tree.cut[0]) == (0, 1e-9)
+    check(tree, problem)
+    tree.feature[0] = 1
+    with pytest.raises(AssertionError, match="first of a tie"):
+        check(tree, problem)
+
+
+def test_early_leaves_take_the_cheapest_center_and_of_equals_the_first():
+    X = np.array([[0.0], [4.0]])
+    centers = np.array([[9.0], [3.0], [3.0]])
+    problem = Problem(X[[0, 0, 1]], X[[0, 0, 1]], centers, centers, None, 0.03)
+    tree = grow(problem)
+    assert tree.feature.tolist() == [-1]
+    assert tree.center.tolist() == [1]
+    check(tree, problem)
+    tree.center[0] = 2
+    with pytest.raises(AssertionError, match="first of the cheapest"):
+        check(tree, problem)
+    tree.center[0] = 0
+    with pytest.raises(AssertionError, match="not the cheapest"):
+        check(tree, problem)
+
+
+class TestWrongTrees:
+    """Each array of a good tree spoilt in turn: the checker must complain."""
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_cut_moved_past_rows(self, seed):
+        problem = blobs(seed)
+        tree = grow(problem)
+        for node in np.flatnonzero(tree.feature >= 0):
+            for beyond in (tree.upper[node], np.nextafter(tree.lower[node], -np.inf)):
+                wrong = copy.deepcopy(tree)
+                wrong.cut[node] = beyond
+                with pytest.raises(AssertionError):
+                    check(wrong, problem)
+
+    def test_the_second_best_cut(self):
+        problem = blobs()
+        tree = grow(problem)
+        root = oracle.make_root(*problem.arrays, None)
+        cuts = oracle.candidate_cuts(root)
+        objective = oracle.objectives(root, cuts, problem.tradeoff)
+        second = np.argsort(objective, kind="stable")[1]
+        assert objective[second] > objective.min() * (1 + 1e-8)
+        tree.feature[0], tree.cut[0] = cuts.feature[second], cuts.threshold[second]
+        with pytest.raises(AssertionError, match="node 0 .* chose"):
+            check(tree, problem)
+
+    def test_a_cut_that_separates_no_centers(self):
+        problem = blobs()
+        tree = grow(problem)
+        tree.cut[0] = -1e3
+        with pytest.raises(AssertionError, match="not valid"):
+            check(tree, problem)
+
+    def test_a_leaf_made_too_early(self):
+        problem = blobs()
+        tree = grow(problem)
+        tree.feature[0] = tree.left[0] = tree.right[0] = -1
+        tree.center[0] = 0
+        with pytest.raises(AssertionError, match="cuts are valid"):
+            check(tree, problem)
+
+    @pytest.mark.parametrize(
+        ("array", "message"),
+        [("rows", "rows"), ("weight", "weight"), ("lower", "gap"), ("upper", "gap"), ("center", "center")],
+    )
+    def test_a_wrong_statistic(self, array, message):
+        problem = blobs()
+        tree = grow(problem)
+        for node in range(len(tree.feature)):
+            if array in ("lower", "upper") and tree.feature[node] < 0:
+                continue
+            wrong = copy.deepcopy(tree)
+            getattr(wrong, array)[node] += 1
+            with pytest.raises(AssertionError, match=message):
+                check(wrong, problem)
+
+    def test_children_swapped_or_shared(self):
+        problem = blobs()
+        tree = grow(problem)
+        swapped, shared = copy.deepcopy(tree), copy.deepcopy(tree)
+        swapped.left[0], swapped.right[0] = tree.right[0], tree.left[0]
+        shared.right[0] = shared.left[0]
+        for wrong in (swapped, shared):
+            with pytest.raises(AssertionError):
+                check(wrong, problem)
+
+    @few
+    @given(problems(max_rows=20))
+    def test_any_worse_cut_at_the_root(self, problem):
+        node = oracle.make_root(*problem.arrays, problem.weight)
+        cuts = oracle.candidate_cuts(node)
+        if not len(cuts):
+            return
+        objective = oracle.objectives(node, cuts, problem.tradeoff)
+        for feature, cut, value in zip(cuts.feature, cuts.threshold, objective, strict=True):
+            if value > objective.min() * (1 + 1e-8):
+                with pytest.raises(AssertionError, match="chose"):
+                    oracle.check_cut("root", feature, cut, node, cuts, problem.tradeoff)
