@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,14 +144,14 @@ def compare(values: NDArray[Any], bound: float) -> tuple[NDArray[np.bool_], NDAr
     are False for NaN.
     """
     if values.dtype.kind in "iu":
-        whole = np.floor(bound)
+        whole = math.floor(bound)
         info = np.iinfo(values.dtype)
         if whole < info.min:
             below = np.zeros(len(values), dtype=bool)
         elif whole >= info.max:
             below = np.ones(len(values), dtype=bool)
         else:
-            below = values <= values.dtype.type(int(whole))
+            below = values <= values.dtype.type(whole)
         return below, ~below
     values = values.astype(np.float64, copy=False)
     return values <= bound, values > bound
