@@ -1,0 +1,428 @@
+"""The kernel against the oracle, and against itself on tables that mean the same."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Problem, problems
+
+from shallowrules._kernel import eval_wad, openmp_enabled
+from shallowrules.errors import DataError, OptionError
+from shallowrules.growing import Growth, grow
+
+STRUCTURE = ("feature", "left", "right", "center")
+EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
+
+many = settings(max_examples=1500)
+some = settings(max_examples=150)
+
+
+def grown(problem: Problem, n_threads: int = 1) -> Growth:
+    return grow(*problem.arrays, **problem.options, n_threads=n_threads)
+
+
+def check(problem: Problem, n_threads: int = 1) -> Growth:
+    tree = grown(problem, n_threads)
+    oracle.check_tree(tree, *problem.arrays, **problem.options)
+    return tree
+
+
+def assert_same(one: Growth, two: Growth, names: tuple[str, ...] = EVERYTHING) -> None:
+    for name in names:
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+@many
+@given(problems())
+def test_every_choice_is_the_oracles(problem):
+    check(problem)
+
+
+@some
+@given(problems(max_rows=200, max_columns=3, max_centers=24))
+def test_every_choice_is_the_oracles_with_many_centers(problem):
+    check(problem)
+
+
+@some
+@given(problems())
+def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(problem):
+    tree = grown(problem)
+    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    for thresholds in (tree.cut, tree.lower, np.nextafter(tree.upper, -np.inf)):
+        labels = np.full(len(weight), -1)
+        pending = [(0, np.flatnonzero(weight > 0))]
+        while pending:
+            node, rows = pending.pop()
+            if tree.feature[node] == -1:
+                labels[rows] = tree.center[node]
+                continue
+            left = problem.explained[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
+            pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
+        assert np.array_equal(labels, tree.labels)
+
+
+# Tables of some size: bins of many rows, lists of near centers that run out, deep trees.
+
+
+def lloyd(X: np.ndarray, n_centers: int, random: np.random.Generator, rounds: int = 4) -> np.ndarray:
+    """Return centers that are nearly those of k-means, and all have rows."""
+    centers = X[random.choice(len(X), n_centers, replace=False)].astype(np.float64)
+    for _ in range(rounds):
+        labels = np.array([((centers - x) ** 2).sum(axis=1).argmin() for x in X.astype(np.float64)])
+        for center in np.unique(labels):
+            centers[center] = X[labels == center].mean(axis=0, dtype=np.float64)
+    return centers
+
+
+def one_space(X: np.ndarray, n_centers: int, random: np.random.Generator) -> Problem:
+    centers = lloyd(X, n_centers, random)
+    return Problem(X, X, centers, centers, None, 0.03)
+
+
+def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:
+    middles = random.uniform(-10, 10, size=(n_centers, n_columns))
+    return middles[random.integers(n_centers, size=n_rows)] + spread * random.normal(size=(n_rows, n_columns))
+
+
+def overlapping(random):
+    return one_space(blobs(random, 4000, 8, 30, 4.0), 60, random)
+
+
+def separate(random):
+    return one_space(blobs(random, 5000, 3, 40, 0.2), 40, random)
+
+
+def one_column(random):
+    return one_space(random.normal(size=(5000, 1)), 50, random)
+
+
+def discrete(random):
+    return one_space(random.binomial(15, random.uniform(0.2, 0.8, size=8), size=(4000, 8)).astype(float), 26, random)
+
+
+def heavy_tailed(random):
+    return one_space(np.exp(1.5 * random.normal(size=(3000, 5))), 20, random)
+
+
+def spiked(random):
+    X = random.lognormal(size=(3000, 6)) * (random.random((3000, 6)) < 0.3)
+    return one_space(X.round(2), 25, random)
+
+
+def binary(random):
+    return one_space((random.random((3000, 16)) < random.random(16)).astype(float), 20, random)
+
+
+def repeated(random):
+    X = blobs(random, 500, 4, 12, 2.0)
+    return one_space(X[random.integers(500, size=5000)], 12, random)
+
+
+def wide(random):
+    return one_space(blobs(random, 500, 100, 10, 6.0), 16, random)
+
+
+def narrow_precision(random):
+    return one_space(blobs(random, 3000, 6, 20, 3.0).astype(np.float32), 20, random)
+
+
+def offset(random):
+    return one_space(1e9 + blobs(random, 2000, 4, 12, 2.0), 12, random)
+
+
+def weighty(random):
+    problem = one_space(blobs(random, 3000, 5, 15, 3.0), 20, random)
+    return replace(problem, weight=random.choice([0.0, 1e-3, 1.0, 2.5, 40.0], size=3000))
+
+
+def two_spaces(random):
+    X = blobs(random, 3000, 6, 15, 3.0)
+    points = (X @ random.normal(size=(6, 2))).astype(np.float32)
+    centers = lloyd(points, 20, random)
+    labels = ((points[:, None, :] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    means = np.array([X[labels == i].mean(axis=0) if (labels == i).any() else X[0] for i in range(20)])
+    return Problem(X, points, means, centers, None, 0.03)
+
+
+def arbitrary_centers(random):
+    X = blobs(random, 1500, 4, 10, 3.0)
+    centers = random.uniform(-15, 15, size=(100, 4))
+    return Problem(X, X, centers, centers, None, 0.03)
+
+
+TABLES: dict[str, Callable[[np.random.Generator], Problem]] = {
+    make.__name__: make
+    for make in (
+        overlapping, separate, one_column, discrete, heavy_tailed, spiked, binary, repeated, wide, narrow_precision,
+        offset, weighty, two_spaces, arbitrary_centers,
+    )
+}  # fmt: skip
+
+
+@pytest.fixture(params=TABLES)
+def table(request) -> Problem:
+    return TABLES[request.param](np.random.default_rng(20))
+
+
+@pytest.mark.parametrize("tradeoff", [0.0, 0.03, 1.0])
+def test_every_choice_is_the_oracles_on_tables_of_some_size(table, tradeoff):
+    tree = check(replace(table, tradeoff=tradeoff))
+    assert tree.n_leaves > 1
+
+
+# The same table said in another way.
+
+
+@some
+@given(problems(), st.sampled_from([2, 7]))
+def test_threads_change_nothing_on_small_tables(problem, n_threads):
+    assert_same(grown(problem), grown(problem, n_threads))
+
+
+def test_threads_change_nothing_on_tables_of_some_size(table):
+    alone = grown(table)
+    for n_threads in (2, 7):
+        assert_same(alone, grown(table, n_threads))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_change_nothing_where_they_share_a_node(weighted):
+    random = np.random.default_rng(3)
+    X = blobs(random, 80_000, 5, 12, 3.0)
+    X[:, 3] = np.exp(X[:, 3] / 3)
+    X[:, 4] = X[:, 4].round()
+    centers = X[:12].copy()
+    problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
+    alone = check(problem)
+    for n_threads in (2, 7):
+        assert_same(alone, grown(problem, n_threads))
+
+
+def test_the_kernel_says_whether_it_has_threads():
+    assert openmp_enabled() in (True, False)
+
+
+def whole_weights(problem: Problem, random: np.random.Generator) -> Problem:
+    weight = random.integers(0, 4, len(problem.explained)).astype(np.float64)
+    weight[0] = 3.0
+    return replace(problem, weight=weight)
+
+
+def repeated_rows(problem: Problem, share: bool) -> Problem:
+    times = problem.weight.astype(int)
+    explained = np.repeat(problem.explained, times, axis=0)
+    clustered = explained if share else np.repeat(problem.clustered, times, axis=0)
+    return replace(problem, explained=explained, clustered=clustered, weight=None)
+
+
+def assert_weight_repeats(problem: Problem) -> None:
+    repeats = grown(repeated_rows(problem, problem.explained is problem.clustered))
+    weighted = grown(problem)
+    assert_same(weighted, repeats, (*STRUCTURE, "lower", "upper", "cut", "weight"))
+    assert np.array_equal(repeats.rows, weighted.weight)
+    assert np.array_equal(np.repeat(weighted.labels, problem.weight.astype(int)), repeats.labels)
+
+
+@some
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_a_row_of_weight_three_is_three_equal_rows(problem, seed):
+    assert_weight_repeats(whole_weights(problem, np.random.default_rng(seed)))
+
+
+def test_a_row_of_weight_three_is_three_equal_rows_on_tables_of_some_size(table):
+    assert_weight_repeats(whole_weights(table, np.random.default_rng(1)))
+
+
+@some
+@given(problems().filter(lambda problem: problem.weight is not None))
+def test_rows_of_no_weight_might_as_well_not_be_there(problem):
+    present = problem.weight > 0
+    explained = problem.explained[present]
+    clustered = explained if problem.clustered is problem.explained else problem.clustered[present]
+    without = grown(replace(problem, explained=explained, clustered=clustered, weight=problem.weight[present]))
+    tree = grown(problem)
+    assert_same(tree, without, EVERYTHING[:-1])
+    assert np.array_equal(tree.labels[present], without.labels)
+    assert (tree.labels[~present] == -1).all()
+
+
+@some
+@given(problems(), st.floats(1e-3, 1e3))
+def test_a_unit_of_weight_is_no_matter(problem, unit):
+    # A power of two, so that no weight is rounded and no tie broken.
+    unit = 2.0 ** np.round(np.log2(unit))
+    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    tree, scaled = grown(replace(problem, weight=weight)), grown(replace(problem, weight=weight * unit))
+    assert_same(tree, scaled, (*STRUCTURE, "lower", "upper", "cut", "rows", "labels"))
+    assert np.array_equal(tree.weight * unit, scaled.weight)
+
+
+def permuted(problem: Problem, order: np.ndarray) -> Problem:
+    explained = problem.explained[order]
+    clustered = explained if problem.clustered is problem.explained else problem.clustered[order]
+    weight = None if problem.weight is None else problem.weight[order]
+    return replace(problem, explained=explained, clustered=clustered, weight=weight)
+
+
+def assert_order_is_no_matter(problem: Problem, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(problem.explained))
+    tree, again = grown(problem), grown(permuted(problem, order))
+    assert_same(tree, again, (*STRUCTURE, "lower", "upper", "cut", "rows"))
+    assert np.array_equal(tree.labels[order], again.labels)
+    assert np.allclose(tree.weight, again.weight, rtol=1e-12, atol=0)
+
+
+@some
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_is_no_matter(problem, seed):
+    assert_order_is_no_matter(problem, seed)
+
+
+def test_the_order_of_rows_is_no_matter_on_tables_of_some_size(table):
+    assert_order_is_no_matter(table, 5)
+
+
+def ranked(problem: Problem) -> Problem:
+    """Replace every explained value by its rank among the values of rows and centers."""
+    both = np.vstack([problem.explained.astype(np.float64), problem.explained_centers])
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in both.T], axis=1).astype(np.float64)
+    n_rows = len(problem.explained)
+    return replace(problem, explained=ranks[:n_rows], explained_centers=ranks[n_rows:])
+
+
+@some
+@given(problems())
+def test_only_the_order_of_explained_values_matters(problem):
+    assert_same(grown(problem), grown(ranked(problem)), (*STRUCTURE, "rows", "weight", "labels"))
+
+
+def test_only_the_order_of_explained_values_matters_on_tables_of_some_size(table):
+    assert_same(grown(table), grown(ranked(table)), (*STRUCTURE, "rows", "weight", "labels"))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X[::-1].copy()[::-1],
+    ],
+    ids=["columns first", "every other row", "every other column", "upside down"],
+)
+def test_the_layout_in_memory_is_no_matter(layout):
+    problem = TABLES["narrow_precision"](np.random.default_rng(2))
+    X = layout(problem.explained)
+    X.flags.writeable = False
+    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))
+
+
+def test_float32_values_are_compared_as_what_they_are():
+    problem = TABLES["narrow_precision"](np.random.default_rng(4))
+    X = problem.explained.astype(np.float64)
+    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))
+
+
+# Corners.
+
+
+def test_one_center_is_one_leaf():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    tree = check(Problem(X, X, X[:1], X[:1], None, 0.03))
+    assert (tree.n_leaves, tree.labels.tolist()) == (1, [0] * 10)
+
+
+def test_as_many_centers_as_rows_cost_nothing_and_the_oracle_agrees():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    tree = check(Problem(X, X, X, X, None, 0.03))
+    assert tree.labels.tolist() == list(range(8))
+
+
+def test_equal_rows_and_centers_end_in_one_leaf():
+    X = np.ones((5, 2))
+    tree = check(Problem(X, X, X[:3], X[:3], None, 0.03))
+    assert (tree.n_leaves, tree.center[0]) == (1, 0)
+
+
+def test_both_zeros_are_one_value():
+    X = np.array([[0.0], [-0.0], [1.0], [1.0]])
+    tree = check(Problem(X, X, X[[0, 2]], X[[0, 2]], None, 0.03))
+    assert tree.rows.tolist() == [4, 2, 2]
+
+
+def test_two_features_that_tie_give_the_first():
+    X = np.repeat(np.random.default_rng(0).normal(size=(40, 1)), 3, axis=1)
+    tree = check(Problem(X, X, X[:5], X[:5], None, 0.03))
+    assert (tree.feature <= 0).all()
+
+
+def test_a_tie_inside_a_bin_of_an_earlier_feature_still_wins():
+    # The second feature parts the groups without loss and at the end of a bin. The first sends one row to
+    # the other side, which costs less than the tolerance, and its cut lies inside a bin: far rows make it wide.
+    random = np.random.default_rng(0)
+    side = np.repeat([0.0, 1.0], [202, 198])
+    points = side + 1e-3 * random.random(400)
+    first = np.where(side, 0.9, 0.1) + 0.05 * random.random(400)
+    first[0], first[1], first[-1] = 0.92, -1e4, 1e4
+    points[0] = 0.5 - 1e-10
+    X = np.stack([first, side], axis=1)
+    tree = check(Problem(X, points[:, None], np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0], [1.0]]), None, 0.0))
+    assert tree.feature[0] == 0
+
+
+def test_a_sentinel_value_far_away_hides_no_cost():
+    # 999999999 for "unknown" is a cluster of its own; the costs between the others are 1e-16 of its distance.
+    random = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0]], 300, axis=0) + random.normal(size=(900, 2))
+    X[:3, 0] = 999_999_999
+    centers = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [999_999_999, 0.0]])
+    check(Problem(X, X, centers, centers, None, 0.03))
+
+
+def test_exgreedy_is_exshallow_without_a_tradeoff():
+    problem = TABLES["overlapping"](np.random.default_rng(6))
+    greedy = grow(*problem.arrays, method="exgreedy", tradeoff=0.3)
+    assert_same(greedy, grow(*problem.arrays, tradeoff=0.0))
+
+
+def test_values_whose_squares_overflow_are_refused():
+    X = np.array([[1e200], [-1e200]])
+    with pytest.raises(DataError, match="overflow"):
+        grow(X, X, X, X)
+
+
+def test_more_centers_than_can_be_numbered_are_refused():
+    X = np.zeros((2, 1))
+    with pytest.raises(OptionError, match="65535"):
+        grow(X, X, np.zeros((65536, 1)), np.zeros((65536, 1)))
+
+
+def test_grow_keeps_its_default_tradeoff():
+    assert inspect.signature(grow).parameters["tradeoff"].default == 0.03
+
+
+# EvalWAD.
+
+
+@pytest.mark.parametrize(("share", "depth"), [(0.5, 2.0), (0.25, 2.3125)])
+def test_eval_wad_has_the_papers_two_values(share, depth):
+    assert eval_wad(4, int(4 * share), share) == depth
+
+
+@given(st.integers(2, 300).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k - 1))), st.floats(0, 1))
+def test_eval_wad_is_the_definition(sizes, share):
+    assert eval_wad(*sizes, share) == pytest.approx(float(oracle.eval_wad(*sizes, share)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_left", [0, 4])
+def test_eval_wad_wants_a_center_on_each_side(n_left):
+    with pytest.raises(ValueError, match="each side"):
+        eval_wad(4, n_left, 0.5)
