@@ -1,0 +1,673 @@
+"""Growing the tree against k-means, scikit-learn's decision tree and other builders: ratios, side by side.
+
+Run it with the environment that has the package::
+
+    python benchmarks/speed.py                          # the table of ratios: many minutes, most of them the rivals'
+    python benchmarks/speed.py --cases letter poker     # some of its cases
+    python benchmarks/speed.py --slopes -o slopes.png   # the table, then the slopes in n, d and k, and their picture
+    python benchmarks/speed.py --cases none --memory    # only the peak memory of 10,000,000 x 10 float32
+    python benchmarks/speed.py --quick                  # tiny tables, one seed: shows that it runs, and nothing else
+
+The tables letter, avila and poker are read from the folder in the environment variable SHALLOWRULES_DATA, or from
+``../shared/data`` beside the repository; where one is absent, it is skipped.
+
+Notes
+-----
+Growth is ``shallowrules.growing.grow``: everything from X and the centers to the tree and the labels of its rows. The
+centers are those of the KMeans that it is compared with.
+
+Every rival stands between two growths with 1 and two with 2 threads, and is held against the mean of the growth before
+and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed has
+time left; a seed's ratio is the median over its rounds, the table's the median over the seeds (of the data, and of
+KMeans where the table is a file). All runs in one process, threads limited to the number printed; in a column of
+threads, "1 / 2" reads as in the ratio: what is above the line has 1 thread, what is below it 2. KMeans has its defaults
+but ``n_init=1``. A Lloyd iteration is what ten more iterations add to a fit, divided by ten.
+
+Peak memory is that of a fresh process that holds X and grows with 2 threads, less what it held before.
+
+A missed target is printed, and no error: how busy a machine is decides it too. The exit status is 1 only where trees
+differ between numbers of threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import io
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from shallowrules._kernel import openmp_enabled
+from shallowrules.growing import Growth, grow
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("SHALLOWRULES_DATA") or ROOT.parent / "shared" / "data")
+
+MIB = 2**20
+IDENTICAL_FOR = (1, 2, 7)
+LLOYD_ITERATIONS = 10
+MOST_ROUNDS = 5
+SECONDS_PER_SEED = 10.0  # no new round after so many; each seed has one in any case
+SECONDS_PER_POINT = 0.2  # what is short is repeated for so long
+QUICK_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Target:
+    """A ratio asked for: at most, or at least, `value`."""
+
+    sign: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.value:g}"
+
+    def verdict(self, ratio: float) -> str:
+        return "ok" if (ratio <= self.value if self.sign == "≤" else ratio >= self.value) else "missed"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, the number of its clusters, and the ratios asked for.
+
+    Attributes
+    ----------
+    name : str
+        As `--cases` knows it.
+    rows, columns, k : int
+        0 where a file says so.
+    std : float
+        Of the blobs.
+    dtype : str
+    file : str
+        Pattern of the file in the data folder; "" for blobs.
+    minmax : bool
+        Whether the columns are scaled to 0..1.
+    targets : tuple of (key, Target)
+        The key: the name of a ratio, the threads above and those below its line.
+    """
+
+    name: str
+    rows: int = 0
+    columns: int = 0
+    k: int = 0
+    std: float = 5.0
+    dtype: str = "float64"
+    file: str = ""
+    minmax: bool = False
+    targets: tuple[tuple[tuple[str, int, int], Target], ...] = ()
+
+    def table(self, seed: int) -> NDArray[Any]:
+        """Return X, made in place: no second table is ever in memory."""
+        if self.file:
+            with np.load(self._path()) as stored:
+                X: NDArray[Any] = stored["X"]
+            if self.minmax:
+                X = (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
+            return X[: self.rows] if self.rows else X
+        X = np.empty((self.rows, self.columns), dtype=self.dtype)
+        step = 100_000
+        for first in range(0, self.rows, step):
+            part = X[first : first + step]
+            part[:] = make_blobs(
+                len(part),
+                centers=self.blob_means(seed),
+                cluster_std=self.std,
+                random_state=seed * 100_003 + first // step,
+            )[0]
+        return X
+
+    def blob_means(self, seed: int) -> NDArray[np.float64]:
+        return np.random.default_rng(seed).uniform(-10.0, 10.0, (self.k, self.columns))
+
+    def clusters(self) -> int:
+        if self.file:
+            with np.load(self._path()) as stored:
+                return int(stored["k"])
+        return self.k
+
+    def is_there(self) -> bool:
+        return not self.file or any(DATA.glob(self.file))
+
+    def _path(self) -> Path:
+        return next(DATA.glob(self.file))
+
+
+def targets(
+    kmeans: float | None, cart: tuple[float, float | None], threads: float | None = None
+) -> tuple[tuple[tuple[str, int, int], Target], ...]:
+    """Name the ratios asked for: growth ÷ KMeans, CART ÷ growth with 1 and 2 threads, 1 thread ÷ 2 threads."""
+    asked = [
+        (("growth ÷ KMeans fit", 2, 2), "≤", kmeans),
+        (("CART ÷ growth", 1, 1), "≥", cart[0]),
+        (("CART ÷ growth", 1, 2), "≥", cart[1]),
+        (("growth ÷ growth", 1, 2), "≥", threads),
+    ]
+    return tuple((key, Target(sign, value)) for key, sign, value in asked if value is not None)
+
+
+CASES = (
+    Case("100000x20-k20", 100_000, 20, 20, std=4.0, targets=targets(None, (6, 11))),
+    Case("1000000x10-k50", 1_000_000, 10, 50, targets=targets(0.3, (8, 14), 1.6)),
+    Case("300000x50-k24", 300_000, 50, 24, targets=targets(0.5, (6, 11))),
+    Case("1000000x10-k10", 1_000_000, 10, 10, targets=targets(1.5, (8, 14), 1.6)),
+    Case("letter", file="letter.npz", targets=targets(1, (4, None))),
+    Case("avila", file="avila.npz", minmax=True, targets=targets(1, (4, None))),
+    Case("poker", file="poker*.npz", targets=targets(1, (4, None))),
+)
+LARGEST = Case("10000000x10-k20", 10_000_000, 10, 20, dtype="float32")
+SLOPE_BASE = Case("slopes", 200_000, 10, 20)
+SLOPE_POINTS = {
+    "rows": (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000),
+    "columns": (5, 10, 20, 40, 80),
+    "k": (5, 10, 20, 50, 100, 200),
+}
+SLOPE_QUICK = {"rows": (1000, 2000), "columns": (2, 4), "k": (5, 10)}
+
+
+def say(message: str) -> None:
+    """Report progress."""
+    print(message, file=sys.stderr, flush=True)
+
+
+# --- one run of one side -------------------------------------------------------------------------
+
+
+class Clock:
+    """Runs things with a limited number of threads, and times them."""
+
+    def __init__(self) -> None:
+        # Set up once, when all libraries with threads are loaded: finding them takes milliseconds.
+        self._pools = ThreadpoolController()
+
+    def time(self, run: Callable[[], Any], threads: int) -> tuple[float, Any]:
+        with self._pools.limit(limits=threads):
+            start = time.perf_counter()
+            result = run()
+            return time.perf_counter() - start, result
+
+
+class Sides:
+    """The sides of one case and seed. Each method runs its side once and returns seconds."""
+
+    def __init__(self, clock: Clock, case: Case, seed: int) -> None:
+        self.clock = clock
+        self.X = case.table(seed)
+        self.k = case.clusters()
+        self.seed = seed
+        self.kmeans = clock.time(self._fit, 2)[1]
+        self.centers = np.asarray(self.kmeans.cluster_centers_, dtype=np.float64)
+        self.start = self.X[np.random.default_rng(seed).choice(len(self.X), self.k, replace=False)]
+
+    def _fit(self, **options: Any) -> Any:
+        return KMeans(self.k, n_init=1, random_state=self.seed, **options).fit(self.X)
+
+    def grown(self, threads: int) -> Growth:
+        return grow(self.X, self.X, self.centers, self.centers, n_threads=threads)
+
+    def growth(self, threads: int) -> float:
+        return self.clock.time(lambda: self.grown(threads), threads)[0]
+
+    def fit(self, threads: int) -> float:
+        return self.clock.time(self._fit, threads)[0]
+
+    def lloyd(self, threads: int) -> float:
+        """Return what an iteration adds to a fit; the fit's set-up and its last assignment cancel."""
+
+        def fit(most: int) -> tuple[float, Any]:
+            return self.clock.time(lambda: self._fit(init=self.start, max_iter=most, tol=0.0), threads)
+
+        start = time.perf_counter()
+        short, long = [fit(1)], [fit(1 + LLOYD_ITERATIONS)]
+        while time.perf_counter() - start < SECONDS_PER_POINT:
+            short.append(fit(1))
+            long.append(fit(1 + LLOYD_ITERATIONS))
+        added = long[0][1].n_iter_ - short[0][1].n_iter_
+        seconds = median(spent for spent, _ in long) - median(spent for spent, _ in short)
+        return seconds / added if seconds > 0 and added else float("nan")
+
+    def cart(self, threads: int) -> float:
+        tree = DecisionTreeClassifier(max_leaf_nodes=self.k, random_state=0)
+        return self.clock.time(lambda: tree.fit(self.X, self.kmeans.labels_), threads)[0]
+
+    def package(self, builder: Any, threads: int) -> float:
+        return self.clock.time(lambda: builder(self.k).fit(self.X, self.kmeans), threads)[0]
+
+
+class Rival(NamedTuple):
+    """A side that growth is held against.
+
+    Attributes
+    ----------
+    name : str
+    run : callable of (Sides, int) to float
+        Seconds of one run with so many threads.
+    growth_above : bool
+        Whether growth is above the line of the ratio.
+    threads : int
+        The rival's.
+    growth_threads : tuple of int
+    """
+
+    name: str
+    run: Callable[[Sides, int], float]
+    growth_above: bool
+    threads: int
+    growth_threads: tuple[int, ...]
+
+    def keys(self) -> list[tuple[str, int, int]]:
+        """Return the names of its ratios, with the threads above and below the line."""
+        if self.growth_above:
+            return [(f"growth ÷ {self.name}", own, self.threads) for own in self.growth_threads]
+        return [(f"{self.name} ÷ growth", self.threads, own) for own in self.growth_threads]
+
+
+RIVALS = [
+    Rival("KMeans fit", Sides.fit, True, 1, (1,)),
+    Rival("KMeans fit", Sides.fit, True, 2, (2,)),
+    Rival("Lloyd iteration", Sides.lloyd, True, 1, (1,)),
+    Rival("Lloyd iteration", Sides.lloyd, True, 2, (2,)),
+    Rival("CART", Sides.cart, False, 1, (1, 2)),
+]
+
+
+def other_packages() -> list[Rival]:
+    """Return the builders of other packages that can be imported, and say which cannot."""
+    found = []
+    for name, module, attribute in [
+        ("ShallowTree", "ShallowTree.ShallowTree", "ShallowTree"),
+        ("ExKMC", "ExKMC.Tree", "Tree"),
+    ]:
+        try:
+            builder = getattr(importlib.import_module(module), attribute)
+        except (ImportError, OSError, AttributeError) as error:
+            print(f"{name}: left out, it cannot be imported ({error}); it needs Python 3.10 and numpy 1.23")
+            continue
+
+        def run(sides: Sides, threads: int, builder: Any = builder) -> float:
+            return sides.package(builder, threads)
+
+        found.append(Rival(name, run, False, 1, (1, 2)))
+    return found
+
+
+# --- ratios --------------------------------------------------------------------------------------
+
+
+class Ratio(NamedTuple):
+    """One ratio, and the seconds above and below its line."""
+
+    value: float
+    above: float
+    below: float
+
+
+Key = tuple[str, int, int]
+
+
+def one_round(sides: Sides, rivals: Sequence[Rival]) -> dict[Key, Ratio]:
+    """Run every rival once between two growths, and return the ratios."""
+    before = {threads: sides.growth(threads) for threads in (1, 2)}
+    pairs = [before]
+    ratios: dict[Key, Ratio] = {}
+    for rival in rivals:
+        spent = rival.run(sides, rival.threads)
+        after = {threads: sides.growth(threads) for threads in (1, 2)}
+        pairs.append(after)
+        for own, key in zip(rival.growth_threads, rival.keys(), strict=True):
+            growth = (before[own] + after[own]) / 2
+            above, below = (growth, spent) if rival.growth_above else (spent, growth)
+            ratios[key] = Ratio(above / below, above, below)
+        before = after
+    one, two = (median(pair[threads] for pair in pairs) for threads in (1, 2))
+    return {("growth ÷ growth", 1, 2): Ratio(median(pair[1] / pair[2] for pair in pairs), one, two), **ratios}
+
+
+def middle(ratios: Sequence[Ratio]) -> Ratio:
+    """Return the medians of the ratios and of their seconds, without those that noise swallowed."""
+    known = [ratio for ratio in ratios if not np.isnan(ratio.value)]
+    return Ratio(*map(median, zip(*known, strict=True))) if known else Ratio(*[float("nan")] * 3)
+
+
+def measure(sides: Sides, rivals: Sequence[Rival], rounds: int) -> dict[Key, Ratio]:
+    """Return the ratios of one seed: the medians over its rounds."""
+    start = time.perf_counter()
+    measured: list[dict[Key, Ratio]] = []
+    while len(measured) < rounds and (not measured or time.perf_counter() - start < SECONDS_PER_SEED):
+        measured.append(one_round(sides, rivals))
+    return {key: middle([ratios[key] for ratios in measured]) for key in measured[0]}
+
+
+def differing_field(sides: Sides) -> str | None:
+    """Return the name of an array that depends on the number of threads, None where no one does."""
+    first, *others = (sides.grown(threads) for threads in IDENTICAL_FOR)
+    for field in fields(Growth):
+        expected = getattr(first, field.name)
+        if not all(np.array_equal(expected, getattr(other, field.name)) for other in others):
+            return field.name
+    return None
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def held_bytes(name: str) -> int:
+    """Return what the process holds ("VmRSS") or held at most ("VmHWM").
+
+    The kernel's own mark comes first: ru_maxrss of a child begins at what its parent held, which hides the child's
+    growth where the parent holds a table of its own.
+    """
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith(name + ":"):
+                return int(line.split()[1]) * 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def grow_and_weigh(case: Case, seed: int, centers: NDArray[np.float64]) -> int:
+    """Grow with 2 threads and return the bytes held at the peak less those held before. Runs in a fresh process."""
+    X = case.table(seed)
+    small = np.ascontiguousarray(X[:1000])
+    grow(small, small, centers, centers, n_threads=2)  # threads and libraries are there before the first reading
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of making X is not growth's
+    before = held_bytes("VmRSS")
+    grow(X, X, centers, centers, n_threads=2)
+    return held_bytes("VmHWM") - before
+
+
+def peak_above_table(case: Case, seed: int, centers: NDArray[np.float64]) -> int | None:
+    """Return the bytes that growth needs besides X, None where the system does not tell."""
+    if importlib.util.find_spec("resource") is None:
+        return None
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
+        return fresh.submit(grow_and_weigh, case, seed, centers).result()
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+WIDTHS = (48, 8, 8, 16, 8, 8)
+
+
+def print_row(*cells: str) -> None:
+    print("  ".join(cell.ljust(width) for cell, width in zip(cells, (*WIDTHS, 0), strict=True)).rstrip())
+
+
+def print_head() -> None:
+    print()
+    print_row("ratio", "threads", "median", "lowest, highest", "target", "verdict", "(seconds)")
+    print("-" * (sum(WIDTHS) + 2 * len(WIDTHS) + 18))
+
+
+def print_ratio(
+    name: str, threads: str, values: Sequence[float], target: Target | None = None, beside: str = "", digits: int = 3
+) -> None:
+    values = [value for value in values if not np.isnan(value)]
+    if not values:
+        print_row("  " + name, threads, "–", "lost in noise", "–", "", "")
+        return
+    value = median(values)
+    spread = "" if len(values) < 2 else f"{min(values):.{digits}g}, {max(values):.{digits}g}"
+    verdict = target.verdict(value) if target else ""
+    print_row("  " + name, threads, f"{value:.{digits}g}", spread, str(target or "–"), verdict, beside)
+
+
+def print_memory(case: Case, shape: tuple[int, int], peak: int | None, limit: Target | None, *, judged: bool) -> None:
+    """Print a peak against X and against what is allowed besides X: 4 bytes a value and 100 bytes a row."""
+    if peak is None:
+        print("  peak memory: this system does not tell it")
+        return
+    rows, columns = shape
+    size = rows * columns * np.dtype(case.dtype).itemsize
+    beside = f"({peak / MIB:.0f} MiB above the {size / MIB:.0f} of X)"
+    print_ratio("peak memory above X ÷ X", "2", [peak / size], beside=beside)
+    allowed = rows * columns * 4 + rows * 100
+    print_ratio(
+        "peak memory above X ÷ (4 B/value + 100 B/row)", "2", [peak / allowed], Target("≤", 1) if judged else None
+    )
+    if limit:
+        print_ratio("peak memory above X ÷ GiB", "2", [peak / 2**30], limit)
+
+
+# --- the parts of a run --------------------------------------------------------------------------
+
+
+def print_case(
+    clock: Clock, case: Case, rivals: Sequence[Rival], seeds: int, rounds: int, *, judged: bool, weighed: bool
+) -> bool:
+    """Measure one case and print its rows. Returns whether its trees are the same for all numbers of threads."""
+    measured: list[dict[Key, Ratio]] = []
+    iterations: list[int] = []
+    differing: list[str] = []
+    for seed in range(seeds):
+        say(f"{case.name}: seed {seed + 1} of {seeds}")
+        sides = Sides(clock, case, seed)
+        if seed == 0:
+            shape, k, centers = sides.X.shape, sides.k, sides.centers
+        iterations.append(sides.kmeans.n_iter_)
+        field = differing_field(sides)  # warms everything up, too
+        if field:
+            differing.append(f"seed {seed}: {field}")
+        measured.append(measure(sides, rivals, rounds))
+        del sides
+    what = case.name if case.file else f"std {case.std:g}"
+    tries = f"{min(iterations)} to {max(iterations)}" if min(iterations) < max(iterations) else f"{iterations[0]}"
+    print(f"{shape[0]:,} x {shape[1]}, k={k}, {what} (seeds: {seeds}, iterations of KMeans: {tries})")
+    asked = dict(case.targets) if judged else {}
+    for key in measured[0]:
+        name, above, below = key
+        middle_ratio = middle([ratios[key] for ratios in measured])
+        seconds = f"({middle_ratio.above:.3g} / {middle_ratio.below:.3g})"
+        print_ratio(name, f"{above} / {below}", [ratios[key].value for ratios in measured], asked.get(key), seconds)
+    if weighed:
+        say(f"{case.name}: memory")
+        print_memory(case, shape, peak_above_table(case, 0, centers), None, judged=judged and not case.file)
+    print_identity(differing)
+    return not differing
+
+
+def print_identity(differing: Sequence[str]) -> None:
+    threads = ", ".join(map(str, IDENTICAL_FOR))
+    print(f"  trees for {threads} threads: {'DIFFERENT (' + '; '.join(differing) + ')' if differing else 'identical'}")
+
+
+def print_largest(case: Case, *, judged: bool) -> None:
+    """Print the peak memory of a table too large for comfort."""
+    say(f"{case.name}: memory")
+    print(f"{case.rows:,} x {case.columns} {case.dtype}, k={case.k}, std {case.std:g}")
+    # Where the blobs are is as good as any centers, and no KMeans has to hold a table.
+    peak = peak_above_table(case, 0, case.blob_means(0))
+    print_memory(case, (case.rows, case.columns), peak, Target("≤", 2) if judged else None, judged=judged)
+
+
+def point_seconds(sides: Sides, threads: int) -> float:
+    """Return the median of growths repeated for a moment."""
+    start = time.perf_counter()
+    spent = [sides.growth(threads)]
+    while time.perf_counter() - start < SECONDS_PER_POINT:
+        spent.append(sides.growth(threads))
+    return median(spent)
+
+
+def slope_seconds(clock: Clock, axis: str, points: Sequence[int], base: Case, rounds: int) -> dict[int, list[float]]:
+    """Return, by threads, the seconds at each point of an axis. A round goes over all points: they share the noise."""
+    every = []
+    for point in points:
+        say(f"slopes: {axis} = {point:,}: table and centers")
+        every.append(Sides(clock, replace(base, **{axis: point}), 0))  # type: ignore[arg-type]
+    spent: dict[int, list[list[float]]] = {threads: [[] for _ in points] for threads in (1, 2)}
+    for number in range(rounds):
+        say(f"slopes: {axis}: round {number + 1} of {rounds}")
+        for threads, i in [(threads, i) for i in range(len(points)) for threads in (1, 2)]:
+            spent[threads][i].append(point_seconds(every[i], threads))
+    return {threads: [median(values) for values in lists] for threads, lists in spent.items()}
+
+
+def print_slopes(clock: Clock, rounds: int, *, quick: bool) -> tuple[bool, dict[str, Any]]:
+    """Print slopes and what is asked of them. Returns whether all trees are identical, and the points to draw."""
+    base = replace(SLOPE_BASE, rows=QUICK_ROWS) if quick else SLOPE_BASE
+    drawn: dict[str, Any] = {}
+    print(f"slopes of time, log-log, one at a time from {base.rows:,} x {base.columns}, k={base.k}, std {base.std:g}")
+    for axis, points in (SLOPE_QUICK if quick else SLOPE_POINTS).items():
+        seconds = slope_seconds(clock, axis, points, base, rounds)
+        drawn[axis] = (points, seconds)
+        limit = Target("≤", 1.1) if axis == "rows" and not quick else None
+        for threads, values in seconds.items():
+            slope = float(np.polyfit(np.log(points), np.log(values), 1)[0])
+            span = f"({points[0]:,} to {points[-1]:,}: {values[0]:.3g} to {values[-1]:.3g})"
+            print_ratio(f"slope in {axis}", str(threads), [slope], limit, span)
+    small, large = (5, 10) if quick else (10, 100)
+    points, seconds = drawn["k"]
+    for threads, values in seconds.items():
+        above, below = values[points.index(large)], values[points.index(small)]
+        limit = None if quick else Target("≤", 2.5)
+        span = f"({above:.3g} / {below:.3g})"
+        print_ratio(f"growth, k={large} ÷ k={small}", f"{threads} / {threads}", [above / below], limit, span)
+    same = True
+    for case in (case for case in CASES if case.rows == 1_000_000):
+        case = replace(case, rows=QUICK_ROWS) if quick else case
+        say(f"two threads against one: {case.rows:,} x {case.columns}, k={case.k}")
+        sides = Sides(clock, case, 0)
+        field = differing_field(sides)
+        same &= field is None
+        pairs = [one_round(sides, ())["growth ÷ growth", 1, 2] for _ in range(rounds)]
+        ratio = middle(pairs)
+        name = f"growth ÷ growth, {case.rows:,} x {case.columns}, k={case.k}"
+        limit = None if quick else Target("≥", 1.6)
+        print_ratio(name, "1 / 2", [pair.value for pair in pairs], limit, f"({ratio.above:.3g} / {ratio.below:.3g})")
+        print_identity([field] if field else [])
+    return same, drawn
+
+
+def draw(drawn: dict[str, Any], path: Path) -> None:
+    """Draw time against each axis, as multiples of the time at its first point."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    for panel, (axis, (points, seconds)) in zip(figure.subplots(1, len(drawn)), drawn.items(), strict=True):
+        for threads, values in seconds.items():
+            slope = float(np.polyfit(np.log(points), np.log(values), 1)[0])
+            label = f"{threads} thread{'s' if threads > 1 else ''}: slope {slope:.2f}"
+            panel.loglog(points, np.array(values) / values[0], "o-", label=label)
+        panel.loglog(points, np.array(points) / points[0], ":", color="grey", label="slope 1")
+        panel.set(xlabel=axis, ylabel=f"time ÷ time at {points[0]:,}")
+        panel.grid(alpha=0.3)
+        panel.legend()
+    figure.suptitle(f"Growing the tree; else {SLOPE_BASE.rows:,} x {SLOPE_BASE.columns}, k={SLOPE_BASE.k}")
+    figure.savefig(path, dpi=120, format="png")
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    names = [case.name for case in CASES]
+    parser = argparse.ArgumentParser(description="Ratios of growing the tree to other builders.")
+    parser.add_argument(
+        "--cases",
+        nargs="+",
+        metavar="CASE",
+        choices=[*names, "none"],
+        default=names,
+        help=", ".join(names) + "; or none",
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each case (default: 5)")
+    parser.add_argument("--rounds", type=int, metavar="N", help=f"most rounds of a seed (default: {MOST_ROUNDS})")
+    parser.add_argument(
+        "--slopes", action="store_true", help="slopes of time in rows, columns and k, and their picture"
+    )
+    parser.add_argument(
+        "--memory", action="store_true", help=f"peak memory of {LARGEST.rows:,} x {LARGEST.columns} too"
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny tables, one seed: only shows that it runs")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture of --slopes, a PNG (default: build/slopes.png)"
+    )
+    options = parser.parse_args(arguments)
+    for name in ("seeds", "rounds"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            parser.error(f"--{name} must be at least 1")
+    options.seeds = options.seeds or (1 if options.quick else 5)
+    options.rounds = options.rounds or (1 if options.quick else MOST_ROUNDS)
+    if options.output and not options.slopes:
+        parser.error("-o is the picture of --slopes, which is missing")
+    if options.slopes:  # what would spoil the picture is said before the long run, not after it
+        missing = importlib.util.find_spec("matplotlib") is None
+        advice = "matplotlib is not installed, so nothing can be drawn: pip install 'shallowrules[plot]'"
+        if missing and options.output:
+            parser.error(advice)
+        if missing:
+            say(advice)
+        else:
+            options.output = options.output or ROOT / "build" / "slopes.png"
+            try:
+                options.output.parent.mkdir(parents=True, exist_ok=True)
+                options.output.open("ab").close()
+            except OSError as error:
+                parser.error(f"-o {options.output}: {error.strerror}")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what was asked for. Returns the exit status."""
+    options = parsed(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    print(f"cores: {cores}; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
+    if hasattr(os, "getloadavg"):
+        print(
+            f"load of the machine at the start: {os.getloadavg()[0]:.1f} (on a busy one, 2 threads wait for each other)"
+        )
+    if not openmp_enabled():
+        print("the kernel was built without OpenMP: growth with 2 threads runs on 1")
+    if options.quick:
+        print("--quick: tiny tables, so the ratios mean nothing and no target is judged")
+    chosen = [case for case in CASES if case.name in options.cases]
+    rivals = [*RIVALS, *other_packages()] if chosen else []
+    clock = Clock()
+    print_head()
+    same = True
+    for case in chosen:
+        if not case.is_there():
+            print(f"{case.name}: skipped, no {case.file} in the folder that SHALLOWRULES_DATA names ({DATA})")
+            continue
+        case = replace(case, rows=QUICK_ROWS) if options.quick else case
+        weighed = not options.quick or case.name == chosen[0].name
+        same &= print_case(
+            clock, case, rivals, options.seeds, options.rounds, judged=not options.quick, weighed=weighed
+        )
+    if options.memory:
+        print_largest(replace(LARGEST, rows=QUICK_ROWS) if options.quick else LARGEST, judged=not options.quick)
+    if options.slopes:
+        identical, drawn = print_slopes(clock, options.rounds, quick=options.quick)
+        same &= identical
+        if options.output:
+            draw(drawn, options.output)
+            say(f"drawn: {options.output}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
