@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(sentence)
     if not off:
         print(
-            f"all within: cost {COST_TOLERANCE} of, WAES and WAD at most {LENGTH_TOLERANCE:.0%} above what reproduces"
+            f"all measured within: cost {COST_TOLERANCE} of, WAES and WAD at most {LENGTH_TOLERANCE:.0%} above what reproduces"
         )
     return 1 if off else 0
 
