@@ -19,7 +19,7 @@ from libc.string cimport memset
 from shallowrules._kernel.choosing cimport Cut, examine, scale_of, weight_of
 from shallowrules._kernel.matrix cimport entry, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
-from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, Item, Node, Scratch, State
+from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
@@ -478,11 +478,13 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
     cdef Py_ssize_t capacity = max(2 * CHUNK, largest)
     for t in range(n_threads):
-        scratches[t].own = <int64_t*><size_t>room((d, 2 * n_codes), np.int64)
-        scratches[t].count = <int*><size_t>room((d, n_codes), np.int32)
+        scratches[t].tally = <Tally*><size_t>room((d, n_codes, sizeof(Tally)), np.uint8)
         scratches[t].weight = <int64_t*><size_t>room((d, n_codes) if state.weighted else 1, np.int64)
         scratches[t].event = <int64_t*><size_t>room((d, k), np.int64)
         scratches[t].value = <int64_t*><size_t>room((BLOCK, LIST), np.int64)
+        scratches[t].place = <int*><size_t>room(BLOCK, np.int32)
+        scratches[t].sides = <unsigned char*><size_t>room(BLOCK, np.uint8)
+        scratches[t].rest = <int*><size_t>room(BLOCK, np.int32)
         scratches[t].point = <double*><size_t>room(m, np.float64)
         scratches[t].lanes = <double*><size_t>room((m, LANES), np.float64)
         scratches[t].lane_distance = <double*><size_t>room((k, LANES), np.float64)

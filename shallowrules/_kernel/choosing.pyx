@@ -12,7 +12,7 @@ from libc.stdlib cimport qsort
 
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport Bin, Item, Node, Scratch, State
+from shallowrules._kernel.state cimport Bin, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport own_event
 
 cdef extern from "<math.h>" nogil:
@@ -193,8 +193,7 @@ cdef bint examine(
     cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
     cdef const int* order = state.order + feature * k
     cdef const int* center_codes = state.center_codes + feature * k
-    cdef const int64_t* own = sums.own + 2 * base
-    cdef const int* count = sums.count + base
+    cdef const Tally* tally = sums.tally + base
     cdef const int64_t* weights = sums.weight + base
     cdef const int64_t* event = sums.event + feature * k
     cdef const unsigned char* single = state.single + base
@@ -213,19 +212,19 @@ cdef bint examine(
     pricing.total_weight = <double>total_weight
     for code in range(low, high):
         is_center = center_codes[order[j]] == code
-        if count[code] == 0 and not is_center:
+        if tally[code].rows == 0 and not is_center:
             continue
-        weight = weights[code] if state.weighted else count[code]
+        weight = weights[code] if state.weighted else tally[code].rows
         if (
-            open_bins and count[code] > 1 and not single[code] and not is_center
-            and rows_left + count[code] > n_left and n - rows_left > pricing.n_centers - n_left
+            open_bins and tally[code].rows > 1 and not single[code] and not is_center
+            and rows_left + tally[code].rows > n_left and n - rows_left > pricing.n_centers - n_left
         ):
             reach = min(limit, best.objective)
             if _bound(
-                &pricing, scratch, induced - own[2 * code + 1], n_left, <double>weight_left / total_weight,
+                &pricing, scratch, induced - tally[code].removed, n_left, <double>weight_left / total_weight,
                 <double>(weight_left + weight) / total_weight, reach,
             ) <= reach * (1.0 + TIE):
-                if gathered + count[code] > scratch.capacity:
+                if gathered + tally[code].rows > scratch.capacity:
                     if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, stop_at_first, best):
                         return True
                     n_bins = 0
@@ -236,13 +235,13 @@ cdef bint examine(
                 scratch.bins[n_bins].weight_left = weight_left
                 scratch.bins[n_bins].induced = induced
                 n_bins += 1
-                gathered += count[code]
+                gathered += tally[code].rows
         while center_codes[order[j]] == code:   # ends before the node's last center, whose code is `high`
             induced += event[order[j]]
             n_left += 1
             j += 1
-        induced += own[2 * code] - own[2 * code + 1]
-        rows_left += count[code]
+        induced += tally[code].added - tally[code].removed
+        rows_left += tally[code].rows
         weight_left += weight
         if rows_left < n_left or n - rows_left < pricing.n_centers - n_left:
             continue

@@ -17,6 +17,8 @@ cdef extern from "lanes.h" nogil:
     void sr_lane_distances(
         const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
         Py_ssize_t n_centers, double* out) noexcept
+    void sr_lane_nearest(const double* distances, Py_ssize_t n_centers, double* keys) noexcept
+    Py_ssize_t sr_place_of(double key) noexcept
 
 
 cdef double distance_to(const State* state, const double* point, int center) noexcept nogil:
@@ -41,7 +43,8 @@ cdef void _fill_batch(State* state, int n_members, Scratch* scratch, int count) 
     """Fill the lists of the slots in scratch.pending."""
     cdef int rows[LANES]
     cdef int r, j, length, place
-    cdef Py_ssize_t slot
+    cdef Py_ssize_t slot, member
+    cdef double keys[LIST * LANES]
     cdef double d
     cdef double* distance
     cdef uint16_t* near
@@ -52,26 +55,22 @@ cdef void _fill_batch(State* state, int n_members, Scratch* scratch, int count) 
         scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
         scratch.lane_distance,
     )
+    sr_lane_nearest(scratch.lane_distance, n_members, keys)
+    length = min(n_members, LIST)
     for r in range(count):
         slot = scratch.pending[r]
         distance = state.distance + slot * LIST
         near = state.near + slot * LIST
-        length = 0
-        for j in range(n_members):
-            d = scratch.lane_distance[j * LANES + r]
-            if length == LIST:
-                if not d < distance[LIST - 1]:
-                    continue
-                place = LIST - 1
-            else:
-                place = length
-                length += 1
+        for j in range(length):
+            member = sr_place_of(keys[j * LANES + r])
+            d = scratch.lane_distance[member * LANES + r]
+            place = j
             while place > 0 and distance[place - 1] > d:
                 distance[place] = distance[place - 1]
                 near[place] = near[place - 1]
                 place -= 1
             distance[place] = d
-            near[place] = <uint16_t>scratch.members[j]
+            near[place] = <uint16_t>scratch.members[member]
         state.length[slot] = <unsigned char>length
         for place in range(length, LIST):
             distance[place] = distance[0]

@@ -75,12 +75,22 @@ cdef struct State:
     int* swap_right
 
 
+cdef extern from "walk.h" nogil:
+    ctypedef struct Tally "sr_tally":
+        # The rows of one code.
+        int64_t added           # what they add to the cuts from their own value on
+        int64_t removed         # what they take away there
+        int64_t rows
+
+
 cdef struct Scratch:
-    int64_t* own                # [d, 2 * n_codes] rows' own events by code: added, taken away
-    int* count                  # [d, n_codes] rows by code
+    Tally* tally                # [d, n_codes] rows by code
     int64_t* weight             # [d, n_codes] or NULL
     int64_t* event              # [d, k] events at centers
     int64_t* value              # [BLOCK, LIST] added cost of each listed center, fixed point
+    int* place                  # [BLOCK] code of each row, clipped to the node's centers
+    unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
+    int* rest                   # [BLOCK] rows whose walk takes more than a step
     double* point               # [m] one row
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]

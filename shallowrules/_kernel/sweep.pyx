@@ -6,7 +6,7 @@ function that changes only where a nearer center changes side (Laber et al., sec
 sum in O(k) per row). Only these steps are written, as differences; a prefix sum over the codes then
 gives the induced cost of every cut.
 
-- A difference at the row's own value goes to `own`, by code, additions and subtractions apart, so
+- A difference at the row's own value goes to `tally`, by code, additions and subtractions apart, so
   that they bound what happens inside a bin. A difference at a center goes to `event`, by center.
 - Differences are integers: `llrint(weight * (d - d1) * scale)`. Sums are then exact and free of order,
   so that neither cancellation nor threads can change a tree.
@@ -21,21 +21,20 @@ from libc.string cimport memset
 
 from shallowrules._kernel.matrix cimport entry
 from shallowrules._kernel.neighbors cimport distance_to
-from shallowrules._kernel.state cimport BLOCK, LIST, Node, Scratch, State
+from shallowrules._kernel.state cimport BLOCK, LIST, Node, Scratch, State, Tally
 
 
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define SR_LOWEST_BIT(x) __builtin_ctz(x)
-    #else
-    static int SR_LOWEST_BIT(unsigned x) { int n = 0; while (!(x & 1u)) { x >>= 1; n++; } return n; }
-    #endif
-    """
-    int SR_LOWEST_BIT(unsigned int) noexcept nogil
+cdef extern from "walk.h" nogil:
+    void sr_sides(
+        const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes, int low, int high,
+        int* place, unsigned char* bits) noexcept
+    Py_ssize_t sr_settle(
+        const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
+        const unsigned char* bits, const int64_t* values, Tally* tally, int64_t* event, int* rest) noexcept
+    int sr_lowest_bit(unsigned int bits) noexcept
 
 
 cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
@@ -45,8 +44,7 @@ cdef void clear_histograms(const State* state, const Node* node, Scratch* scratc
     for f in range(state.n_features):
         low = state.center_codes[f * k + state.order[f * k + node.first_center]]
         high = state.center_codes[f * k + state.order[f * k + node.last_center - 1]]
-        memset(scratch.own + 2 * (f * n_codes + low), 0, 2 * (high - low + 1) * sizeof(int64_t))
-        memset(scratch.count + f * n_codes + low, 0, (high - low + 1) * sizeof(int))
+        memset(scratch.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
         if state.weighted:
             memset(scratch.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
         for j in range(node.first_center, node.last_center):
@@ -61,10 +59,10 @@ cdef void add_histograms(
     cdef int low = state.center_codes[feature * k + state.order[feature * k + node.first_center]]
     cdef int high = state.center_codes[feature * k + state.order[feature * k + node.last_center - 1]]
     cdef int j, center
-    for code in range(2 * (base + low), 2 * (base + high + 1)):
-        total.own[code] += part.own[code]
     for code in range(base + low, base + high + 1):
-        total.count[code] += part.count[code]
+        total.tally[code].added += part.tally[code].added
+        total.tally[code].removed += part.tally[code].removed
+        total.tally[code].rows += part.tally[code].rows
     if state.weighted:
         for code in range(base + low, base + high + 1):
             total.weight[code] += part.weight[code]
@@ -122,21 +120,19 @@ cdef void sweep_rows(
 ) noexcept nogil:
     """Add the events of slots first .. last - 1 to the histograms, block by block, feature by feature."""
     cdef Py_ssize_t n = state.n_rows, k = state.n_centers, n_codes = state.n_codes
-    cdef Py_ssize_t begin = first, end, slot, f
-    cdef int j, low, high, place, nearest, mirror, until, near_code, center, code, at
+    cdef Py_ssize_t begin = first, end, slot, f, i, r, n_rest
+    cdef int j, low, high, place, nearest, mirror, until, center, code, at
     cdef unsigned int bits
     cdef int64_t value, signed_value
-    cdef const int* codes
     cdef const int* center_codes
     cdef const uint16_t* near
-    cdef int64_t* own
-    cdef int* count
+    cdef Tally* tally
     cdef int64_t* weights
     cdef int64_t* event
     cdef int64_t* values
     cdef double weight
     cdef const double* distance
-    cdef bint weighted = state.weighted, done
+    cdef bint weighted = state.weighted
     while begin < last:
         end = min(begin + BLOCK, last)
         for slot in range(begin, end):
@@ -147,53 +143,54 @@ cdef void sweep_rows(
             for j in range(1, LIST):
                 values[j] = llrint(weight * (distance[j] - distance[0]) * scale)
         for f in range(state.n_features):
-            codes = state.codes + f * n
             center_codes = state.center_codes + f * k
             low = center_codes[state.order[f * k + node.first_center]]
             high = center_codes[state.order[f * k + node.last_center - 1]]
-            own = scratch.own + 2 * f * n_codes
-            count = scratch.count + f * n_codes
+            tally = scratch.tally + f * n_codes
             weights = scratch.weight + f * n_codes
             event = scratch.event + f * k
-            for slot in range(begin, end):
-                place = min(max(codes[slot], low), high)
-                near = state.near + slot * LIST
-                values = scratch.value + (slot - begin) * LIST
-                count[place] += 1
-                if weighted:
-                    weights[place] += values[0]
+            sr_sides(
+                state.near + begin * LIST, state.codes + f * n + begin, end - begin, center_codes, low, high,
+                scratch.place, scratch.sides,
+            )
+            if weighted:
+                for i in range(end - begin):
+                    weights[scratch.place[i]] += scratch.value[i * LIST]
+            n_rest = sr_settle(
+                state.near + begin * LIST, end - begin, center_codes, scratch.place, scratch.sides, scratch.value,
+                tally, event, scratch.rest,
+            )
+            for r in range(n_rest):
+                i = scratch.rest[r]
+                place = scratch.place[i]
+                bits = scratch.sides[i]
+                near = state.near + (begin + i) * LIST
                 nearest = near[0]
-                near_code = center_codes[nearest]
-                if place == near_code:
-                    continue
-                mirror = -(place > near_code)
+                mirror = -(place > center_codes[nearest])
                 at = place ^ mirror
-                until = near_code ^ mirror
-                bits = 0
-                for j in range(1, LIST):
-                    bits |= <unsigned int>((center_codes[near[j]] ^ mirror) < until) << j
-                done = False
+                until = center_codes[nearest] ^ mirror
+                value = -1
                 while bits:
-                    j = SR_LOWEST_BIT(bits)
+                    j = sr_lowest_bit(bits)
+                    bits &= bits - 1
                     center = near[j]
                     code = center_codes[center] ^ mirror
-                    value = values[j]
-                    signed_value = (value ^ mirror) - mirror
+                    if not code < until:
+                        continue
+                    signed_value = (scratch.value[i * LIST + j] ^ mirror) - mirror
                     event[nearest] -= signed_value
                     if code <= at:
-                        own[2 * place - mirror] += value
-                        done = True
+                        value = scratch.value[i * LIST + j]
                         break
                     event[center] += signed_value
                     nearest = center
                     until = code
-                    bits &= bits - 1
-                    while bits and not (center_codes[near[SR_LOWEST_BIT(bits)]] ^ mirror) < until:
-                        bits &= bits - 1
-                if not done:
-                    own[2 * place - mirror] += _beyond(
-                        state, node, scratch, scale, f, slot, at, mirror, until, event, nearest
-                    )
+                if value < 0:
+                    value = _beyond(state, node, scratch, scale, f, begin + i, at, mirror, until, event, nearest)
+                if mirror:
+                    tally[place].removed += value
+                else:
+                    tally[place].added += value
         begin = end
 
 
