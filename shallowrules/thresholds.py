@@ -19,7 +19,8 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
 
     The candidates are the decimals in the middle half of the gap, both its ends included. Zero
     wins if it is among them; else the decimal with the fewest significant digits; among
-    those the one nearest to the middle, then the one with fewer decimal places, then the lower.
+    those the one nearest to the middle, then the one with more trailing zeros or fewer
+    decimal places, then the lower.
 
     Parameters
     ----------

@@ -1,9 +1,11 @@
-"""A threshold keeps to its gap, is as short as one in the middle half can be, and is what its repr says."""
+"""Thresholds: in the gap, round, and no rounder one passed over."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,221 +15,215 @@ from hypothesis import strategies as st
 
 from shallowrules.thresholds import readable_threshold
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
-# What tables hold: few decimals, so that gaps are wide compared to the floats in them.
-decimals = st.builds(lambda whole, places: whole / 10**places, st.integers(-(10**6), 10**6), st.integers(0, 6))
-whole = st.integers(-50, 50) | st.integers(-(10**6), 10**6) | st.integers(-(2**53), 2**53)
-huge = st.integers(-(2**63), 2**63 - 1)
+TINY = 5e-324
 
 
 @st.composite
-def gaps(draw, values):
-    """A gap between two of the values, or between one and a float that is near."""
-    lower = draw(values)
-    if draw(st.booleans()):
-        upper = draw(values)
+def gaps(draw: st.DrawFn) -> tuple[float, float]:
+    """Any two floats, two that are a few steps apart, or two decimals as tables have them."""
+    kind = draw(st.sampled_from(["any", "near", "decimals"]))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    if kind == "decimals":
+        places = draw(st.integers(0, 6))
+        a, b = (draw(st.integers(-(10**6), 10**6)) / 10**places for _ in range(2))
     else:
-        upper = lower
-        for _ in range(draw(st.integers(1, 5))):
-            upper = math.nextafter(upper, math.inf)
-    assume(lower != upper and math.isfinite(upper))
-    return min(lower, upper), max(lower, upper)
+        a = draw(finite)
+        b = draw(finite)
+        if kind == "near":
+            b = a
+            for _ in range(draw(st.integers(1, 9))):
+                b = math.nextafter(b, math.inf)
+    assume(a != b and math.isfinite(b))
+    return min(a, b), max(a, b)
 
 
-def significant_digits(value):
-    """Return the digits that a person has to read, without the zeros on either side."""
-    digits = f"{value:d}" if isinstance(value, int) else repr(value).split("e")[0]
-    return len(digits.lstrip("-").replace(".", "").strip("0"))
+def digits_of(value: float) -> int:
+    """Return the significant digits that the shortest form of a number shows."""
+    return len(Decimal(repr(value)).normalize().as_tuple().digits) if value else 0
 
 
-def middle_half(lower, upper):
-    a, b = Fraction(lower), Fraction(upper)
-    return a + (b - a) / 4, b - (b - a) / 4
+def middle_half(lower: float, upper: float) -> tuple[Fraction, Fraction]:
+    quarter = (Fraction(upper) - Fraction(lower)) / 4
+    return Fraction(lower) + quarter, Fraction(upper) - quarter
 
 
-def has_decimal(low, high, digits, lower, upper):
-    """Say whether some decimal of at most so many digits is in [low, high] and a float inside (lower, upper)."""
+def has_decimal(low: Fraction, high: Fraction, digits: int) -> bool:
+    """Whether some decimal of at most so many significant digits lies in the closed interval."""
     if low <= 0 <= high:
         return True
-    if high < 0:
-        low, high, lower, upper = -high, -low, -upper, -lower
-    # From one unit per digit up: a decimal in the range is a multiple of one of these steps.
-    for exponent in range(math.floor(math.log10(low)) - digits - 1, math.ceil(math.log10(high)) + 2):
+    for exponent in range(-345, 310):
         step = Fraction(10) ** exponent
-        first = math.ceil(low / step)
-        for multiple in range(first, first + 3):
-            if multiple * step <= high and multiple < 10**digits and lower < float(multiple * step) < upper:
-                return True
+        multiple = math.ceil(low / step) if low > 0 else math.floor(high / step)
+        if low <= multiple * step <= high and abs(multiple) < 10**digits:
+            return True
     return False
-
-
-@given(gaps(finite) | gaps(decimals))
-@example((-5e-324, 5e-324))
-@example((0.0, 5e-324))
-@example((5e-324, 1.5e-323))
-@example((-sys.float_info.max, sys.float_info.max))
-@example((math.nextafter(sys.float_info.max, 0), sys.float_info.max))
-@example((-0.0, 1e-300))
-@example((-1.0, -0.0))
-def test_strictly_inside_the_gap(gap):
-    lower, upper = gap
-    value = readable_threshold(lower, upper)
-    assert type(value) is float
-    assert lower <= value < upper
-    assert (value == lower) == (math.nextafter(lower, math.inf) >= upper)
-    assert value != 0 or math.copysign(1, value) == 1
-
-
-@given(gaps(finite) | gaps(decimals))
-def test_in_the_middle_half_but_for_a_rounding(gap):
-    lower, upper = gap
-    value = readable_threshold(lower, upper)
-    if value == lower:
-        return
-    low, high = middle_half(lower, upper)
-    # The decimal meant is in the middle half; the float may be its neighbour outside.
-    assert math.nextafter(value, math.inf) >= low
-    assert math.nextafter(value, -math.inf) <= high
-
-
-# Logarithms of subnormals and of sums beyond the largest float are not for the plain search below.
-@given(gaps(decimals) | gaps(st.floats(-1e15, 1e15, allow_subnormal=False)))
-def test_no_shorter_decimal_in_the_middle_half(gap):
-    lower, upper = gap
-    value = readable_threshold(lower, upper)
-    if value == lower:
-        return
-    low, high = middle_half(lower, upper)
-    if value == 0:
-        assert low <= 0 <= high
-        return
-    assert low > 0 or high < 0, "zero is the shortest of all"
-    assume(min(abs(low), abs(high)) > Fraction(1, 10**300))
-    digits = significant_digits(value)
-    assert digits <= 17
-    assert digits == 1 or not has_decimal(low, high, digits - 1, lower, upper)
-
-
-@given(gaps(decimals))
-def test_few_decimals_give_a_short_repr(gap):
-    # Gaps of values with six decimals: no threshold needs more than two digits more than they.
-    lower, upper = gap
-    assume(upper - lower > 1e-7)
-    assert significant_digits(readable_threshold(lower, upper)) <= 14
-
-
-@given(gaps(decimals))
-def test_mirrored_gaps_have_thresholds_as_short(gap):
-    lower, upper = gap
-    here, there = readable_threshold(lower, upper), readable_threshold(-upper, -lower)
-    if here != lower and there != -upper:
-        assert significant_digits(here) == significant_digits(there)
-
-
-@given(whole, whole)
-@example(3, 4)
-@example(-1, 1)
-@example(-1, 0)
-@example(0, 1)
-@example(-(2**53), 2**53)
-@example(-100, -93)
-def test_integers_get_the_roundest_integer(lower, upper):
-    assume(lower != upper)
-    lower, upper = min(lower, upper), max(lower, upper)
-    value = readable_threshold(lower, upper, integer=True)
-    assert type(value) is int
-    assert lower <= value < upper
-    if upper - lower > 1:
-        assert lower < value
-    low, high = middle_half(lower, upper)
-    if upper - lower <= 2000 and upper - lower > 2:
-        candidates = range(math.ceil(low), math.floor(high) + 1)
-        assert value in candidates
-        assert significant_digits(value) == min(map(significant_digits, candidates))
-
-
-@given(whole, whole)
-def test_integers_as_floats_are_the_same(lower, upper):
-    assume(lower != upper)
-    lower, upper = min(lower, upper), max(lower, upper)
-    value = readable_threshold(float(lower), float(upper), integer=True)
-    assert type(value) is int
-    assert value == readable_threshold(lower, upper, integer=True)
-
-
-@given(huge, huge)
-@example(2**53 + 1, 2**53 + 2)
-@example(2**53 + 1, 2**53 + 3)
-@example(2**63 - 2, 2**63 - 1)
-@example(-(2**63), 2**63 - 1)
-def test_integers_that_no_float_holds(lower, upper):
-    assume(lower != upper)
-    lower, upper = min(lower, upper), max(lower, upper)
-    value = readable_threshold(lower, upper, integer=True)
-    assert type(value) is int
-    assert lower <= value < upper
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "expected"),
     [
+        (3, 4, 3.5),
         (12.7, 12.9, 12.8),
-        (93.0, 106.0, 100.0),
-        (0.046, 0.053, 0.05),
-        (-0.053, -0.046, -0.05),
-        (-3.0, 5.0, 0.0),
-        (-0.0, 1.0, 0.5),
-        (1.0, 2.0, 1.5),
-        (0.1, 0.2, 0.15),
-        (1e22, 3e22, 2e22),
-        (1e-310, 3e-310, 2e-310),
-        (1.0, math.nextafter(1.0, 2), 1.0),
-        (-0.0, 5e-324, 0.0),
-        (-5e-324, 0.0, -5e-324),
+        (0, 10, 5.0),
+        (0.04, 0.06, 0.05),
+        (0.0466, 0.0532, 0.05),
+        (93.4, 106.2, 100.0),
+        (1e-7, 2e-7, 1.5e-7),
+        (0.1, 0.30000000000000004, 0.2),
+        (2.0, 2.1, 2.05),
+        (-4, -3, -3.5),
+        (-12.9, -12.7, -12.8),
+        (-1, 1.5, 0.0),
+        (-1, 3, 0.0),  # 0 on the border of the middle half
+        (-1, 3.0001, 1.0),
+        (4, 20, 10.0),  # nearer to the middle, but two digits: 12
+        (7, 12, 10.0),  # as near as 9, but rounder
+        (0, 3, 1.0),  # as near as 2
+        (1e-300, 1e300, 5e299),
+        (-1e308, 1e308, 0.0),
         (-1e308, 1.7e308, 0.0),
-        (1e307, 1.7e308, 9e307),
-        (25.0, 65.0, 40.0),  # 40 and 50 are as near to the middle: the lower
-        (8.5, 10.5, 10.0),  # 9 and 10 are as near to the middle: the rounder
+        (1e308, 1.7e308, 1.3e308),
+        (-sys.float_info.max, sys.float_info.max, 0.0),
+        (1e-310, 9e-310, 5e-310),
     ],
 )
-def test_examples(lower, upper, expected):
-    value = readable_threshold(lower, upper)
-    assert repr(value) == repr(expected)
+def test_the_roundest_decimal_of_the_middle_half(lower, upper, expected):
+    threshold = readable_threshold(lower, upper)
+    assert threshold == expected
+    assert isinstance(threshold, float)
+    assert repr(threshold) != "-0.0"
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "expected"),
-    [(93, 106, 100), (3, 4, 3), (3, 5, 4), (-1, 1, 0), (-1, 0, -1), (-2, 0, -1), (1890, 1911, 1900), (0, 10, 5)],
+    [
+        (3, 4, 3),
+        (3, 5, 4),
+        (3, 6, 4),
+        (-1, 0, -1),
+        (0, 1, 0),
+        (-3, -1, -2),
+        (-5, 5, 0),
+        (93, 106, 100),
+        (0, 1000, 500),
+        (1899, 2010, 1950),
+        (2**53, 2**53 + 2, 2**53),
+        (2**53 + 2, 2**53 + 4, 2**53 + 2),
+        (10**18, 10**18 + 2**20, 10**18 + 500_000),
+    ],
 )
-def test_examples_of_integers(lower, upper, expected):
-    value = readable_threshold(lower, upper, integer=True)
-    assert type(value) is int
-    assert value == expected
+def test_whole_numbers_for_integer_columns(lower, upper, expected):
+    for kind in (int, float):
+        threshold = readable_threshold(kind(lower), kind(upper), integer=True)
+        assert threshold == expected
+        assert isinstance(threshold, int)
 
 
-def test_a_decimal_on_the_border_of_the_gap_is_not_inside():
-    # Of a gap with one float inside, that float is the only threshold that is neither side's value.
-    lower = 0.1
-    middle = math.nextafter(lower, 1)
-    assert readable_threshold(lower, math.nextafter(middle, 1)) == middle
+@pytest.mark.parametrize("lower", [1.0, 0.1, -0.1, 0.0, -0.0, -TINY, 1e300, -1e-300])
+def test_between_two_neighbouring_floats_there_is_only_the_lower(lower):
+    threshold = readable_threshold(lower, math.nextafter(lower, math.inf))
+    assert repr(threshold) == repr(lower + 0.0)
+
+
+def test_the_one_float_between_two_others_is_found():
+    for middle in (1.0, 2.0, 0.1, -1 / 3, 1e23, TINY, -TINY, 2.0**-1022):
+        below, above = math.nextafter(middle, -math.inf), math.nextafter(middle, math.inf)
+        assert readable_threshold(below, above) == middle
+
+
+@given(gaps())
+@example((-TINY, TINY))
+@example((0.0, 3 * TINY))
+@example((1 - 2**-53, 1 + 2**-52))
+def test_a_threshold_parts_the_gap_and_lies_strictly_inside_if_any_float_does(gap):
+    lower, upper = gap
+    threshold = readable_threshold(lower, upper)
+    assert isinstance(threshold, float)
+    assert lower <= threshold < upper
+    assert (threshold == lower) == (math.nextafter(lower, math.inf) == upper)
+    assert not (threshold == 0 and math.copysign(1, threshold) < 0)
+
+
+@given(gaps())
+def test_no_decimal_of_the_middle_half_has_fewer_digits(gap):
+    lower, upper = gap
+    assume(math.nextafter(lower, math.inf) < upper)
+    threshold = readable_threshold(lower, upper)
+    digits = digits_of(threshold)
+    low, high = middle_half(lower, upper)
+    if digits > 1:
+        # Unless rounding it to a float would leave the gap: then no float shows so few digits there.
+        shorter = has_decimal(low, high, digits - 1)
+        assert not shorter or upper - lower <= 4 * math.ulp(max(abs(lower), abs(upper)))
+    if digits == 1:
+        assert not low <= 0 <= high
+
+
+@given(st.integers(-400, 400), st.integers(1, 60), st.integers(0, 3))
+def test_it_is_the_best_of_all_decimals_written_out(start, width, places):
+    lower, upper = start / 10**places, (start + width) / 10**places
+    low, high = middle_half(lower, upper)
+    middle = (low + high) / 2
+    step = 10 ** (places + 2)
+    candidates = [Fraction(i, step) for i in range(math.ceil(low * step), math.floor(high * step) + 1)]
+
+    def rank(value: Fraction) -> tuple[object, ...]:
+        shown = Decimal(value.numerator) / Decimal(value.denominator)
+        exponent = shown.normalize().as_tuple().exponent
+        return len(shown.normalize().as_tuple().digits) if value else 0, abs(value - middle), -exponent, value
+
+    assert readable_threshold(lower, upper) == float(min(candidates, key=rank))
+
+
+@given(st.integers(), st.integers(1, 10**6) | st.integers(1))
+def test_integer_thresholds_part_whole_numbers_and_their_floats_alike(lower, width):
+    lower, upper = float(lower), float(lower + width)
+    assume(lower < upper)
+    threshold = readable_threshold(lower, upper, integer=True)
+    assert isinstance(threshold, int)
+    assert lower <= threshold < upper
+    assert lower <= float(threshold) < upper
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(1, 300))
+def test_whole_numbers_beyond_the_floats_keep_their_neighbours(lower, width):
+    threshold = readable_threshold(lower, lower + width, integer=True)
+    assert lower <= threshold < lower + width
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(2, 10**5))
+def test_no_whole_number_of_the_middle_half_is_rounder(lower, width):
+    low, high = middle_half(lower, lower + width)
+    candidates = range(math.ceil(low), math.floor(high) + 1)
+    trailing = {len(str(abs(value)).rstrip("0")) for value in candidates}
+    threshold = readable_threshold(lower, lower + width, integer=True)
+    assert threshold in candidates
+    assert len(str(abs(threshold)).rstrip("0")) == min(trailing)
+
+
+@given(gaps())
+def test_a_mirrored_gap_has_a_threshold_with_as_many_digits(gap):
+    lower, upper = gap
+    assume(math.nextafter(lower, math.inf) < upper)
+    assert digits_of(readable_threshold(lower, upper)) == digits_of(readable_threshold(-upper, -lower))
+
+
+def test_numpy_numbers_are_taken():
+    assert readable_threshold(np.float64(3), np.float64(4)) == 3.5
+    assert type(readable_threshold(np.float64(3), np.nextafter(3.0, 4))) is float
+    assert type(readable_threshold(np.int64(3), np.int64(9), integer=True)) is int
 
 
 @pytest.mark.parametrize(
     ("lower", "upper"),
-    [(1.0, 1.0), (2.0, 1.0), (0.0, -0.0), (math.nan, 1.0), (0.0, math.nan), (-math.inf, 0.0), (0.0, math.inf)],
+    [(1, 1), (2, 1), *itertools.permutations((math.nan, 1.0)), (-math.inf, 1), (1, math.inf)],
 )
-def test_what_is_no_gap(lower, upper):
-    with pytest.raises(ValueError, match="is not a gap between two finite values"):
+def test_what_is_no_gap_is_refused(lower, upper):
+    with pytest.raises(ValueError, match="not a gap between two finite"):
         readable_threshold(lower, upper)
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(0.5, 1), (0, 1.5)])
-def test_an_integer_column_has_whole_numbers(lower, upper):
-    with pytest.raises(ValueError, match="is not a gap between whole numbers"):
+@pytest.mark.parametrize(("lower", "upper"), [(0.5, 2), (0, 1.5)])
+def test_fractions_in_an_integer_column_are_refused(lower, upper):
+    with pytest.raises(ValueError, match="whole numbers"):
         readable_threshold(lower, upper, integer=True)
-
-
-def test_numpy_scalars_give_plain_numbers():
-    assert type(readable_threshold(np.float64(1), np.float64(2))) is float
-    assert type(readable_threshold(np.float32(1), np.float32(2))) is float
-    assert type(readable_threshold(np.int64(1), np.int64(5), integer=True)) is int
