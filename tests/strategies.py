@@ -70,8 +70,16 @@ def columns(draw: st.DrawFn, random: np.random.Generator, n_rows: int) -> NDArra
 
 @st.composite
 def tables(draw: st.DrawFn, random: np.random.Generator, n_rows: int, max_columns: int) -> NDArray[np.float64]:
-    """A matrix of such columns."""
-    return np.stack([draw(columns(random, n_rows)) for _ in range(draw(sizes(1, max_columns)))], axis=1)
+    """A matrix of such columns; some are another one again, or its mirror image, so that features tie."""
+    made: list[NDArray[np.float64]] = []
+    for _ in range(draw(sizes(1, max_columns))):
+        kind = draw(st.sampled_from(["new", "new", "new", "new", "again", "mirrored"])) if made else "new"
+        if kind == "new":
+            made.append(draw(columns(random, n_rows)))
+        else:
+            other = made[random.integers(len(made))]
+            made.append(other if kind == "again" else -other)
+    return np.stack(made, axis=1)
 
 
 @st.composite

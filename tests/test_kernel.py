@@ -112,6 +112,10 @@ def heavy_tailed(random):
     return one_space(np.exp(1.5 * random.normal(size=(3000, 5))), 20, random)
 
 
+def extreme_tailed(random):
+    return one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
+
+
 def spiked(random):
     X = random.lognormal(size=(3000, 6)) * (random.random((3000, 6)) < 0.3)
     return one_space(X.round(2), 25, random)
@@ -161,8 +165,8 @@ def arbitrary_centers(random):
 TABLES: dict[str, Callable[[np.random.Generator], Problem]] = {
     make.__name__: make
     for make in (
-        overlapping, separate, one_column, discrete, heavy_tailed, spiked, binary, repeated, wide, narrow_precision,
-        offset, weighty, two_spaces, arbitrary_centers,
+        overlapping, separate, one_column, discrete, heavy_tailed, extreme_tailed, spiked, binary, repeated, wide,
+        narrow_precision, offset, weighty, two_spaces, arbitrary_centers,
     )
 }  # fmt: skip
 
@@ -352,6 +356,23 @@ def test_equal_rows_and_centers_end_in_one_leaf():
     assert (tree.n_leaves, tree.center[0]) == (1, 0)
 
 
+def test_one_row_is_one_leaf_of_its_nearest_center():
+    X = np.array([[1.0, 2.0]])
+    centers = np.array([[9.0, 9.0], [1.0, 3.0], [0.0, 0.0]])
+    tree = check(Problem(X, X, centers, centers, None, 0.03))
+    assert (tree.feature.tolist(), tree.labels.tolist()) == ([-1], [1])
+
+
+def test_fewer_distinct_rows_than_centers_end_in_a_leaf_of_the_cheapest():
+    # Two distinct rows for three centers: no cut leaves both sides as many rows as centers.
+    X = np.array([[0.0], [0.0], [10.0], [0.0]])
+    centers = np.array([[10.0], [5.0], [3.0]])
+    tree = check(Problem(X, X, centers, centers, None, 0.03))
+    assert (tree.feature.tolist(), tree.labels.tolist()) == ([-1], [2, 2, 2, 2])
+    heavy = check(Problem(X, X, centers, centers, np.array([1.0, 1.0, 9.0, 1.0]), 0.03))
+    assert heavy.labels.tolist() == [0, 0, 0, 0]
+
+
 def test_both_zeros_are_one_value():
     X = np.array([[0.0], [-0.0], [1.0], [1.0]])
     tree = check(Problem(X, X, X[[0, 2]], X[[0, 2]], None, 0.03))
@@ -376,6 +397,14 @@ def test_a_tie_inside_a_bin_of_an_earlier_feature_still_wins():
     X = np.stack([first, side], axis=1)
     tree = check(Problem(X, points[:, None], np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0], [1.0]]), None, 0.0))
     assert tree.feature[0] == 0
+
+
+def test_a_tie_of_four_rows_goes_to_the_first_feature_too():
+    # The smallest such table: the first feature's cut is inside a bin and worse by 2e-10, a fifth of the tolerance.
+    X = np.array([[1.5, 0.02], [0.0, 0.01], [1.01, 1.03], [1e4, 1.0]])
+    points = np.array([[0.499999999975], [0.0], [1.0], [1.0]])
+    tree = check(Problem(X, points, np.array([[-1e3, 0.0], [2e4, 1.0]]), np.array([[0.0], [1.0]]), None, 0.0))
+    assert (tree.feature[0], tree.cut[0]) == (0, 0.0)
 
 
 def test_a_sentinel_value_far_away_hides_no_cost():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -52,6 +53,58 @@ def test_running_sums_price_cuts_as_the_definition_does(problem):
     cuts = oracle.candidate_cuts(node)
     literal = [oracle.induced_cost(node, f, t) for f, t in zip(cuts.feature, cuts.threshold, strict=True)]
     assert cuts.induced == pytest.approx(literal, rel=1e-12, abs=0)
+
+
+def literal_cost(problem: Problem, feature: int, threshold: float) -> float:
+    """Row by row and center by center, without a node, a merge or a matrix of distances."""
+    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    cost = 0.0
+    for row in range(len(problem.explained)):
+        left = float(problem.explained[row, feature]) <= threshold
+        nearest = np.inf
+        for center, place in zip(problem.centers, problem.explained_centers, strict=True):
+            if (place[feature] <= threshold) == left:
+                moves = [float(x) - float(c) for x, c in zip(problem.clustered[row], center, strict=True)]
+                nearest = min(nearest, sum(move * move for move in moves))
+        cost += weight[row] * nearest if weight[row] else 0.0
+    return cost
+
+
+@few
+@given(problems(max_rows=12, max_columns=3, max_centers=5))
+def test_costs_are_those_of_a_double_loop(problem):
+    node = oracle.make_root(*problem.arrays, problem.weight)
+    cuts = oracle.candidate_cuts(node)
+    for feature in range(problem.explained.shape[1]):
+        mine = cuts.feature == feature
+        literal = [literal_cost(problem, feature, threshold) for threshold in cuts.threshold[mine]]
+        assert oracle.induced_costs(node, feature, cuts.threshold[mine]) == pytest.approx(literal, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("edges", "saved"),
+    [
+        ([], 0.0),
+        ([(0, True)], 0.25),
+        ([(0, False)], 0.75),
+        ([(0, True), (0, False)], 1.0),
+        ([(1, True), (1, False)], 0.0),
+    ],
+)
+def test_an_edge_again_saves_the_share_of_weight_that_takes_it(edges, saved):
+    # Centers at 0 and 10; a row at 4 is cut off from its own: 6 * 6 = 36 for 4 * 4 = 16 beside 1 + 1 + 1.
+    X = np.array([[0.0], [4.0], [9.0], [11.0], [10.0], [10.5]])
+    centers = np.array([[0.0], [10.0]])
+    weight = np.array([2.0, 1.0, 1.0, 1.0, 2.0, 1.0])
+    root = oracle.make_root(X, X, centers, centers, weight)
+    node = replace(root, edges=frozenset(edges))
+    cuts = oracle.candidate_cuts(node)
+    assert cuts.threshold.tolist() == [0.0, 4.0, 9.0]
+    assert cuts.share_left.tolist() == [0.25, 0.375, 0.5]
+    current = 16 + 1 + 1 + 0.25
+    assert node.current_cost == current
+    price = (current + 36 - 16) / current
+    assert oracle.objectives(node, cuts, 0.5)[0] == pytest.approx(price + 0.5 * (1 - saved))
 
 
 @few
