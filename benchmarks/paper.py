@@ -177,9 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
     for sentence in off:
         print(sentence)
     if not off:
-        print(
-            f"all measured within: cost {COST_TOLERANCE} of, WAES and WAD at most {LENGTH_TOLERANCE:.0%} above what reproduces"
-        )
+        print(f"measured within {COST_TOLERANCE} in cost, and at most {LENGTH_TOLERANCE:.0%} above in WAES and WAD")
     return 1 if off else 0
 
 
