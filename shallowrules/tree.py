@@ -136,12 +136,13 @@ class Tree:
         return np.where(leaf == LEAF, np.int32(LEAF), self.cluster[leaf])
 
 
-def compare(values: NDArray[Any], bound: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return ``values <= bound`` and ``values > bound`` without a rounding of either side.
 
     Floats narrower than 64 bits are widened (NumPy would narrow `bound` instead) and integers
-    are compared as integers, so that values beyond 2**53 keep their neighbours. Both answers
-    are False for NaN.
+    are compared as integers, so that values beyond 2**53 keep their neighbours. For floats an integer
+    that no float holds gives way to the next float below, which parts them alike. Both
+    answers are False for NaN.
     """
     if values.dtype.kind in "iu":
         whole = math.floor(bound)
@@ -154,4 +155,7 @@ def compare(values: NDArray[Any], bound: float) -> tuple[NDArray[np.bool_], NDAr
             below = values <= values.dtype.type(whole)
         return below, ~below
     values = values.astype(np.float64, copy=False)
-    return values <= bound, values > bound
+    nearest = float(bound)
+    if nearest > bound:
+        nearest = math.nextafter(nearest, -math.inf)
+    return values <= nearest, values > nearest
