@@ -28,6 +28,7 @@ __all__ = ["Cluster", "Condition", "Leaf", "Rule", "RuleColumn", "RuleSet", "Spl
 
 FORMAT = "shallowrules/1"
 UNMATCHED = -1
+MOST_CLUSTER = np.iinfo(np.int32).max
 
 Number = int | float
 
@@ -348,9 +349,9 @@ class RuleSet:
                 f'this is not a {FORMAT!r} document (its "format" is {version!r}); '
                 "write it again with this version of shallowrules"
             )
-        unknown = sorted(set(document) - {"format", "columns", "nodes", "clusters", "statistics"})
+        unknown = set(document) - {"format", "columns", "nodes", "clusters", "statistics"}
         if unknown:
-            raise RulesFormatError(f"unknown entries in the rules document: {', '.join(unknown)}")
+            raise RulesFormatError(f"unknown entries in the rules document: {', '.join(sorted(map(repr, unknown)))}")
         columns = tuple(_build(RuleColumn, item, f"columns[{i}]") for i, item in _items(document, "columns"))
         nodes = tuple(
             _build(Leaf if isinstance(item, dict) and "cluster" in item else Split, item, f"nodes[{i}]")
@@ -382,10 +383,10 @@ class RuleSet:
             document = json.loads(
                 Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_no_repeats
             )
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RulesFormatError(f"{path}: not valid JSON ({error}); write the rules again") from error
         except RulesFormatError as error:
             raise RulesFormatError(f"{path}: {error}") from None
+        except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of thousands of digits
+            raise RulesFormatError(f"{path}: not valid JSON ({error}); write the rules again") from error
         try:
             return cls.from_dict(document)
         except RulesFormatError as error:
@@ -425,8 +426,13 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_text(value: object) -> bool:
+    """Say whether a value is text that can be written: JSON can escape half a surrogate pair, UTF-8 has none."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list | tuple) and all(_is_text(item) for item in value)
 
 
 def _is_numbers(value: object) -> bool:
@@ -435,7 +441,7 @@ def _is_numbers(value: object) -> bool:
 
 # What each annotation allows in a document: a check, what to call it, how to store it.
 _KINDS: dict[str, tuple[Any, str, Any]] = {
-    "str": (lambda value: isinstance(value, str), "text", str),
+    "str": (_is_text, "text", str),
     "bool": (lambda value: isinstance(value, bool), "true or false", bool),
     "int": (_is_whole, "a whole number", int),
     "float": (_is_number, "a finite number", float),
@@ -502,6 +508,8 @@ def _validate(rules: RuleSet) -> None:
     listed = [cluster.index for cluster in rules.clusters]
     if len(set(listed)) != len(listed) or set(listed) != carried or min(listed) < 0:
         refuse(f"the clusters listed ({sorted(listed)}) are not those of the leaves ({sorted(carried)})")
+    if max(listed) > MOST_CLUSTER:
+        refuse(f"cluster {max(listed)} is beyond {MOST_CLUSTER}, the largest number that a label can be")
     for cluster in rules.clusters:
         if len(cluster.means) != len(names):
             refuse(f"cluster {cluster.index} has {len(cluster.means)} means for {len(names)} columns")
