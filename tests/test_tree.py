@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rulesets import rule_sets
 
+from shallowrules.rules import RuleSet, Split
 from shallowrules.tree import LEAF, Tree, compare
 
 BIG = 2**53
@@ -162,6 +164,25 @@ def test_depth_and_explanation_size_are_those_of_the_paths(seed, n_leaves):
                 paths[int(child)] = [*paths[node], (int(tree.feature[node]), left)]
     assert tree.depth.tolist() == [len(paths[node]) for node in range(tree.n_nodes)]
     assert tree.explanation_size.tolist() == [len(set(paths[node])) for node in range(tree.n_nodes)]
+
+
+def as_tree(rules: RuleSet) -> Tree:
+    return make_tree(
+        [
+            (node.column, node.value, node.left, node.right, LEAF)
+            if isinstance(node, Split)
+            else (LEAF, 0.0, LEAF, LEAF, node.cluster)
+            for node in rules.nodes
+        ]
+    )
+
+
+@given(rule_sets(floats=st.integers(-8, 8).map(lambda i: i / 4)), st.integers(0, 2**32 - 1), st.booleans())
+def test_rules_over_the_same_cuts_assign_what_the_tree_predicts(rules, seed, narrow):
+    random = np.random.default_rng(seed)
+    X = (random.integers(-80, 80, size=(60, len(rules.columns))) / 4).astype(np.float32 if narrow else np.float64)
+    X[random.random(X.shape) < 0.1] = np.nan
+    assert np.array_equal(rules.assign(X), as_tree(rules).predict(X))
 
 
 @pytest.mark.parametrize(
