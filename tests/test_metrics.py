@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from shallowrules import metrics
 from shallowrules.metrics import (
     agreement,
     partition_cost,
@@ -103,6 +104,11 @@ def test_labels_may_be_anything_that_compares():
         assert partition_cost(X, labels) == 2.0
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.float16, np.bool_])
+def test_numbers_of_any_type_will_do(dtype):
+    assert partition_cost(np.array([[0, 1], [1, 1], [1, 0], [1, 1]]).astype(dtype), [0, 0, 1, 1]) == 1.0
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
 def test_whole_numbers_do_not_wrap_around(dtype):
     assert partition_cost(np.array([[0], [100]], dtype=dtype), [0, 0]) == 5000.0
@@ -118,6 +124,27 @@ def test_a_single_row_a_single_value_and_no_rows_cost_nothing():
     assert partition_cost(np.array([[3.7]]), [0]) == 0.0
     assert partition_cost(np.full((5, 2), 0.1), [0] * 5) == 0.0
     assert partition_cost(np.empty((0, 2)), []) == 0.0
+
+
+def test_rows_of_no_weight_are_not_even_looked_at():
+    X = np.array([[0.0], [2.0], [1e200]])
+    assert partition_cost(X, [0, 0, 0], [1, 1, 0]) == 2.0
+    assert partition_cost(X, [0, 0, 7], [1, 1, 0]) == 2.0
+
+
+def test_clusters_far_apart_keep_their_digits():
+    random = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    X = random.integers(0, 3, size=(60, 2)) + 1e9 * labels[:, None]
+    assert partition_cost(X, labels) == pytest.approx(exact_cost(X, labels, np.ones(60)), rel=1e-12)
+
+
+def test_the_size_of_a_block_is_no_matter(monkeypatch):
+    random = np.random.default_rng(0)
+    X, labels, weight = random.normal(size=(100, 3)), random.integers(0, 3, 100), random.random(100)
+    whole = partition_cost(X, labels, weight)
+    monkeypatch.setattr(metrics, "_BLOCK", 7)
+    assert partition_cost(X, labels, weight) == pytest.approx(whole, rel=1e-12)
 
 
 def test_many_rows_are_taken_in_blocks():

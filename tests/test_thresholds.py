@@ -145,6 +145,16 @@ def test_a_threshold_parts_the_gap_and_lies_strictly_inside_if_any_float_does(ga
 
 
 @given(gaps())
+def test_a_threshold_is_in_the_middle_half_but_for_a_rounding(gap):
+    lower, upper = gap
+    assume(math.nextafter(lower, math.inf) < upper)
+    threshold = readable_threshold(lower, upper)
+    low, high = middle_half(lower, upper)
+    assert math.nextafter(threshold, math.inf) >= low
+    assert math.nextafter(threshold, -math.inf) <= high
+
+
+@given(gaps())
 def test_no_decimal_of_the_middle_half_has_fewer_digits(gap):
     lower, upper = gap
     assume(math.nextafter(lower, math.inf) < upper)
@@ -185,7 +195,10 @@ def test_integer_thresholds_part_whole_numbers_and_their_floats_alike(lower, wid
     assert lower <= float(threshold) < upper
 
 
-@given(st.integers(-(2**70), 2**70), st.integers(1, 300))
+@given(st.integers(-(2**70), 2**70), st.integers(1, 300) | st.integers(1, 2**70))
+@example(2**53 + 1, 1)
+@example(2**53 + 1, 2)
+@example(2**63 - 2, 1)
 def test_whole_numbers_beyond_the_floats_keep_their_neighbours(lower, width):
     threshold = readable_threshold(lower, lower + width, integer=True)
     assert lower <= threshold < lower + width
@@ -211,6 +224,7 @@ def test_a_mirrored_gap_has_a_threshold_with_as_many_digits(gap):
 def test_numpy_numbers_are_taken():
     assert readable_threshold(np.float64(3), np.float64(4)) == 3.5
     assert type(readable_threshold(np.float64(3), np.nextafter(3.0, 4))) is float
+    assert type(readable_threshold(np.float32(3), np.float32(4))) is float
     assert type(readable_threshold(np.int64(3), np.int64(9), integer=True)) is int
 
 
