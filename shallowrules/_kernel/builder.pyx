@@ -16,10 +16,10 @@ from libc.math cimport INFINITY, frexp, ldexp
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.choosing cimport Cut, examine, scale_of, weight_of
+from shallowrules._kernel.choosing cimport Cut, examine, first_point, refine_point, weight_of
 from shallowrules._kernel.matrix cimport entry, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
-from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
@@ -199,7 +199,7 @@ cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_
 
 
 cdef bint _pick(
-    const State* state, const Node* node, Scratch* scratch, double scale, int64_t total_weight, Cut* cut, int* feature
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight, Cut* cut, int* feature
 ) noexcept nogil:
     """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
     cdef double lowest = INFINITY
@@ -213,7 +213,7 @@ cdef bint _pick(
             cut.objective = INFINITY
             feature[0] = f
             return examine(
-                state, node, scratch, scratch, scale, total_weight, f, lowest * (1.0 + TIE), True, True, cut
+                state, node, scratch, scratch, fixed, total_weight, f, lowest * (1.0 + TIE), True, True, cut
             )
     return False
 
@@ -228,12 +228,12 @@ cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
 
 cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
     """Grow everything below a node with one thread."""
-    cdef int n_stacked = 1, index, f, n_left, side
+    cdef int n_stacked = 1, index, n_left, side
     cdef Py_ssize_t n_rows_left, n_pairs, what, chunk
     cdef Node* node
     cdef Node* child
     cdef Cut cut
-    cdef double scale, lowest
+    cdef FixedPoint fixed
     cdef int64_t total_weight
     scratch.stack[0] = root
     while n_stacked:
@@ -244,21 +244,16 @@ cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil
             _make_leaf(state, node, scratch)
             continue
         _mark_killers(state, index, scratch)
-        scale = scale_of(state, node)
-        clear_histograms(state, node, scratch)
-        sweep_rows(state, node, scratch, scale, node.first, node.last)
-        total_weight = weight_of(state, node, scratch)
-        for f in range(state.n_features):
-            cut.objective = INFINITY
-            examine(state, node, scratch, scratch, scale, total_weight, f, INFINITY, False, False, &cut)
-            scratch.best[f] = cut.objective
-        lowest = _lowest(state, scratch)
-        for f in range(state.n_features):
-            cut.objective = INFINITY
-            examine(state, node, scratch, scratch, scale, total_weight, f, lowest, True, False, &cut)
-            scratch.best[f] = min(scratch.best[f], cut.objective)
-            lowest = min(lowest, cut.objective)
-        if not _pick(state, node, scratch, scale, total_weight, &cut, &node.feature):
+        fixed = first_point(state, node)
+        while True:
+            clear_histograms(state, node, scratch)
+            sweep_rows(state, node, scratch, &fixed, node.first, node.last)
+            total_weight = weight_of(state, node, scratch)
+            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, False, INFINITY)
+            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, True, _lowest(state, scratch))
+            if not refine_point(state, node, _lowest(state, scratch), &fixed):
+                break
+        if not _pick(state, node, scratch, &fixed, total_weight, &cut, &node.feature):
             _make_leaf(state, node, scratch)
             continue
         n_rows_left = _take_sides(state, node, &cut)
@@ -302,17 +297,17 @@ cdef void _prepare_part(
 
 
 cdef void _sweep_part(
-    const State* state, int index, Scratch* scratch, double scale, int part, int n_parts
+    const State* state, int index, Scratch* scratch, const FixedPoint* fixed, int part, int n_parts
 ) noexcept nogil:
     cdef const Node* node = &state.nodes[index]
     cdef Py_ssize_t n = node.last - node.first
     _mark_killers(state, index, scratch)
     clear_histograms(state, node, scratch)
-    sweep_rows(state, node, scratch, scale, node.first + n * part // n_parts, node.first + n * (part + 1) // n_parts)
+    sweep_rows(state, node, scratch, fixed, node.first + n * part // n_parts, node.first + n * (part + 1) // n_parts)
 
 
 cdef void _examine_part(
-    const State* state, const Node* node, Scratch* scratches, double scale, int64_t total_weight, int n_threads,
+    const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight, int n_threads,
     int part, bint open_bins, double limit,
 ) noexcept nogil:
     cdef int f = part, t
@@ -323,8 +318,8 @@ cdef void _examine_part(
                 add_histograms(state, node, &scratches[0], &scratches[t], f)
         cut.objective = INFINITY
         examine(
-            state, node, &scratches[part], &scratches[0], scale,
-            total_weight, f, limit, open_bins, False, &cut,
+            state, node, &scratches[part], &scratches[0], fixed,
+            total_weight, f, limit * (1.0 + TIE), open_bins, False, &cut,
         )
         scratches[0].best[f] = min(scratches[0].best[f], cut.objective) if open_bins else cut.objective
         f += n_threads
@@ -333,23 +328,26 @@ cdef void _examine_part(
 cdef bint _split_large(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
     """Cut one large node with all threads; False if it became a leaf."""
     cdef Node* node = &state.nodes[index]
-    cdef double scale = scale_of(state, node), lowest
+    cdef FixedPoint fixed = first_point(state, node)
     cdef int t, n_left
-    cdef int64_t total_weight = 0
+    cdef int64_t total_weight
+    cdef double lowest
     cdef Py_ssize_t n_rows_left, n_pairs, what
     cdef Cut cut
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _sweep_part(state, index, &scratches[t], scale, t, n_threads)
-    for t in range(n_threads):
-        total_weight += weight_of(state, node, &scratches[t]) if state.weighted else 0
-    if not state.weighted:
-        total_weight = node.last - node.first
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _examine_part(state, node, scratches, scale, total_weight, n_threads, t, False, INFINITY)
-    lowest = _lowest(state, scratches)
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _examine_part(state, node, scratches, scale, total_weight, n_threads, t, True, lowest)
-    if not _pick(state, node, scratches, scale, total_weight, &cut, &node.feature):
+    while True:
+        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            _sweep_part(state, index, &scratches[t], &fixed, t, n_threads)
+        total_weight = 0
+        for t in range(n_threads):
+            total_weight += weight_of(state, node, &scratches[t])
+        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, False, INFINITY)
+        lowest = _lowest(state, scratches)
+        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, True, lowest)
+        if not refine_point(state, node, _lowest(state, scratches), &fixed):
+            break
+    if not _pick(state, node, scratches, &fixed, total_weight, &cut, &node.feature):
         _make_leaf(state, node, scratches)
         return False
     n_rows_left = _take_sides(state, node, &cut)

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.state cimport Node, Scratch, State
+from shallowrules._kernel.state cimport FixedPoint, Node, Scratch, State
 
 cdef struct Cut:
     double objective
@@ -11,9 +11,10 @@ cdef struct Cut:
     double value
 
 
-cdef double scale_of(const State* state, const Node* node) noexcept nogil
+cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil
+cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil
 cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil
 cdef bint examine(
-    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, double scale,
+    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
     int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
 ) noexcept nogil

@@ -12,7 +12,7 @@ from libc.stdlib cimport qsort
 
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport Bin, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport Bin, FixedPoint, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport own_event
 
 cdef extern from "<math.h>" nogil:
@@ -22,6 +22,8 @@ cdef enum:
     HEADROOM = 61       # bits of the sums
 
 cdef double TIE = 1e-9
+cdef double REACH = 64.0
+cdef double PRECISE = 2.0 ** 40
 cdef double NEVER_FREE = 1e280      # per unit of induced cost where the current cost is 0
 
 
@@ -34,14 +36,20 @@ cdef struct Pricing:
     double total_weight
 
 
-cdef double scale_of(const State* state, const Node* node) noexcept nogil:
-    """Return the fixed point's scale: no sum over the node's rows can leave 61 bits.
+cdef double _scale_for(double total) noexcept nogil:
+    """Return the power of two that brings sums of up to `total` into the bits there are."""
+    cdef int exponent
+    frexp(total, &exponent)
+    return ldexp(1.0, min(max(HEADROOM - exponent, -1000), 1000))
+
+
+cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
+    """Return a bound of every sum of the node's events.
 
     A row's distance to any center of the node is at most 2 d1 + 2 D^2, D the largest distance
     between two of them, which the diagonal of the box around them bounds.
     """
     cdef Py_ssize_t m = state.clustered.n_columns, j, i
-    cdef int exponent
     cdef double low, high, value, spread = 0.0
     for j in range(m):
         low = INFINITY
@@ -51,20 +59,60 @@ cdef double scale_of(const State* state, const Node* node) noexcept nogil:
             low = min(low, value)
             high = max(high, value)
         spread += (high - low) * (high - low)
-    frexp(2.0 * node.cost + 2.0 * state.total_weight * spread, &exponent)
-    return ldexp(1.0, min(max(HEADROOM - exponent, -1000), 1000))
+    return 2.0 * node.cost + 2.0 * state.total_weight * spread
+
+
+cdef void _cap(const State* state, const Node* node, double most, FixedPoint* fixed) noexcept nogil:
+    """Let one row add no more than `most`, if that makes the units finer."""
+    cdef double total = _largest_sum(state, node), capped = <double>(node.last - node.first) * most
+    if capped < total:
+        fixed.scale = _scale_for(capped)
+        fixed.cap = most * fixed.scale
+    else:
+        fixed.scale = _scale_for(total)
+        fixed.cap = INFINITY
+        fixed.reach = INFINITY
+
+
+cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil:
+    """Choose how costs become integers: so that no sum overflows, and as fine as that allows.
+
+    A center far away would leave no digits for what the others cost. So a row adds at most
+    `REACH` times the current cost: a cut to which some row adds as much has a price above
+    1 + `REACH`, and does not matter as long as a better one is found; else see `refine_point`.
+    """
+    cdef FixedPoint fixed
+    fixed.reach = REACH
+    _cap(state, node, REACH * node.cost if node.cost > 0.0 else INFINITY, &fixed)
+    return fixed
+
+
+cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil:
+    """Choose again, now that the lowest objective is known; False if it is exact as it is."""
+    cdef double n = <double>(node.last - node.first), before = fixed.scale, induced
+    if lowest == INFINITY:
+        return False
+    if node.cost > 0.0:
+        if lowest < 1.0 + 0.999 * fixed.reach:  # not so near that a row at the cap could make it
+            return False
+        fixed.reach *= REACH
+        _cap(state, node, fixed.reach * node.cost, fixed)
+        return True
+    induced = lowest / NEVER_FREE  # in units
+    if induced < 0.5 or induced > PRECISE:
+        return False
+    _cap(state, node, 2.0 * (induced + n) / before, fixed)
+    return fixed.scale > before
 
 
 cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil:
-    """Return the node's weight in fixed point, or its number of rows where there are no weights."""
+    """Return the weight in the histograms in fixed point, or the number of rows where there are no weights."""
     cdef int64_t total = 0
     cdef int code, low, high
-    if not state.weighted:
-        return node.last - node.first
     low = state.center_codes[state.order[node.first_center]]
     high = state.center_codes[state.order[node.last_center - 1]]
     for code in range(low, high + 1):
-        total += sums.weight[code]
+        total += sums.weight[code] if state.weighted else sums.tally[code].rows
     return total
 
 
@@ -117,7 +165,7 @@ cdef int _by_value(const void* a, const void* b) noexcept nogil:
 
 
 cdef bint _open(
-    const State* state, const Node* node, Scratch* scratch, double scale, const Pricing* pricing,
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Pricing* pricing,
     int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
 ) noexcept nogil:
     """Evaluate the cuts inside scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
@@ -135,7 +183,7 @@ cdef bint _open(
         if place:
             items[count].code = place - 1
             items[count].value = entry(&state.explained, state.row[slot], feature)
-            items[count].event = own_event(state, node, scratch, scale, feature, slot)
+            items[count].event = own_event(state, node, scratch, fixed, feature, slot)
             items[count].weight = (
                 llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
             )
@@ -175,7 +223,7 @@ cdef bint _open(
 
 
 cdef bint examine(
-    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, double scale,
+    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
     int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
 ) noexcept nogil:
     """Find a cut of one feature, in the order of thresholds.
@@ -205,7 +253,7 @@ cdef bint examine(
     cdef double objective, reach
     cdef Pricing pricing
     pricing.cost = node.cost
-    pricing.unit = 1.0 / scale
+    pricing.unit = 1.0 / fixed.scale
     pricing.tradeoff = state.tradeoff
     pricing.killer = scratch.killer[feature]
     pricing.n_centers = node.last_center - node.first_center
@@ -225,7 +273,7 @@ cdef bint examine(
                 <double>(weight_left + weight) / total_weight, reach,
             ) <= reach * (1.0 + TIE):
                 if gathered + tally[code].rows > scratch.capacity:
-                    if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, stop_at_first, best):
+                    if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
                         return True
                     n_bins = 0
                     gathered = 0
@@ -250,7 +298,7 @@ cdef bint examine(
         )
         if objective < best.objective and objective <= limit:
             if stop_at_first and n_bins:
-                if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, True, best):
+                if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, True, best):
                     return True
             best.objective = objective
             best.code = code
@@ -258,6 +306,6 @@ cdef bint examine(
             if stop_at_first:
                 return True
     if n_bins:
-        if _open(state, node, scratch, scale, &pricing, feature, n_bins, limit, stop_at_first, best):
+        if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
             return True
     return best.objective <= limit and best.objective < INFINITY

@@ -21,6 +21,13 @@ cdef struct Item:
     int code
 
 
+cdef struct FixedPoint:
+    # How costs become integers at a node.
+    double scale                # units per unit of cost
+    double cap                  # most units that one row may add
+    double reach                # prices up to 1 + reach are exact; infinity where nothing is capped
+
+
 cdef struct Bin:
     # A bin that may hold the best cut, and what lies before it.
     int code

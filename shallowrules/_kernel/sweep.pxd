@@ -2,15 +2,15 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.state cimport Node, Scratch, State
+from shallowrules._kernel.state cimport FixedPoint, Node, Scratch, State
 
 cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil
 cdef void sweep_rows(
-    const State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t first, Py_ssize_t last
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil
 cdef void add_histograms(
     const State* state, const Node* node, Scratch* total, const Scratch* part, int feature
 ) noexcept nogil
 cdef int64_t own_event(
-    const State* state, const Node* node, Scratch* scratch, double scale, int feature, Py_ssize_t slot
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil

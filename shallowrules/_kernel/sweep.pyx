@@ -8,8 +8,8 @@ gives the induced cost of every cut.
 
 - A difference at the row's own value goes to `tally`, by code, additions and subtractions apart, so
   that they bound what happens inside a bin. A difference at a center goes to `event`, by center.
-- Differences are integers: `llrint(weight * (d - d1) * scale)`. Sums are then exact and free of order,
-  so that neither cancellation nor threads can change a tree.
+- Differences are integers, see `choosing.first_point`. Sums are then exact and free of order, so that
+  neither cancellation nor threads can change a tree.
 - A row left of c1 and a row right of it are mirror images: codes are complemented for the latter
   (``~code`` reverses the order), so that one walk serves both.
 - The walk over a row's list is resolved without branches: a bit per listed center, set where the center
@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 from shallowrules._kernel.matrix cimport entry
 from shallowrules._kernel.neighbors cimport distance_to
-from shallowrules._kernel.state cimport BLOCK, LIST, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport BLOCK, LIST, FixedPoint, Node, Scratch, State, Tally
 
 
 cdef extern from "<math.h>" nogil:
@@ -35,6 +35,13 @@ cdef extern from "walk.h" nogil:
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
         const unsigned char* bits, const int64_t* values, Tally* tally, int64_t* event, int* rest) noexcept
     int sr_lowest_bit(unsigned int bits) noexcept
+
+
+cdef inline int64_t _units(double cost, const FixedPoint* fixed) noexcept nogil:
+    """Return a cost in fixed point: at most the cap, and not 0 unless the cost is."""
+    cdef double scaled = cost * fixed.scale
+    cdef int64_t units = llrint(min(scaled, fixed.cap))
+    return units + (units == 0 and cost > 0.0)
 
 
 cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
@@ -72,7 +79,7 @@ cdef void add_histograms(
 
 
 cdef inline int64_t _beyond(
-    const State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t feature, Py_ssize_t slot,
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t feature, Py_ssize_t slot,
     int place, int mirror, int until, int64_t* event, int last,
 ) noexcept nogil:
     """Finish the walk of a row whose list is exhausted: the centers beyond the list, by coordinate.
@@ -97,26 +104,26 @@ cdef inline int64_t _beyond(
         if not code < until:
             break
         if code > place and not started:
-            own = value = llrint(weight * (least - first_distance) * scale)
+            own = value = _units(weight * (least - first_distance), fixed)
             started = True
         d = distance_to(state, scratch.point, center)
         if least < 0 or d < least:
             least = d
             if started:
-                next_value = llrint(weight * (d - first_distance) * scale)
+                next_value = _units(weight * (d - first_distance), fixed)
                 if event != NULL:
                     event[center] += sign * (next_value - value)
                 value = next_value
         j += step
     if not started:
-        own = value = llrint(weight * (least - first_distance) * scale)
+        own = value = _units(weight * (least - first_distance), fixed)
     if event != NULL:
         event[last] -= sign * value
     return own
 
 
 cdef void sweep_rows(
-    const State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t first, Py_ssize_t last
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Add the events of slots first .. last - 1 to the histograms, block by block, feature by feature."""
     cdef Py_ssize_t n = state.n_rows, k = state.n_centers, n_codes = state.n_codes
@@ -141,7 +148,7 @@ cdef void sweep_rows(
             weight = 1.0 if state.weight == NULL else state.weight[slot]
             values[0] = llrint(weight * state.weight_scale) if weighted else 0
             for j in range(1, LIST):
-                values[j] = llrint(weight * (distance[j] - distance[0]) * scale)
+                values[j] = _units(weight * (distance[j] - distance[0]), fixed)
         for f in range(state.n_features):
             center_codes = state.center_codes + f * k
             low = center_codes[state.order[f * k + node.first_center]]
@@ -186,7 +193,7 @@ cdef void sweep_rows(
                     nearest = center
                     until = code
                 if value < 0:
-                    value = _beyond(state, node, scratch, scale, f, begin + i, at, mirror, until, event, nearest)
+                    value = _beyond(state, node, scratch, fixed, f, begin + i, at, mirror, until, event, nearest)
                 if mirror:
                     tally[place].removed += value
                 else:
@@ -195,7 +202,7 @@ cdef void sweep_rows(
 
 
 cdef int64_t own_event(
-    const State* state, const Node* node, Scratch* scratch, double scale, int feature, Py_ssize_t slot
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil:
     """Return what a row adds to the induced cost of the cuts from its own value on."""
     cdef Py_ssize_t k = state.n_centers
@@ -212,9 +219,9 @@ cdef int64_t own_event(
         code = center_codes[near[j]] ^ mirror
         if code < until:
             if code <= at:
-                value = llrint(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]) * scale)
+                value = _units(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]), fixed)
                 return (value ^ mirror) - mirror
             until = code
             last = near[j]
-    value = _beyond(state, node, scratch, scale, feature, slot, at, mirror, until, NULL, last)
+    value = _beyond(state, node, scratch, fixed, feature, slot, at, mirror, until, NULL, last)
     return (value ^ mirror) - mirror
