@@ -199,7 +199,8 @@ cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_
 
 
 cdef bint _pick(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight, Cut* cut, int* feature
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
+    Cut* cut, int* feature,
 ) noexcept nogil:
     """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
     cdef double lowest = INFINITY
@@ -307,8 +308,8 @@ cdef void _sweep_part(
 
 
 cdef void _examine_part(
-    const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight, int n_threads,
-    int part, bint open_bins, double limit,
+    const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight,
+    int n_threads, int part, bint open_bins, double limit,
 ) noexcept nogil:
     cdef int f = part, t
     cdef Cut cut

@@ -79,8 +79,8 @@ cdef void add_histograms(
 
 
 cdef inline int64_t _beyond(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t feature, Py_ssize_t slot,
-    int place, int mirror, int until, int64_t* event, int last,
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t feature,
+    Py_ssize_t slot, int place, int mirror, int until, int64_t* event, int last,
 ) noexcept nogil:
     """Finish the walk of a row whose list is exhausted: the centers beyond the list, by coordinate.
 
