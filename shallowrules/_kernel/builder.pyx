@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
 from shallowrules._kernel.choosing cimport Cut, examine, first_point, refine_point, weight_of
-from shallowrules._kernel.matrix cimport entry, matrix_of
+from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
 from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
@@ -31,7 +31,7 @@ cdef extern from *:
     const int HAS_OPENMP "SHALLOWRULES_OPENMP"
 
 cdef enum:
-    LARGE = 32768           # rows from which all threads work on one node
+    LARGE = 8192            # rows from which all threads work on one node
     UNUSED = -2
     TO_DO = -3
 
@@ -49,7 +49,7 @@ cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcep
 
 cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
     """End a branch: with its one center, or, where no cut is valid, with the cheapest of several."""
-    cdef Py_ssize_t slot, j
+    cdef Py_ssize_t slot
     cdef int i, center, best = -1
     cdef double cost, lowest = INFINITY
     node.feature = -1
@@ -60,8 +60,7 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
         center = state.order[i]
         cost = 0.0
         for slot in range(node.first, node.last):
-            for j in range(state.clustered.n_columns):
-                scratch.point[j] = entry(&state.clustered, state.row[slot], j)
+            load_point(&state.clustered, state.row[slot], scratch.point)
             cost += distance_to(state, scratch.point, center) * (
                 1.0 if state.weight == NULL else state.weight[slot]
             )
@@ -427,7 +426,7 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     cdef State state
     cdef Py_ssize_t r = rows.shape[0], d = explained.shape[1], m = clustered.shape[1], k = centers.shape[0]
     cdef Py_ssize_t t, i
-    if not HAS_OPENMP:
+    if not HAS_OPENMP or r < LARGE:  # waking threads takes longer than a small table does
         n_threads = 1
     codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
     # A place for every array of the state, so that all memory is had before any thread starts.
@@ -485,6 +484,7 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
         scratches[t].sides = <unsigned char*><size_t>room(BLOCK, np.uint8)
         scratches[t].rest = <int*><size_t>room(BLOCK, np.int32)
         scratches[t].point = <double*><size_t>room(m, np.float64)
+        scratches[t].points = <double*><size_t>room((BLOCK, m), np.float64)
         scratches[t].lanes = <double*><size_t>room((m, LANES), np.float64)
         scratches[t].lane_distance = <double*><size_t>room((k, LANES), np.float64)
         scratches[t].members = <int*><size_t>room(k, np.int32)

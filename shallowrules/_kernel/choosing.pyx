@@ -22,7 +22,8 @@ cdef enum:
     HEADROOM = 61       # bits of the sums
 
 cdef double TIE = 1e-9
-cdef double REACH = 64.0
+cdef double REACH = 4.0
+cdef double FARTHER = 16.0
 cdef double PRECISE = 2.0 ** 40
 cdef double NEVER_FREE = 1e280      # per unit of induced cost where the current cost is 0
 
@@ -95,7 +96,7 @@ cdef bint refine_point(const State* state, const Node* node, double lowest, Fixe
     if node.cost > 0.0:
         if lowest < 1.0 + 0.999 * fixed.reach:  # not so near that a row at the cap could make it
             return False
-        fixed.reach *= REACH
+        fixed.reach *= FARTHER
         _cap(state, node, fixed.reach * node.cost, fixed)
         return True
     induced = lowest / NEVER_FREE  # in units

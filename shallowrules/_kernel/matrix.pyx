@@ -16,6 +16,18 @@ cdef Matrix matrix_of(array) except *:
     return matrix
 
 
+cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept nogil:
+    """Copy one row to out[column]."""
+    cdef Py_ssize_t j
+    cdef const char* place = matrix.data + row * matrix.row_stride
+    if matrix.single:
+        for j in range(matrix.n_columns):
+            out[j] = <double>(<const float*>(place + j * matrix.column_stride))[0]
+    else:
+        for j in range(matrix.n_columns):
+            out[j] = (<const double*>(place + j * matrix.column_stride))[0]
+
+
 cdef void load_block(
     const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes
 ) noexcept nogil:

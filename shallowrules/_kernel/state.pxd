@@ -99,6 +99,7 @@ cdef struct Scratch:
     unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
     int* rest                   # [BLOCK] rows whose walk takes more than a step
     double* point               # [m] one row
+    double* points              # [BLOCK, m] a block's rows
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]
     int* members                # [k] the node's centers by number

@@ -19,7 +19,7 @@ gives the induced cost of every cut.
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.matrix cimport entry
+from shallowrules._kernel.matrix cimport load_point
 from shallowrules._kernel.neighbors cimport distance_to
 from shallowrules._kernel.state cimport BLOCK, LIST, FixedPoint, Node, Scratch, State, Tally
 
@@ -79,8 +79,8 @@ cdef void add_histograms(
 
 
 cdef inline int64_t _beyond(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t feature,
-    Py_ssize_t slot, int place, int mirror, int until, int64_t* event, int last,
+    const State* state, const Node* node, const FixedPoint* fixed, Py_ssize_t feature,
+    Py_ssize_t slot, const double* point, int place, int mirror, int until, int64_t* event, int last,
 ) noexcept nogil:
     """Finish the walk of a row whose list is exhausted: the centers beyond the list, by coordinate.
 
@@ -95,8 +95,6 @@ cdef inline int64_t _beyond(
     cdef double d, least = -1.0, first_distance = state.distance[slot * LIST]
     cdef int64_t value = 0, own = 0, next_value, sign = 1 if mirror == 0 else -1
     cdef bint started = False
-    for j in range(state.clustered.n_columns):
-        scratch.point[j] = entry(&state.clustered, state.row[slot], j)
     j = node.first_center if mirror == 0 else node.last_center - 1
     while True:
         center = order[j]
@@ -106,7 +104,7 @@ cdef inline int64_t _beyond(
         if code > place and not started:
             own = value = _units(weight * (least - first_distance), fixed)
             started = True
-        d = distance_to(state, scratch.point, center)
+        d = distance_to(state, point, center)
         if least < 0 or d < least:
             least = d
             if started:
@@ -139,9 +137,11 @@ cdef void sweep_rows(
     cdef int64_t* values
     cdef double weight
     cdef const double* distance
-    cdef bint weighted = state.weighted
+    cdef bint weighted = state.weighted, loaded
+    cdef Py_ssize_t m = state.clustered.n_columns
     while begin < last:
         end = min(begin + BLOCK, last)
+        loaded = False  # the block's points: only walks beyond the lists need them
         for slot in range(begin, end):
             distance = state.distance + slot * LIST
             values = scratch.value + (slot - begin) * LIST
@@ -193,7 +193,13 @@ cdef void sweep_rows(
                     nearest = center
                     until = code
                 if value < 0:
-                    value = _beyond(state, node, scratch, fixed, f, begin + i, at, mirror, until, event, nearest)
+                    if not loaded:
+                        for slot in range(begin, end):
+                            load_point(&state.clustered, state.row[slot], scratch.points + (slot - begin) * m)
+                        loaded = True
+                    value = _beyond(
+                        state, node, fixed, f, begin + i, scratch.points + i * m, at, mirror, until, event, nearest
+                    )
                 if mirror:
                     tally[place].removed += value
                 else:
@@ -223,5 +229,6 @@ cdef int64_t own_event(
                 return (value ^ mirror) - mirror
             until = code
             last = near[j]
-    value = _beyond(state, node, scratch, fixed, feature, slot, at, mirror, until, NULL, last)
+    load_point(&state.clustered, state.row[slot], scratch.point)
+    value = _beyond(state, node, fixed, feature, slot, scratch.point, at, mirror, until, NULL, last)
     return (value ^ mirror) - mirror
