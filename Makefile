@@ -77,7 +77,7 @@ demo: $(VENV)/with-cli
 	done
 
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)
 
 test-others: | $(BIN)/python
 	@$(find_python); \
