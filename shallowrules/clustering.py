@@ -112,7 +112,13 @@ def _from_centers(
     encoding: Encoding, centers: Any, sample_weight: NDArray[np.float64] | None, single_space: bool
 ) -> Reference:
     X = encoding.clustered
-    centers = np.ascontiguousarray(centers, dtype=np.float64)
+    try:
+        centers = np.ascontiguousarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"clusterer={centers!r} is neither a clusterer nor an array of centers; "
+            "give a scikit-learn clusterer, or numbers of shape (k, columns)"
+        ) from None
     if not _is_matrix(centers, X.shape[1]) or not len(centers):
         raise OptionError(
             f"clusterer gives centers of shape {centers.shape}, but the table has {X.shape[1]} columns: "

@@ -38,10 +38,13 @@ class Encoding:
         The raw columns. X itself, not a copy, where X is a float matrix.
     clustered : ndarray of float32 or float64, shape (n_rows, n_columns)
         The same object unless the columns are scaled.
+    scaler : fitted scikit-learn scaler or None
+        What takes the explained columns to the clustered space.
     """
 
     explained: NDArray[Any]
     clustered: NDArray[Any]
+    scaler: Any = None
 
 
 def explained_matrix(table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -80,4 +83,4 @@ def encode(explained: NDArray[Any], scale: str | None, sample_weight: NDArray[np
         scaler.fit(present, sample_weight=sample_weight[sample_weight > 0])
     else:
         scaler.fit(present)
-    return Encoding(explained, scaler.transform(explained))
+    return Encoding(explained, scaler.transform(explained), scaler)

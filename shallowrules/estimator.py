@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from shallowrules.clustering import Reference, reference_clustering
@@ -96,6 +97,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Means of the tree's clusters, in the units of X; the reference center where a cluster is empty.
     clusterer_ : estimator or None
         The fitted clusterer.
+    scaler_ : estimator or None
+        The fitted scaler of ``scale``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -180,6 +183,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 "ask for fewer clusters or give more rows"
             )
         encoding = encode(explained, self.scale, weight)
+        self.scaler_ = encoding.scaler
         self._say(f"clustering {len(explained)} rows x {explained.shape[1]} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
@@ -265,7 +269,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             check_array(explained, dtype=None, estimator=self)
             return table, explained
         integral = _kind_of(X) in "biu"
-        explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
+        explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        try:
+            assert_all_finite(explained)
+        except ValueError:
+            _refuse_unusable(Table.of(explained), explained)
         names = [f"x{j}" for j in range(explained.shape[1])]
         if integral:
             raw = np.asarray(X)
@@ -370,15 +378,19 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def score(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return minus the k-means cost of X around ``cluster_centers_``, in squared units of X.
+        """Return minus the k-means cost of X around the tree's clusters, in the space that was clustered.
 
-        Each row is charged its distance to the center of the cluster that the tree gives it.
+        Each row is charged its squared distance to the mean of the cluster that the tree gives it; on
+        the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
         explained = self._read(X, reset=False)[1]
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
         labels = self.tree_.predict(explained)
-        gaps = explained.astype(np.float64, copy=False) - self.cluster_centers_[labels]
+        centers = self.cluster_centers_
+        if self.scaler_ is not None:
+            explained, centers = self.scaler_.transform(explained), self.scaler_.transform(centers)
+        gaps = explained.astype(np.float64, copy=False) - centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
 

@@ -18,6 +18,16 @@ def write_whole(path: str | Path, text: str) -> None:
         If the folder is missing or cannot be written to.
     """
     target = Path(path).resolve()
+    try:
+        _replace(target, text)
+    except OSError as error:  # it may name the temporary file, or nothing
+        if error.errno is not None:
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write beside the target, then put it in its place."""
     if target.exists() and not target.is_file():  # a pipe, a terminal, /dev/stdout
         target.write_text(text, encoding="utf-8", newline="\n")
         return

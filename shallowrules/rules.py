@@ -161,6 +161,11 @@ class Cluster:
     recall: float
     means: tuple[float, ...]
 
+    @property
+    def title(self) -> str:
+        """The number, which exports return, and the name beside it where that is another."""
+        return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -270,9 +275,9 @@ class RuleSet:
         return f"RuleSet({len(self)} rules, {len(self.clusters)} clusters, {len(self.columns)} columns)"
 
     def __str__(self) -> str:
-        names = {cluster.index: cluster.name for cluster in self.clusters}
+        titles = {cluster.index: cluster.title for cluster in self.clusters}
         lines = [
-            f"cluster {_printable(names[rule.cluster])}: {_printable(str(rule))}  ({rule.rows} rows, {rule.share:.1%})"
+            f"cluster {_printable(titles[rule.cluster])}: {_printable(str(rule))}  ({rule.rows} rows, {rule.share:.1%})"
             for rule in self.rules
         ]
         s = self.statistics
@@ -513,5 +518,28 @@ def _validate(rules: RuleSet) -> None:
     for cluster in rules.clusters:
         if len(cluster.means) != len(names):
             refuse(f"cluster {cluster.index} has {len(cluster.means)} means for {len(names)} columns")
-    if rules.statistics.weight <= 0 or rules.statistics.rows <= 0:
+    statistics = rules.statistics
+    if statistics.weight <= 0 or statistics.rows <= 0:
         refuse("statistics.rows and statistics.weight must be positive")
+    for column in rules.columns:
+        if column.minimum > column.maximum:
+            refuse(f"column {column.name!r} has its minimum {column.minimum} above its maximum {column.maximum}")
+    rows = dict.fromkeys(listed, 0)
+    weight = dict.fromkeys(listed, 0.0)
+    for node in rules.nodes:
+        if isinstance(node, Leaf):
+            rows[node.cluster] += node.rows
+            weight[node.cluster] += node.weight
+    shares = {"statistics.agreement": statistics.agreement}
+    for cluster in rules.clusters:
+        where = f"cluster {cluster.index}"
+        shares |= {f"{where}: {name}": getattr(cluster, name) for name in ("share", "precision", "recall")}
+        if cluster.rows != rows[cluster.index]:
+            refuse(f"{where} has {cluster.rows} rows, its leaves have {rows[cluster.index]}")
+        if not math.isclose(cluster.weight, weight[cluster.index], rel_tol=1e-6):
+            refuse(f"{where} has weight {cluster.weight}, its leaves have {weight[cluster.index]}")
+    if statistics.rows != sum(cluster.rows for cluster in rules.clusters):
+        refuse(f"statistics.rows is {statistics.rows}, which is not the sum over the clusters")
+    for where, share in shares.items():
+        if not 0 <= share <= 1 + 1e-9:
+            refuse(f"{where} is {share}, not a share from 0 to 1")

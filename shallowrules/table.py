@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
@@ -122,7 +123,10 @@ class Table:
         if isinstance(data, Mapping):
             columns = tuple(_column(str(name), np.asarray(values)) for name, values in data.items())
             return cls(columns, len(columns[0].values) if columns else 0)
-        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        try:
+            frame = nw.from_native(data, eager_only=True, pass_through=True)
+        except DuplicateError as error:
+            raise DataError(f"two columns have the same name ({error}): rename one of them") from None
         if isinstance(frame, nw.DataFrame):
             return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
         matrix = np.asarray(data)

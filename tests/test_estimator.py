@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, export
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.table import Table
 
@@ -228,11 +228,32 @@ def test_tables_that_are_refused(blobs):
 
 
 def test_missing_and_infinite_values_are_refused_in_arrays(blobs):
-    for value in (np.nan, np.inf):
+    for value, message in ((np.nan, r"NaN.* 'x1' \(1 rows\)"), (np.inf, r"infinity in 'x1' \(1 rows\)")):
         spoilt = blobs.copy()
         spoilt[3, 1] = value
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(DataError, match=message):
             ExplainableKMeans(3).fit(spoilt)
+
+
+def test_columns_of_one_name_are_refused(blobs):
+    with pytest.raises(DataError, match="same name"):
+        ExplainableKMeans(3).fit(pd.DataFrame(blobs, columns=list("aabc")))
+
+
+def test_what_is_no_clusterer_is_refused_by_name(blobs):
+    with pytest.raises(OptionError, match="clusterer='foo' is neither"):
+        ExplainableKMeans(clusterer="foo").fit(blobs)
+
+
+def test_score_is_minus_the_cost_in_the_space_that_was_clustered(blobs):
+    for scale in (None, "minmax", "robust"):
+        model = ExplainableKMeans(6, scale=scale, random_state=0).fit(blobs * [1, 1000, 1e-3, 1])
+        assert model.score(blobs * [1, 1000, 1e-3, 1]) == pytest.approx(-model.inertia_)
+
+
+def test_exporting_a_model_says_where_its_rules_are(blobs):
+    with pytest.raises(OptionError, match="rules_"):
+        export(ExplainableKMeans(3, random_state=0).fit(blobs), "sql")
 
 
 def test_verbose_reports_the_stages(blobs, capsys):

@@ -72,7 +72,7 @@ def test_hostile_names_change_no_structure(data):
 def test_clusters_come_largest_first():
     rules = example_rules()
     headings = re.findall(r"^## Cluster (.*)$", export(rules, "markdown"), re.MULTILINE)
-    assert headings == [write_md(cluster.name) for cluster in rules.by_size]
+    assert headings == [write_md(cluster.title) for cluster in rules.by_size]
 
 
 @pytest.mark.parametrize("value", [0.1, 12.85, 1e-07, 1e22, 123456.789, -5e-324, 5.0, 2.0**60])

@@ -124,7 +124,7 @@ def test_where_is_one_predicate_under_one_comment_per_cluster():
     blocks = re.split(r"^-- cluster (.+): .*\n", text, flags=re.MULTILINE)
     assert blocks[0] == ""
     assert dict(zip(blocks[1::2], (block.strip() for block in blocks[2::2]), strict=True)) == {
-        "zero": '(\n  ("a" <= 1.5e0 AND "b" <= 3)\n  OR ("a" > 1.5e0)\n)',
+        "0 (zero)": '(\n  ("a" <= 1.5e0 AND "b" <= 3)\n  OR ("a" > 1.5e0)\n)',
         "1": '"a" <= 1.5e0 AND "b" > 3',
     }
 
@@ -165,11 +165,24 @@ def test_narrow_and_decimal_columns_are_compared_as_doubles():
 
 def test_nan_guard_only_where_it_is_needed():
     rules = make_rules([("x", "float"), ("n", "integer")], (0, 1.0, 0, (0, 2.0, 1, (1, 5, 2, 3))))
-    guarded = {name for name in DIALECTS if re.search("inf", export(rules, "sql", dialect=name), re.IGNORECASE)}
-    assert guarded == {"duckdb", "postgres", "snowflake", "spark", "oracle"}
+    guarded = {name for name in DIALECTS if re.search("inf|9e999", export(rules, "sql", dialect=name), re.IGNORECASE)}
+    assert guarded == {"duckdb", "postgres", "snowflake", "spark", "oracle", "sqlite"}
     lines = export(rules, "sql", dialect="duckdb", style="case").splitlines()
     assert {line.split(" THEN ")[1] for line in lines if "Infinity" in line} == {"2", "3"}
-    assert not any('"n" <= CAST' in line for line in lines)
+
+
+def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers():
+    rules = make_rules([("n", "integer")], (0, 5, 0, 1))
+    predicate = export(rules, "sql", dialect="duckdb", style="case")
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT {predicate} FROM (VALUES ('NaN'::DOUBLE), (7.5), (3)) t(n)").fetchall()
+    assert found == [(None,), (1,), (0,)]
+    predicate = export(rules, "sql", dialect="sqlite", style="case")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (n INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?)", [("",), ("abc",), (7,), (float("inf"),), (3,)])
+        found = connection.execute(f"SELECT {predicate} FROM t").fetchall()
+    assert found == [(None,), (None,), (1,), (1,), (0,)]
 
 
 @pytest.mark.parametrize("engine", EXECUTED)

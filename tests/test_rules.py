@@ -194,7 +194,8 @@ def test_statistics_and_notes_survive(tmp_path):
 def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path):
     document = example_rules().to_dict()
     document["statistics"]["cost"] = 7
-    document["nodes"][-1]["weight"] = 7
+    weight = int(document["nodes"][-1]["weight"])
+    document["nodes"][-1]["weight"] = weight
     rules = RuleSet.from_dict(document)
     assert type(rules.statistics.cost) is float
     assert type(rules.nodes[-1].weight) is float
@@ -408,6 +409,24 @@ def test_a_number_that_is_no_label_is_refused(number):
     document = small_rules().to_dict()
     document["nodes"][1]["cluster"] = document["clusters"][0]["index"] = number
     with pytest.raises(RulesFormatError, match=f"{number}"):
+        RuleSet.from_dict(document)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: d["clusters"][0].update(rows=-5), "cluster 0 has -5 rows, its leaves have"),
+        (lambda d: d["clusters"][0].update(weight=0.5), "cluster 0 has weight 0.5, its leaves have"),
+        (lambda d: d["clusters"][0].update(precision=1.5), "cluster 0: precision is 1.5, not a share"),
+        (lambda d: d["statistics"].update(agreement=7.0), "statistics.agreement is 7.0, not a share"),
+        (lambda d: d["statistics"].update(rows=99999), "statistics.rows is 99999"),
+        (lambda d: d["columns"][0].update(minimum=1e9), "minimum 1000000000.0 above its maximum"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(damage, message):
+    document = small_rules().to_dict()
+    damage(document)
+    with pytest.raises(RulesFormatError, match=message):
         RuleSet.from_dict(document)
 
 

@@ -7,7 +7,7 @@ The context is stable, because users' own templates read it:
 ``columns``
     Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``.
 ``clusters``
-    Largest first: ``index``, ``name``, ``rows``, ``weight``, ``share``, ``precision``,
+    Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column), ``share_text`` ("33.1 %"), ``size`` ("59 rows, 33.1 %")
     and ``rules``.
 ``rules``
@@ -61,6 +61,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
         "clusters": [
             {
                 **asdict(cluster),
+                "title": cluster.title,
                 "means": list(cluster.means),
                 "size": _size(cluster.rows, cluster.share),
                 "share_text": percent(cluster.share),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from shallowrules.errors import PluginError, check_choice
+from shallowrules.errors import OptionError, PluginError, check_choice
 from shallowrules.exporters.base import Exporter, check_option_names, contract_faults
 from shallowrules.rules import RuleSet
 
@@ -96,6 +96,8 @@ def export(rules: RuleSet, name: str, **options: Any) -> str:
     PluginError
         If the exporter is a plugin that clashes with another or does not load.
     """
+    if not isinstance(rules, RuleSet):
+        raise OptionError(f"export takes a RuleSet, not {type(rules).__name__}; a fitted model has it as `rules_`")
     exporter = get_exporter(name)
     check_option_names(exporter, options)
     text = exporter().export(rules, **options)

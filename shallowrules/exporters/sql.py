@@ -57,7 +57,8 @@ class Dialect:
         A literal of type double, made of ``{digits}``, or of ``{scientific}``, which always has
         an exponent.
     infinity : str or None
-        Where NaN sorts above every number: infinity as a double, to hold a value below it.
+        Where what is no number sorts above every number (NaN; in SQLite, which lets a numeric column
+        hold text, any text): infinity as a double, to hold a value below it.
     longest_name : int or None
         Longest name that is not cut or refused, in ``name_unit``.
     name_unit : {"characters", "bytes"}
@@ -118,7 +119,7 @@ class Dialect:
 # SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 DIALECTS: Mapping[str, Dialect] = {
     "ansi": Dialect("", qualify_star=True),
-    "sqlite": Dialect("sqlite", double="{digits}", fold=_ascii_lower, backticks=True),
+    "sqlite": Dialect("sqlite", double="{digits}", infinity="9e999", fold=_ascii_lower, backticks=True),
     "duckdb": Dialect("duckdb", infinity="CAST('Infinity' AS DOUBLE PRECISION)", fold=_ascii_lower),
     "postgres": Dialect(
         "postgres",
@@ -181,6 +182,8 @@ class SqlOptions:
 
     def __post_init__(self) -> None:
         check_choice("style", self.style, STYLES)
+        _find_dialect(self.dialect)
+        _split_table(self.table)
         _check_columns(self.columns)
         check_text("cluster_column", self.cluster_column)
 
@@ -274,7 +277,7 @@ def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> li
         parts.append(f"{column} > {dialect.number(lower)}")
     if upper is not None:
         parts.append(f"{column} <= {dialect.number(upper)}")
-    elif dialect.infinity is not None and condition.column.type == "float":
+    elif dialect.infinity is not None:  # integer columns too: the database may hold them as doubles
         parts.append(f"{column} <= {dialect.infinity}")
     return parts
 

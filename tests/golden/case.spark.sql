@@ -1,7 +1,7 @@
--- 1: cluster 1, 146 rows, 41.8 %
--- 4: cluster 4, 105 rows, 30.1 %
--- 2: cluster #2 *large* -- DROP, 86 rows, 24.6 %
--- 0: cluster small orders, 12 rows, 3.4 %
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
   WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` <= 1e-07D THEN 1
   WHEN `alcohol` <= 12.85D AND `order` <= 1200 AND `odd "name" ``x`` | <b>
@@ -9,7 +9,7 @@ CASE
 -- */` <= CAST('Infinity' AS DOUBLE) THEN 1
   WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` > 3.5D AND `colour intensity (%)` <= CAST('Infinity' AS DOUBLE) THEN 4
   WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` > 1e-07D AND `colour intensity (%)` <= 3.5D THEN 4
-  WHEN `alcohol` <= 12.85D AND `order` > 1200 THEN 2
+  WHEN `alcohol` <= 12.85D AND `order` > 1200 AND `order` <= CAST('Infinity' AS DOUBLE) THEN 2
   WHEN `alcohol` <= 12.85D AND `order` <= 1200 AND `odd "name" ``x`` | <b>
 -- */` <= -0.25D THEN 0
 END

@@ -1,7 +1,7 @@
--- 1: cluster 1, 146 rows, 41.8 %
--- 4: cluster 4, 105 rows, 30.1 %
--- 2: cluster #2 *large* -- DROP, 86 rows, 24.6 %
--- 0: cluster small orders, 12 rows, 3.4 %
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 SELECT
   t.*,
   CASE

@@ -1,7 +1,7 @@
--- 1: cluster 1, 146 rows, 41.8 %
--- 4: cluster 4, 105 rows, 30.1 %
--- 2: cluster #2 *large* -- DROP, 86 rows, 24.6 %
--- 0: cluster small orders, 12 rows, 3.4 %
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 SELECT
   *,
   CASE
@@ -11,7 +11,7 @@ SELECT
 -- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
     WHEN "alcohol" > 12.85::float8 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 3.5::float8 AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
     WHEN "alcohol" > 12.85::float8 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 1e-07::float8 AND "colour intensity (%)" <= 3.5::float8 THEN 4
-    WHEN "alcohol" <= 12.85::float8 AND "order" > 1200 THEN 2
+    WHEN "alcohol" <= 12.85::float8 AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
     WHEN "alcohol" <= 12.85::float8 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
 -- */" <= -0.25::float8 THEN 0
   END AS "cluster"

@@ -1,16 +1,17 @@
--- 1: cluster 1, 146 rows, 41.8 %
--- 4: cluster 4, 105 rows, 30.1 %
--- 2: cluster #2 *large* -- DROP, 86 rows, 24.6 %
--- 0: cluster small orders, 12 rows, 3.4 %
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 SELECT
   *,
   CASE
-    WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 THEN 1
+    WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07 THEN 1
     WHEN `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
--- */` > -0.25 THEN 1
-    WHEN `alcohol` > 12.85 AND `colour intensity (%)` > 3.5 THEN 4
-    WHEN `alcohol` > 12.85 AND `colour intensity (%)` > 1e-07 AND `colour intensity (%)` <= 3.5 THEN 4
-    WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
+-- */` > -0.25 AND `odd "name" ``x`` | <b>
+-- */` <= 9e999 THEN 1
+    WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` > 3.5 AND `colour intensity (%)` <= 9e999 THEN 4
+    WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` > 1e-07 AND `colour intensity (%)` <= 3.5 THEN 4
+    WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
     WHEN `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
 -- */` <= -0.25 THEN 0
   END AS `cluster`

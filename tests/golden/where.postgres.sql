@@ -12,9 +12,9 @@
   OR ("alcohol" > 12.85::float8 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 1e-07::float8 AND "colour intensity (%)" <= 3.5::float8)
 )
 
--- cluster #2 *large* -- DROP: 86 rows, 24.6 %
-"alcohol" <= 12.85::float8 AND "order" > 1200
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+"alcohol" <= 12.85::float8 AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
 
--- cluster small orders: 12 rows, 3.4 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 "alcohol" <= 12.85::float8 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
 -- */" <= -0.25::float8

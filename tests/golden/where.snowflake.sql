@@ -12,9 +12,9 @@
   OR ("alcohol" > CAST('12.85' AS DOUBLE) AND "alcohol" <= CAST('inf' AS DOUBLE) AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE) AND "colour intensity (%)" <= CAST('3.5' AS DOUBLE))
 )
 
--- cluster #2 *large* -- DROP: 86 rows, 24.6 %
-"alcohol" <= CAST('12.85' AS DOUBLE) AND "order" > 1200
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+"alcohol" <= CAST('12.85' AS DOUBLE) AND "order" > 1200 AND "order" <= CAST('inf' AS DOUBLE)
 
--- cluster small orders: 12 rows, 3.4 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 "alcohol" <= CAST('12.85' AS DOUBLE) AND "order" <= 1200 AND "odd ""name"" `x` | <b>
 -- */" <= CAST('-0.25' AS DOUBLE)

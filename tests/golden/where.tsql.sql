@@ -11,9 +11,9 @@
   OR ([alcohol] > 12.85e0 AND [colour intensity (%)] > 1e-07 AND [colour intensity (%)] <= 3.5e0)
 )
 
--- cluster #2 *large* -- DROP: 86 rows, 24.6 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 [alcohol] <= 12.85e0 AND [order] > 1200
 
--- cluster small orders: 12 rows, 3.4 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
 [alcohol] <= 12.85e0 AND [order] <= 1200 AND [odd "name" `x` | <b>
 -- */] <= -0.25e0
