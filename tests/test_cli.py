@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from rulesets import make_rules
 
 from shallowrules import encoding, growing, verification
 from shallowrules.cli import commands, options, output
+from shallowrules.cli.summary import show_rules
 from shallowrules.rules import RuleSet
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
@@ -192,6 +194,13 @@ def test_columns_and_exclude_are_lists():
         assert [column["name"] for column in document["columns"]] == ["a", "b,c"]
 
 
+def test_a_cluster_with_a_name_is_shown_with_its_number(capsys):
+    rules = make_rules([("x", "float"), ("n", "integer")], (0, 0.5, 0, (1, 3, 1, 2)))
+    clusters = [replace(c, name="high") if c.index == 1 else c for c in rules.clusters]
+    show_rules(replace(rules, clusters=tuple(clusters)))
+    assert sorted(re.findall(r"^ ?(\d(?: \(.+?\))?) ", capsys.readouterr().out, re.MULTILINE)) == ["0", "1 (high)", "2"]
+
+
 # Replacing files -----------------------------------------------------------------------------------
 
 
@@ -325,12 +334,14 @@ def test_a_folder_is_no_table(folder):
         (["run", "t.csv", "-k", "2", "--style", "haiku"], "unknown style 'haiku'; known are: where, case, select"),
         (["run", "t.csv", "-k", "2", "--dialect", "klingon"], "unknown SQL dialect 'klingon'; known are: ansi"),
         (["run", "t.csv", "-k", "2", "--column", "width"], "'width' is not OLD=NEW"),
-        (["run", "t.csv", "-k", "2", "--column", "nix=x"], "'nix', which the rules do not have"),
+        (["run", "t.csv", "-k", "2", "--column", "nix=x"], "--column renames 'nix', which the rules do not have"),
         (["run", "t.csv", "-k", "2", "--decimal", ";"], "unknown decimal separator"),
         (["run", "t.csv", "-k", "2", "--delimiter", "ab"], "delimiter must be one character"),
         (["run", "t.csv", "-k", "2", "--encoding", "klingon"], "unknown encoding 'klingon'"),
-        (["run", "t.csv", "-k", "2", "--tradeoff", "-1"], "tradeoff"),
-        (["run", "t.csv", "-k", "2", "--tradeoff", "nan"], "tradeoff"),
+        (["run", "t.csv", "-k", "2", "--tradeoff", "-1"], "-1.0 is not in the range 0<=x<1000000"),
+        (["run", "t.csv", "-k", "2", "--tradeoff", "nan"], "nan is not in the range"),
+        (["run", "t.csv", "-k", "2", "--table", "a..b"], "'a..b' is not a table name"),
+        (["run", "t.csv", "-k", "2", "--cluster-column", " "], "--cluster-column must be a str that is not blank"),
         (["run", "t.csv", "-k", "2", "--seed", "-1"], "-1 is not in the range"),
         (["run"], "Missing argument 'TABLE'"),
         (["sample", "roses"], "'breast_cancer', 'digits', 'iris', 'wine'"),
@@ -340,6 +351,33 @@ def test_a_folder_is_no_table(folder):
 def test_wrong_usage_is_status_2(arguments, message):
     blobs()
     assert message in refused(*arguments, status=2)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--tradeoff", "nan"), ("--tradeoff", "inf"), ("--dialect", "klingon"), ("--table", "a..b"), ("--style", "haiku")],
+)
+def test_a_wrong_value_is_known_before_the_table_is_read(option, value):
+    message = refused("run", "none.csv", "-k", 2, option, value, status=2)
+    assert value in message
+
+
+def test_a_column_named_like_the_new_one_is_known_before_the_work(folder, monkeypatch):
+    (folder / "t.csv").write_text("Cluster,x\n" + "0.5,1.5\n7.5,9.5\n" * 5)
+    select = ["run", "t.csv", "-k", 2, "--style", "select"]
+    with monkeypatch.context() as patch:
+        patch.setattr("shallowrules.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work"))
+        message = refused(*select)
+        assert "already has a column 'Cluster': name the new one otherwise by --cluster-column" in message
+        assert "column 'grp'" in refused(*select, "--column", "x=grp", "--cluster-column", "GRP")
+        assert "--column renames 'nix'" in refused("run", "t.csv", "-k", 2, "--column", "nix=x", status=2)
+    assert call(*select, "--cluster-column", "segment").exit_code == 0
+    assert 'END AS "segment"' in (folder / "t_rules" / "rules.sql").read_text()
+    assert call(*select, "--column", "Cluster=c", "--force").exit_code == 0
+    assert call("run", "t.csv", "-k", 2, "--force").exit_code == 0  # no new column, no clash
+    arguments = ["export", "t_rules/rules.json", "sql", "--style", "select"]
+    assert "by --cluster-column" in refused(*arguments)
+    assert 'AS "segment"' in call(*arguments, "--cluster-column", "segment").stdout
 
 
 # Rules in ------------------------------------------------------------------------------------------
@@ -378,6 +416,10 @@ def test_export_with_a_template(folder, rules):
 def test_export_refuses_what_it_does_not_know(rules):
     assert "unknown exporter 'cobol'; known are: " in refused("export", "rules.json", "cobol", status=2)
     assert "has no option 'dialect'" in refused("export", "rules.json", "python", "--dialect", "duckdb", status=2)
+    assert "--column renames 'nix'" in refused("export", "rules.json", "sql", "--column", "nix=x", status=2)
+    assert "the option --column maps" in refused(
+        "export", "rules.json", "sql", "--dialect", "mysql", "--column", f"x={'x' * 65}"
+    )
     assert "rules.json is the file that is read" in refused("export", "rules.json", "sql", "-o", "rules.json")
 
 

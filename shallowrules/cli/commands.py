@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,7 +24,7 @@ from shallowrules.cli.options import (
     reading_options,
 )
 from shallowrules.cli.output import check_folder, check_target, progress, say, write_files, write_result
-from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.errors import ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export as export_rules
 from shallowrules.exporters import get_exporter, installed_exporters
 from shallowrules.rules import RuleSet
@@ -40,9 +42,11 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except OptionError as error:
-            raise click.UsageError(str(error)) from error
+            raise click.UsageError(_as_typed(str(error))) from error
         except ShallowRulesError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(
+                _as_typed(str(error)) if isinstance(error, ExportError) else str(error)
+            ) from error
         except UnicodeEncodeError as error:
             raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
         except BrokenPipeError:
@@ -50,6 +54,12 @@ class Commands(click.Group):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+
+def _as_typed(message: str) -> str:
+    """Return an exporter's message with its options as the command line spells them."""
+    message = re.sub(r"`columns`|option 'columns'", "--column", message)
+    return re.sub(r"`cluster_column`|option 'cluster_column'", "--cluster-column", message)
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -102,9 +112,9 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
     exporting = gather(ExportOptions, options).given()
     folder = output if output is not None else Path(f"{stem}_rules")
     files = ("rules.json", "rules.sql", "rules.py", "report.md")
-    get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
+    settings = get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
     check_folder(folder, files, force)
-    rules = _fit(table_file, options)
+    rules = _fit(table_file, options, lambda names: _check_names(names, settings))
     with progress("writing the rules"):
         texts = (
             rules.to_json(),
@@ -229,13 +239,32 @@ def sample(name: str, output: Path | None) -> None:
     write_result(text.getvalue(), output)
 
 
-def _fit(table_file: str, options: dict[str, Any]) -> RuleSet:
-    """Read a table, cluster it and grow the tree."""
+def _check_names(names: Sequence[str], settings: Any) -> None:
+    """Refuse, before the work, what SQL would refuse after it whatever the rules are."""
+    unknown = [old for old in settings.columns if old not in names]
+    if unknown:
+        raise OptionError(
+            f"--column renames {', '.join(map(repr, unknown))}, which the rules do not have; "
+            f"their columns are: {', '.join(map(repr, names))}"
+        )
+    if settings.style != "select":
+        return
+    for name in (settings.columns.get(old, old) for old in names):
+        if name.casefold() == settings.cluster_column.casefold():
+            raise ExportError(
+                f"the table already has a column {name!r}: name the new one otherwise by --cluster-column"
+            )
+
+
+def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str]], None] | None = None) -> RuleSet:
+    """Read a table, check its column names, cluster it and grow the tree."""
     from shallowrules.cli.preparation import prepare
 
     chosen = gather(FitOptions, options)
     with progress(f"reading {table_file}"):
         prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
+    if check is not None:
+        check(prepared.table.names)
     for message in prepared.notes:
         say("note", message)
     for message in prepared.warnings:

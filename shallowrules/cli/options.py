@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -60,11 +61,31 @@ class ExportOptions:
     table: str | None
     style: str | None
     renamed: dict[str, str]
+    cluster_column: str | None
 
     def given(self) -> dict[str, Any]:
         """Return the options that were given, as `shallowrules.export` takes them."""
-        named = {"dialect": self.dialect, "table": self.table, "style": self.style, "columns": self.renamed or None}
+        named = {
+            "dialect": self.dialect,
+            "table": self.table,
+            "style": self.style,
+            "columns": self.renamed or None,
+            "cluster_column": self.cluster_column,
+        }
         return {name: value for name, value in named.items() if value is not None}
+
+
+class _Share(click.FloatRange):
+    """What the estimator takes for a trade-off; the range alone would let NaN pass."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1e6, max_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:
@@ -141,7 +162,7 @@ fit_options = _together(
     ),
     click.option(
         "--tradeoff",
-        type=float,
+        type=_Share(),
         default=0.03,
         show_default=True,
         metavar="SHARE",
@@ -182,6 +203,9 @@ export_options = _together(
         metavar="OLD=NEW",
         callback=_renamed,
         help="SQL: name of a column in the database. May be repeated.",
+    ),
+    click.option(
+        "--cluster-column", metavar="NAME", help="SQL: name of the column that select adds.  [default: cluster]"
     ),
 )
 

@@ -28,7 +28,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     for cluster in rules.by_size:
         texts = [one_line(str(rule)) for rule in rules.rules_of(cluster.index)]
         table.add_row(
-            Text(one_line(cluster.name)), f"{cluster.rows:,}", f"{cluster.share:.1%}", Text("\nor ".join(texts))
+            Text(one_line(cluster.title)), f"{cluster.rows:,}", f"{cluster.share:.1%}", Text("\nor ".join(texts))
         )
     console.print(table)
     extra = statistics.normalized_cost - 1
