@@ -18,7 +18,7 @@ from shallowrules.table import Column, Table
 __all__ = ["Prepared", "prepare"]
 
 FEWEST_ORDERED = 8
-"""Rows from which an order is taken for no coincidence."""
+"""Rows from which a numbering is taken for no coincidence."""
 
 DOMINANT = 0.9
 """Share of the variance from which a column is said to decide the clustering alone."""
@@ -111,18 +111,22 @@ def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
 
 
 def _is_id(column: Column) -> bool:
-    """Return whether whole numbers are all distinct and named or ordered like the numbers of rows."""
+    """Return whether whole numbers are all distinct and named like an id or those of a numbering.
+
+    A numbering has one step from row to row, or is shuffled and leaves no number out. Sorted values
+    alone are no evidence: tables are often sorted by what they measure.
+    """
     values = column.numbers()[~column.absent]
     if len(values) < 2 or not np.array_equal(values, np.floor(values)):
         return False
-    steps = values[1:] > values[:-1]
-    monotone = bool(steps.all()) or not (steps.any() or (values[1:] == values[:-1]).any())
-    named = _is_id_name(column.name)
-    if monotone and (named or len(values) >= FEWEST_ORDERED):
-        return True
-    # A shuffled numbering is consecutive; any other order needs the name to give it away.
-    consecutive = len(values) >= FEWEST_ORDERED and float(values.max()) - float(values.min()) == len(values) - 1
-    return (named or consecutive) and len(np.unique(values)) == len(values)
+    if not _is_id_name(column.name):
+        if len(values) < FEWEST_ORDERED:
+            return False
+        steps = np.diff(values)
+        consecutive = float(values.max()) - float(values.min()) == len(values) - 1
+        if not consecutive and not (steps == steps[0]).all():
+            return False
+    return len(np.unique(values)) == len(values)
 
 
 def _is_id_name(name: str) -> bool:
