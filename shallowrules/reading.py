@@ -16,6 +16,7 @@ import itertools
 import os
 import re
 import shlex
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar, cast
 
 import numpy as np
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, check_choice
+from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.table import Column, ColumnType, Table
 
 if TYPE_CHECKING:
@@ -49,10 +50,15 @@ NEARLY_ALL = 0.9
 MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
 """Ways to write "no value" that betray a column of numbers, however many there are. In lower case."""
 
+CONTROL_BYTES = bytes({*range(32)} - set(b"\t\n\v\f\r"))
+MOST_CONTROL_BYTES = 0.02
+"""Share of control bytes from which a file is no text in any encoding."""
+
 CHUNK = 1 << 20
 BATCH = 100
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 JSON_NUMBERS = {"BIGINT", "UBIGINT", "DOUBLE"}
 WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "BIGNUM", "VARINT")
 
@@ -106,6 +112,11 @@ def read_table(
         If an option has a value that is not allowed.
     MissingExtraError
         If DuckDB is not installed.
+
+    Warns
+    -----
+    ShallowRulesWarning
+        If the column names may be a first row, or the delimiter looks wrong.
     """
     _check_options(delimiter, decimal, encoding)
     shown = os.fspath(path)
@@ -489,6 +500,8 @@ def _plain_text(file: str, encoding: str, scratch: str) -> tuple[str, str | tupl
                 decoded = decode.decode(chunk, final=ended)
             except UnicodeDecodeError as error:
                 lines += error.object[: error.start].count(b"\n")
+                if not name.startswith(("utf-16", "utf-32")) and _is_binary(error.object):
+                    raise DataError(f"line {lines} has bytes that no text has: {NOT_TEXT}") from error
                 byte = error.object[error.start : error.start + 1].hex()
                 other = "utf-16" if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "cp1252"
                 raise DataError(
@@ -497,14 +510,21 @@ def _plain_text(file: str, encoding: str, scratch: str) -> tuple[str, str | tupl
                 ) from error
             if "\0" in decoded:
                 raise DataError(
-                    f"line {lines + decoded[: decoded.index(chr(0))].count(chr(10))} has a zero byte: this is not "
-                    "a text file; save the table as CSV, Parquet or JSON lines"
+                    f"line {lines + decoded[: decoded.index(chr(0))].count(chr(10))} has a zero byte: {NOT_TEXT}"
                 )
             lines += decoded.count("\n")
             line_ends.decode(decoded, final=ended)
             if not as_is:
                 copy.write(decoded)
     return (file if as_is else text), line_ends.newlines
+
+
+def _is_binary(content: bytes) -> bool:
+    """Return whether bytes are text in no encoding, or in one that needs to be known: UTF-16 has a mark for that."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    control = len(content) - len(content.translate(None, CONTROL_BYTES))
+    return b"\0" in content or control > MOST_CONTROL_BYTES * len(content)
 
 
 def _identifier(name: str) -> str:
@@ -574,6 +594,20 @@ def _delimiter(name: str, text: str, decimal: str) -> str:
     """Return the one delimiter by which header and rows have equally many fields."""
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return "\t"
+    fits = _fits(text, decimal)
+    if not fits:
+        return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
+    perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
+    if len(perfect) > 1:
+        raise DataError(
+            f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each; "
+            "say which it is (--delimiter)"
+        )
+    return max(fits, key=lambda delimiter: fits[delimiter])
+
+
+def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]:
+    """Return the delimiters by which the header has several fields: the share of rows with as many, and how many."""
     fits: dict[str, tuple[float, int]] = {}
     for delimiter in DELIMITERS:
         if delimiter == decimal:
@@ -590,15 +624,21 @@ def _delimiter(name: str, text: str, decimal: str) -> str:
         if rows and len(rows[0]) > 1:
             fitting = sum(len(row) == len(rows[0]) for row in rows[1:])
             fits[delimiter] = (fitting / max(1, len(rows) - 1), len(rows[0]))
-    if not fits:
-        return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
-    perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
-    if len(perfect) > 1:
-        raise DataError(
-            f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each; "
-            "say which it is (--delimiter)"
-        )
-    return max(fits, key=lambda delimiter: fits[delimiter])
+    return fits
+
+
+def _check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
+    """Refuse one column that another delimiter divides in every row, or warn where it may be the decimal separator."""
+    others = [other for other, (share, _) in _fits(text).items() if share == 1]
+    if not others:
+        return
+    wrong = (
+        f"by the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
+        "row: the delimiter looks wrong (--delimiter)"
+    )
+    if others != [decimal]:
+        raise DataError(wrong)
+    warnings.warn(wrong, ShallowRulesWarning, stacklevel=2)
 
 
 def _csv(
@@ -612,6 +652,8 @@ def _csv(
 ) -> _Source:
     """Load the fields of a CSV file as text into the table ``fields``."""
     names, n_rows, blank_lines = _shape(text, delimiter)
+    if len(names) == 1:
+        _check_single(names[0], text, delimiter, decimal)
     if blank_lines or line_ends not in (None, "\n", "\r\n"):
         # DuckDB takes a blank line for a row where there is one column, and no mixture of line ends.
         text = _rewritten(text, delimiter, scratch)
@@ -681,7 +723,7 @@ def _first_fault(text: str, delimiter: str) -> str:
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Refuse a first line that can only be data."""
+    """Refuse a first line that can only be data, and warn of one that may be."""
 
     def is_number(name: str) -> bool:
         try:
@@ -690,11 +732,17 @@ def _check_header(names: Sequence[str]) -> None:
             return False
         return True
 
+    if not all(map(is_number, names)):
+        return
+    shown = ", ".join([*names[:3], "…"] if len(names) > 3 else names)
     # Whole numbers without a sign may be years or positions.
-    if all(map(is_number, names)) and not all(name.strip().isdigit() for name in names):
-        raise DataError(
-            f"line 1 holds numbers ({', '.join(names[:3])}, …); it must name the columns: add a header line"
-        )
+    if not all(name.strip().isdigit() for name in names):
+        raise DataError(f"line 1 holds numbers ({shown}); it must name the columns: add a header line")
+    warnings.warn(
+        f"the first line, {shown}, was taken for the column names; if the file has no header, add one",
+        ShallowRulesWarning,
+        stacklevel=2,
+    )
 
 
 def _rewritten(text: str, delimiter: str, scratch: str) -> str:

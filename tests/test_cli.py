@@ -201,6 +201,15 @@ def test_a_cluster_with_a_name_is_shown_with_its_number(capsys):
     assert sorted(re.findall(r"^ ?(\d(?: \(.+?\))?) ", capsys.readouterr().out, re.MULTILINE)) == ["0", "1 (high)", "2"]
 
 
+def test_a_first_line_of_whole_numbers_is_said_and_kept(folder):
+    (folder / "t.csv").write_text("1,2\n3,4\n5,6\n")
+    result = call("run", "t.csv", "-k", 2)
+    assert result.exit_code == 0
+    doubt = "the first line, 1, 2, was taken for the column names; if the file has no header, add one"
+    assert result.stderr.count(f"warning: {doubt}\n") == 1
+    assert doubt in RuleSet.from_json("t_rules/rules.json").statistics.notes
+
+
 # Replacing files -----------------------------------------------------------------------------------
 
 

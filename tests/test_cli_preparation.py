@@ -65,6 +65,22 @@ def test_dates_and_truth_values_are_refused(tmp_path):
         prepare(str(path), options(), READING)
 
 
+@pytest.mark.parametrize("value", ['[1, "x"]', '{"b": 1}'])
+def test_nested_values_are_called_so(tmp_path, value):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": 1, "x": 1}}\n{{"a": "y", "x": 2}}\n{{"a": {value}, "x": 3}}\n')
+    with pytest.raises(DataError, match=r"'a' \(mixed or nested values\).*--exclude a"):
+        prepare(str(path), options(), READING)
+
+
+def test_whole_numbers_for_names_are_doubted(write):
+    prepared = prepare(write(**{"1": [3, 5, 5], "2": [4, 6, 6]}), options(), READING)
+    assert prepared.table.names == ["1", "2"]
+    assert prepared.warnings == (
+        "the first line, 1, 2, was taken for the column names; if the file has no header, add one",
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -149,9 +165,10 @@ def test_infinity_is_refused_not_dropped(write):
 @pytest.mark.parametrize(
     ("values", "clusters", "message"),
     [
-        ([1, 5, 3], 4, "4 clusters were asked for .*only 3 rows"),
-        ([1, 1, 3], 3, "only 2 distinct rows"),
-        ([7, 7, 7], 2, "is only 1 distinct row"),
+        ([1, 5, 3], 4, "4 clusters were asked for .*there are only 3 rows: ask for fewer clusters"),
+        ([1, 1, 3], 3, "only 2 distinct rows: ask for fewer clusters"),
+        ([7], 2, "there is only 1 row: a clustering needs 2"),
+        ([7, 7, 7], 2, "there is only 1 distinct row: a clustering needs 2"),
         ([1] * 1000 + [2, 3], 4, "only 3 distinct rows"),
     ],
 )

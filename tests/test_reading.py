@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 
 
@@ -135,6 +135,27 @@ def test_delimiter_can_be_said(write):
     assert read_table(write("a b\n1 2\n"), delimiter=" ").names == ["a", "b"]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_a_delimiter_that_looks_wrong_is_refused(write, name):
+    path = write("a,b\n1,2\n3,4\n", name)
+    with pytest.raises(DataError, match=r"delimiter .* one column only, 'a,b', and ',' divides it.*looks wrong"):
+        read_table(path, delimiter=";" if name == "t.csv" else None)
+
+
+def test_a_delimiter_that_looks_wrong_is_doubted_where_it_may_be_right(write):
+    path = write("width,cm\n1,5\n2,5\n")
+    with pytest.warns(ShallowRulesWarning, match="the delimiter looks wrong"):
+        assert typed(read_table(path, delimiter=";", decimal=",")) == [("width,cm", "float", [1.5, 2.5])]
+    assert read_table(write("width, cm\n1.5\n"), delimiter=";").names == ["width, cm"]
+
+
+@pytest.mark.parametrize(("line", "shown"), [("1,2", "1, 2"), ("2019,2020,2021,2022", "2019, 2020, 2021, …")])
+def test_a_first_line_of_whole_numbers_is_doubted(write, line, shown):
+    path = write(f"{line}\n{line}\n")
+    with pytest.warns(ShallowRulesWarning, match=f"the first line, {shown}, was taken for the column names"):
+        assert read_table(path).names == line.split(",")
+
+
 def test_a_decimal_comma_only_when_said(write):
     path = write("a;b\n1,5;2\n-,5;3\n")
     with pytest.raises(
@@ -160,8 +181,8 @@ def test_grouped_digits_are_not_text_in_silence(write):
         ("é,b\n1,2\n".encode("latin-1"), {"encoding": "latin-1"}),
         ("é,b\n1,2\n".encode("cp1252"), {"encoding": "cp1252"}),
         ("é,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}),
-        (gzip.compress("é,b\n1,2\n".encode()), {}),
-        (gzip.compress("é,b\n1,2\n".encode("latin-1")), {"encoding": "latin-1"}),
+        (gzip.compress("é,b\n1,2\n".encode(), mtime=0), {}),
+        (gzip.compress("é,b\n1,2\n".encode("latin-1"), mtime=0), {"encoding": "latin-1"}),
     ],
 )
 def test_encodings_and_compression(write, content, options):
@@ -228,12 +249,14 @@ def test_columns_and_exclude(write):
         ('a,b\n1,2\n"xy,2\n' + "3,4\n" * 50_000, "line 3: .* its quote is never closed"),
         ('"a,b\n1,2\n', "line 1: .* its quote is never closed"),
         ('a,b\n"xy"z,2\n', "line 2: ',' expected after"),
-        ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2, …\)"),
+        ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2\)"),
+        ("1.5,2,3,4\n3,4,5,6\n", r"line 1 holds numbers \(1.5, 2, 3, …\)"),
         (b"a,b\n1,2\n3,\xe9\n", "line 3: byte 0xe9 is not utf-8.*--encoding cp1252"),
         ("a,b\n1,2\n".encode("utf-16"), "line 1.*--encoding utf-16"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "line 1: byte 0x89"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "line 1 has bytes that no text has: this is not a text file"),
+        (bytes(range(254, 0, -1)), "line 1 has bytes that no text has: this is not a text file"),
         (b"PK\x03\x04\x14\0\x06", "line 1 has a zero byte: this is not a text file"),
-        (gzip.compress(b"a,b\n1,2\n" * 100)[:-9], "compressed file is damaged"),
+        (gzip.compress(b"a,b\n1,2\n" * 100, mtime=0)[:-9], "compressed file is damaged"),
         (b"\x1f\x8bno gzip at all", "compressed file is damaged"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
 
@@ -50,7 +51,10 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
         are missing or infinite; if weights are negative or all zero; or if there are fewer distinct rows
         than clusters.
     """
-    table, weight = _read(path, fit, reading)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShallowRulesWarning)
+        table, weight = _read(path, fit, reading)
+    doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     _refuse_not_numeric(table, weight)
     _refuse_empty(table)
     _refuse_ids(table, fit.columns or ())
@@ -60,7 +64,7 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     _refuse_too_many_clusters(table, weights, fit.clusters)
     notes += _constant_columns(table)
     dominant = _dominant_column(table) if fit.scale is None else []
-    return Prepared(table, weights, tuple(notes), tuple(dominant))
+    return Prepared(table, weights, tuple(notes), (*doubts, *dominant))
 
 
 def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None]:
@@ -83,12 +87,18 @@ def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
         raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
     found = [column for column in table.columns if not column.is_numeric]
     if found:
-        kinds = {"text": "text", "boolean": "yes or no", "other": "dates or the like"}
-        listed = ", ".join(f"{column.name!r} ({kinds[column.type]})" for column in found)
+        listed = ", ".join(f"{column.name!r} ({_kind(column)})" for column in found)
         raise DataError(
             f"{_count(len(found), 'column is', 'columns are')} not numeric: {listed}; "
             f"leave out what is to play no part: {_exclude(found)}"
         )
+
+
+def _kind(column: Column) -> str:
+    if column.type != "other":
+        return "yes or no" if column.type == "boolean" else "text"
+    nested = any(str(value).startswith(("[", "{")) for value in column.values[~column.absent])
+    return "mixed or nested values" if nested else "dates or the like"
 
 
 def _refuse_empty(table: Table) -> None:
@@ -182,7 +192,7 @@ def _checked_weights(weight: Column) -> NDArray[Any]:
 def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, clusters: int) -> None:
     """Refuse more clusters than there are distinct rows that count."""
     if clusters > table.n_rows:
-        raise DataError(f"{clusters} clusters were asked for (-k), but there are only {_count(table.n_rows, 'row')}")
+        raise DataError(f"{clusters} clusters were asked for (-k), but {_only(table.n_rows, 'row')}")
     counted = table if weights is None else table.take(weights > 0)
     n_rows, distinct = 0, 0
     while n_rows < counted.n_rows:
@@ -191,10 +201,12 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
         distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
         if distinct >= clusters:
             return
-    raise DataError(
-        f"{clusters} clusters were asked for (-k), but there {'is' if distinct == 1 else 'are'} only "
-        f"{_count(distinct, 'distinct row')}"
-    )
+    raise DataError(f"{clusters} clusters were asked for (-k), but {_only(distinct, 'distinct row')}")
+
+
+def _only(number: int, what: str) -> str:
+    way = "ask for fewer clusters" if number >= 2 else "a clustering needs 2 distinct rows or more"
+    return f"there {'is' if number == 1 else 'are'} only {_count(number, what)}: {way}"
 
 
 def _is_constant(column: Column) -> bool:
