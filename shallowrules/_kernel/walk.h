@@ -15,7 +15,7 @@
 /* near: count x 8 center numbers; codes: of the rows; center_codes: by center. Rows are clipped to
  * the codes low .. high of the outermost centers (place). Bit j of bits[i]: center j of row i lies on
  * the row's side of its center 0; codes are complemented for rows right of center 0, which mirrors them. */
-static void sr_sides_portable(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides_portable(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
                               const int32_t *center_codes, int32_t low, int32_t high,
                               int32_t *place, uint8_t *bits)
 {
@@ -37,7 +37,7 @@ static void sr_sides_portable(const uint16_t *near, const int32_t *codes, ptrdif
 #include <immintrin.h>
 
 __attribute__((target("avx2")))
-static void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
                           const int32_t *center_codes, int32_t low, int32_t high,
                           int32_t *place, uint8_t *bits)
 {
@@ -56,7 +56,7 @@ static void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptrdiff_t 
     }
 }
 
-static void sr_sides(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
                      const int32_t *center_codes, int32_t low, int32_t high,
                      int32_t *place, uint8_t *bits)
 {
@@ -87,7 +87,7 @@ static inline int sr_lowest_bit(unsigned bits)
 /* Count the rows of a block, and write the events of those that the first listed center on their side
  * settles: one step, from the row's own code to its nearest center. No branches: what does not apply adds 0.
  * Returns how many rows are left for a longer walk; `rest` says which. */
-static ptrdiff_t sr_settle(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
+static inline ptrdiff_t sr_settle(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
                            const int32_t *place, const uint8_t *bits, const int64_t *values,
                            sr_tally *tally, int64_t *event, int32_t *rest)
 {
