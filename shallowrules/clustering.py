@@ -50,7 +50,6 @@ def reference_clustering(
     n_clusters: int,
     random_state: Any,
     sample_weight: NDArray[np.float64] | None,
-    single_space: bool,
 ) -> tuple[Reference, Any]:
     """Cluster the table, or take over a clustering that was made before.
 
@@ -63,8 +62,6 @@ def reference_clustering(
         Used only if `clusterer` is None.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of float64, shape (n_rows,), optional
-    single_space : bool
-        Whether the explained and the clustered space are the same.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def reference_clustering(
             return _from_labels(encoding, np.asarray(fitted.labels_), sample_weight), fitted
     else:
         centers = clusterer
-    return _from_centers(encoding, centers, sample_weight, single_space), fitted
+    return _from_centers(encoding, centers, sample_weight), fitted
 
 
 def _is_matrix(centers: Any, n_columns: int) -> bool:
@@ -108,9 +105,7 @@ def _fitted(clusterer: Any, X: NDArray[Any], sample_weight: NDArray[np.float64] 
     return clusterer.fit(X, sample_weight=sample_weight)
 
 
-def _from_centers(
-    encoding: Encoding, centers: Any, sample_weight: NDArray[np.float64] | None, single_space: bool
-) -> Reference:
+def _from_centers(encoding: Encoding, centers: Any, sample_weight: NDArray[np.float64] | None) -> Reference:
     X = encoding.clustered
     try:
         centers = np.ascontiguousarray(centers, dtype=np.float64)
@@ -127,7 +122,7 @@ def _from_centers(
     if not np.isfinite(centers).all():
         raise OptionError("clusterer gives centers that are not finite numbers")
     labels = pairwise_distances_argmin(X, centers.astype(X.dtype, copy=False)).astype(np.int32)
-    if single_space:
+    if encoding.one_space:
         explained_centers = centers
     else:
         explained_centers = _means(encoding.explained, labels, len(centers), sample_weight)
@@ -151,11 +146,7 @@ def _from_labels(encoding: Encoding, given: NDArray[Any], sample_weight: NDArray
     if sample_weight is not None and (np.bincount(labels, sample_weight, len(known)) <= 0).any():
         raise DataError("a given label has no row of positive weight; leave its rows out")
     centers = _means(encoding.clustered, labels, len(known), sample_weight)
-    explained = (
-        centers
-        if encoding.explained is encoding.clustered
-        else _means(encoding.explained, labels, len(known), sample_weight)
-    )
+    explained = centers if encoding.one_space else _means(encoding.explained, labels, len(known), sample_weight)
     return Reference(centers, explained, labels, tuple(str(name) for name in known), labelled=True)
 
 

@@ -46,6 +46,11 @@ class Encoding:
     clustered: NDArray[Any]
     scaler: Any = None
 
+    @property
+    def one_space(self) -> bool:
+        """Whether the columns are clustered as they are explained."""
+        return self.explained is self.clustered
+
 
 def explained_matrix(table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return the raw columns as one float matrix, `matrix` itself where it is one already."""

@@ -189,12 +189,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
             reference, self.clusterer_ = reference_clustering(
-                encoding,
-                self.clusterer,
-                self.n_clusters,
-                self.random_state,
-                weight,
-                encoding.explained is encoding.clustered,
+                encoding, self.clusterer, self.n_clusters, self.random_state, weight
             )
         k = len(reference.centers)
         self._say(f"growing a tree for {k} clusters")
@@ -266,7 +261,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
             _refuse_unusable(table, explained)
-            check_array(explained, dtype=None, estimator=self)
+            check_array(explained, dtype=None, ensure_all_finite=False, estimator=self)
             return table, explained
         integral = _kind_of(X) in "biu"
         explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)

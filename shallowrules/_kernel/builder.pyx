@@ -197,15 +197,21 @@ cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_
         child.last_center = node.first_center + n_left if side else node.last_center
 
 
+cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
+    cdef double lowest = INFINITY
+    cdef int f
+    for f in range(state.n_features):
+        lowest = min(lowest, scratch.best[f])
+    return lowest
+
+
 cdef bint _pick(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
     Cut* cut, int* feature,
 ) noexcept nogil:
     """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
-    cdef double lowest = INFINITY
+    cdef double lowest = _lowest(state, scratch)
     cdef int f
-    for f in range(state.n_features):
-        lowest = min(lowest, scratch.best[f])
     if lowest == INFINITY:
         return False
     for f in range(state.n_features):
@@ -216,14 +222,6 @@ cdef bint _pick(
                 state, node, scratch, scratch, fixed, total_weight, f, lowest * (1.0 + TIE), True, True, cut
             )
     return False
-
-
-cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
-    cdef double lowest = INFINITY
-    cdef int f
-    for f in range(state.n_features):
-        lowest = min(lowest, scratch.best[f])
-    return lowest
 
 
 cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
