@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import distinct_rows, grow_nodes
+from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
@@ -134,7 +134,8 @@ def _all_equal(weight: NDArray[np.float64]) -> bool:
 
 def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
     """Refuse values whose squared distances overflow."""
-    widest = max(float(np.abs(clustered).max()), float(np.abs(centers).max()))
+    low, high = column_ranges(clustered)
+    widest = max(float(-low.min()), float(high.max()), float(np.abs(centers).max()))
     if widest > 1e150:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Problem, problems
 
+from shallowrules import growing
 from shallowrules._kernel import eval_wad, openmp_enabled
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import Growth, grow
@@ -195,6 +198,43 @@ def test_threads_change_nothing_on_tables_of_some_size(table):
     alone = grown(table)
     for n_threads in (2, 7):
         assert_same(alone, grown(table, n_threads))
+
+
+# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none.
+VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for limit in (1, 5, 128)]
+
+
+@contextmanager
+def version(**options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing, "grow_nodes", functools.partial(growing.grow_nodes, **options))
+        yield
+
+
+@some
+@given(problems(), st.sampled_from(VERSIONS))
+def test_how_sums_are_made_changes_nothing_on_small_tables(problem, options):
+    expected = grown(problem)
+    with version(**options):
+        assert_same(expected, grown(problem))
+
+
+@pytest.mark.parametrize("options", VERSIONS, ids=str)
+def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options):
+    expected = grown(table)
+    with version(**options):
+        for n_threads in (1, 2):
+            assert_same(expected, grown(table, n_threads))
+
+
+def test_every_choice_is_the_oracles_with_lists_only():
+    random = np.random.default_rng(5)
+    X = blobs(random, 3000, 5, 160, 3.0)
+    problem = Problem(X, X, X[:160].copy(), X[:160].copy(), None, 0.03)
+    tree = check(problem)
+    for options in VERSIONS:
+        with version(**options):
+            assert_same(tree, check(problem))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -16,10 +16,17 @@ from libc.math cimport INFINITY, frexp, ldexp
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.choosing cimport Cut, examine, first_point, refine_point, weight_of
+from shallowrules._kernel.choosing cimport (
+    BOUNDS, ENDS, FIRST, INSIDE, Cut, Search, examine, first_point, refine_point, weight_of
+)
+from shallowrules._kernel.dense cimport (
+    MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, is_dense, settle_events, sum_rows
+)
 from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
-from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport (
+    BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
+)
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
@@ -31,11 +38,12 @@ cdef extern from *:
     const int HAS_OPENMP "SHALLOWRULES_OPENMP"
 
 cdef enum:
-    LARGE = 8192            # rows from which all threads work on one node
+    LARGE = 32768           # rows from which all threads work on one node
     UNUSED = -2
     TO_DO = -3
 
 cdef double TIE = 1e-9
+cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
 
 
 cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
@@ -150,33 +158,29 @@ cdef Py_ssize_t _pair_rows(State* state, const Node* node, Py_ssize_t n_left) no
 
 
 cdef void _swap_rows(State* state, const Node* node, Py_ssize_t n_pairs, Py_ssize_t what) noexcept nogil:
-    """Exchange the paired slots in one array: codes of a feature, or one of the arrays by slot."""
+    """Exchange the paired slots in the codes of a feature, or in what is kept by slot."""
     cdef const int* left = state.swap_left + node.first // 2
     cdef const int* right = state.swap_right + node.first // 2
-    cdef Py_ssize_t i, j, a, b
+    cdef Py_ssize_t i, j, a, b, p, q
     cdef int* codes
     if what < state.n_features:
         codes = state.codes + what * state.n_rows
         for i in range(n_pairs):
             codes[left[i]], codes[right[i]] = codes[right[i]], codes[left[i]]
-    elif what == state.n_features:
-        for i in range(n_pairs):
-            a = left[i] * LIST
-            b = right[i] * LIST
-            for j in range(LIST):
-                state.distance[a + j], state.distance[b + j] = state.distance[b + j], state.distance[a + j]
-    else:
-        for i in range(n_pairs):
-            a = left[i]
-            b = right[i]
-            state.row[a], state.row[b] = state.row[b], state.row[a]
+        return
+    for i in range(n_pairs):
+        a = left[i]
+        b = right[i]
+        state.row[a], state.row[b] = state.row[b], state.row[a]
+        if state.weight != NULL:
+            state.weight[a], state.weight[b] = state.weight[b], state.weight[a]
+        if state.near != NULL:
             state.length[a], state.length[b] = state.length[b], state.length[a]
-            if state.weight != NULL:
-                state.weight[a], state.weight[b] = state.weight[b], state.weight[a]
-            a *= LIST
-            b *= LIST
             for j in range(LIST):
-                state.near[a + j], state.near[b + j] = state.near[b + j], state.near[a + j]
+                p = a * LIST + j
+                q = b * LIST + j
+                state.near[p], state.near[q] = state.near[q], state.near[p]
+                state.distance[p], state.distance[q] = state.distance[q], state.distance[p]
 
 
 cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_left) noexcept nogil:
@@ -205,80 +209,14 @@ cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
     return lowest
 
 
-cdef bint _pick(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
-    Cut* cut, int* feature,
-) noexcept nogil:
-    """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
-    cdef double lowest = _lowest(state, scratch)
-    cdef int f
-    if lowest == INFINITY:
-        return False
-    for f in range(state.n_features):
-        if scratch.best[f] <= lowest * (1.0 + TIE):
-            cut.objective = INFINITY
-            feature[0] = f
-            return examine(
-                state, node, scratch, scratch, fixed, total_weight, f, lowest * (1.0 + TIE), True, True, cut
-            )
-    return False
-
-
-cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
-    """Grow everything below a node with one thread."""
-    cdef int n_stacked = 1, index, n_left, side
-    cdef Py_ssize_t n_rows_left, n_pairs, what, chunk
-    cdef Node* node
-    cdef Node* child
-    cdef Cut cut
-    cdef FixedPoint fixed
-    cdef int64_t total_weight
-    scratch.stack[0] = root
-    while n_stacked:
-        n_stacked -= 1
-        index = scratch.stack[n_stacked]
-        node = &state.nodes[index]
-        if node.last_center - node.first_center == 1:
-            _make_leaf(state, node, scratch)
-            continue
-        _mark_killers(state, index, scratch)
-        fixed = first_point(state, node)
-        while True:
-            clear_histograms(state, node, scratch)
-            sweep_rows(state, node, scratch, &fixed, node.first, node.last)
-            total_weight = weight_of(state, node, scratch)
-            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, False, INFINITY)
-            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, True, _lowest(state, scratch))
-            if not refine_point(state, node, _lowest(state, scratch), &fixed):
-                break
-        if not _pick(state, node, scratch, &fixed, total_weight, &cut, &node.feature):
-            _make_leaf(state, node, scratch)
-            continue
-        n_rows_left = _take_sides(state, node, &cut)
-        n_left = _split_centers(state, node, &cut, scratch)
-        n_pairs = _pair_rows(state, node, n_rows_left)
-        for what in range(state.n_features + 2):
-            _swap_rows(state, node, n_pairs, what)
-        _make_children(state, index, n_rows_left, n_left)
-        for side in range(2):
-            child = &state.nodes[node.right if side == 0 else node.left]
-            list_members(state, child, scratch)
-            filter_lists(state, child, scratch, child.first, child.last)
-            child.cost = 0.0
-            for chunk in range((child.last - child.first + CHUNK - 1) // CHUNK):
-                child.cost += sum_costs(state, child, chunk)
-            scratch.stack[n_stacked] = node.right if side == 0 else node.left
-            n_stacked += 1
-
-
 cdef void _prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint is_root) noexcept nogil:
-    """Fill or filter the lists of a node and sum its cost, with all threads."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, chunk, t
+    """Fill or filter the lists of a node and sum its cost. A dense node has none, and sums as it sweeps."""
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, t
+    if is_dense(state, node):
+        return
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _prepare_part(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, is_root)
-    node.cost = 0.0
-    for chunk in range(n_chunks):
-        node.cost += state.chunk_cost[chunk]
+    _sum_chunks(state, node)
 
 
 cdef void _prepare_part(
@@ -291,67 +229,178 @@ cdef void _prepare_part(
     else:
         filter_lists(state, node, scratch, begin, end)
     for chunk in range(first, last):
-        state.chunk_cost[chunk] = sum_costs(state, node, chunk)
+        chunk_place(state, node)[chunk] = sum_costs(state, node, chunk)
 
 
-cdef void _sweep_part(
-    const State* state, int index, Scratch* scratch, const FixedPoint* fixed, int part, int n_parts
-) noexcept nogil:
-    cdef const Node* node = &state.nodes[index]
-    cdef Py_ssize_t n = node.last - node.first
-    _mark_killers(state, index, scratch)
-    clear_histograms(state, node, scratch)
-    sweep_rows(state, node, scratch, fixed, node.first + n * part // n_parts, node.first + n * (part + 1) // n_parts)
+cdef void _sum_chunks(const State* state, Node* node) noexcept nogil:
+    """Sum the node's current cost, always in the same order."""
+    cdef Py_ssize_t chunk
+    node.cost = 0.0
+    for chunk in range((node.last - node.first + CHUNK - 1) // CHUNK):
+        node.cost += chunk_place(state, node)[chunk]
 
 
 cdef void _examine_part(
     const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight,
-    int n_threads, int part, bint open_bins, double limit,
+    int n_threads, int part, Search search, double limit,
 ) noexcept nogil:
+    """Find the lowest objective, or a bound of it, of every n_threads-th feature."""
     cdef int f = part, t
     cdef Cut cut
     while f < state.n_features:
-        if not open_bins:
+        if search != INSIDE:
             for t in range(1, n_threads):
                 add_histograms(state, node, &scratches[0], &scratches[t], f)
+        if search == BOUNDS:
+            settle_events(state, node, scratches, f)
         cut.objective = INFINITY
         examine(
-            state, node, &scratches[part], &scratches[0], fixed,
-            total_weight, f, limit * (1.0 + TIE), open_bins, False, &cut,
+            state, node, &scratches[part], &scratches[0], fixed, total_weight, f, limit * (1.0 + TIE), search, &cut
         )
-        scratches[0].best[f] = min(scratches[0].best[f], cut.objective) if open_bins else cut.objective
+        if search == BOUNDS:
+            scratches[0].bound[f] = cut.objective
+        elif search == ENDS:
+            scratches[0].best[f] = cut.objective
+        else:
+            scratches[0].best[f] = min(scratches[0].best[f], cut.objective)
         f += n_threads
 
 
-cdef bint _split_large(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
-    """Cut one large node with all threads; False if it became a leaf."""
-    cdef Node* node = &state.nodes[index]
-    cdef FixedPoint fixed = first_point(state, node)
-    cdef int t, n_left
-    cdef int64_t total_weight
+cdef void _search_lists(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of every feature of a node that keeps lists."""
+    cdef Py_ssize_t n = node.last - node.first
+    cdef int t
     cdef double lowest
-    cdef Py_ssize_t n_rows_left, n_pairs, what
-    cdef Cut cut
+    fixed[0] = first_point(state, node)
     while True:
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _sweep_part(state, index, &scratches[t], &fixed, t, n_threads)
-        total_weight = 0
+            clear_histograms(state, node, &scratches[t])
+            sweep_rows(
+                state, node, &scratches[t], fixed, node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
+            )
+        total_weight[0] = 0
         for t in range(n_threads):
-            total_weight += weight_of(state, node, &scratches[t])
+            total_weight[0] += weight_of(state, node, &scratches[t])
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, False, INFINITY)
+            _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, ENDS, INFINITY)
         lowest = _lowest(state, scratches)
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, True, lowest)
-        if not refine_point(state, node, _lowest(state, scratches), &fixed):
+            _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, INSIDE, lowest)
+        if not refine_point(state, node, _lowest(state, scratches), fixed):
             break
-    if not _pick(state, node, scratches, &fixed, total_weight, &cut, &node.feature):
+
+
+cdef void _bound_features(
+    State* state, Node* node, Scratch* scratches, int n_threads, int64_t* total_weight
+) noexcept nogil:
+    """Bound every feature's lowest objective, and sum the node's cost."""
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK
+    cdef int t
+    cdef FixedPoint units
+    units.scale = bound_scale(state, node, &scratches[0])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        bound_rows(
+            state, node, &scratches[t], units.scale, n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads
+        )
+    _sum_chunks(state, node)
+    total_weight[0] = 0
+    for t in range(n_threads):
+        total_weight[0] += weight_of(state, node, &scratches[t])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, &units, total_weight[0], n_threads, t, BOUNDS, INFINITY)
+
+
+cdef void _search_dense(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
+    cdef Py_ssize_t n = node.last - node.first
+    cdef int t, f, likeliest
+    cdef double lowest
+    cdef Cut cut
+    _bound_features(state, node, scratches, n_threads, total_weight)
+    if node.cost == 0.0:  # objectives are costs in units there, which a bound has others of
+        for f in range(state.n_features):
+            scratches.bound[f] = 0.0
+    fixed[0] = first_point(state, node)
+    while True:
+        lowest = INFINITY
+        for f in range(state.n_features):
+            scratches.best[f] = INFINITY
+            scratches.searched[f] = False
+        while True:
+            likeliest = -1
+            for f in range(state.n_features):
+                if not scratches.searched[f] and (likeliest < 0 or scratches.bound[f] < scratches.bound[likeliest]):
+                    likeliest = f
+            if likeliest < 0 or scratches.bound[likeliest] > lowest * (1.0 + SLACK) or scratches.bound[likeliest] == INFINITY:
+                break
+            for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+                sum_rows(
+                    state, node, &scratches[t], fixed, likeliest,
+                    node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
+                )
+            for t in range(1, n_threads):
+                add_histograms(state, node, scratches, &scratches[t], likeliest)
+            settle_events(state, node, scratches, likeliest)
+            cut.objective = INFINITY
+            examine(state, node, scratches, scratches, fixed, total_weight[0], likeliest, INFINITY, ENDS, &cut)
+            scratches.best[likeliest] = cut.objective
+            lowest = min(lowest, cut.objective)
+            cut.objective = INFINITY
+            examine(
+                state, node, scratches, scratches, fixed, total_weight[0], likeliest, lowest * (1.0 + TIE), INSIDE, &cut
+            )
+            scratches.best[likeliest] = min(scratches.best[likeliest], cut.objective)
+            lowest = min(lowest, cut.objective)
+            scratches.searched[likeliest] = True
+        if not refine_point(state, node, lowest, fixed):
+            break
+
+
+cdef bint _choose(State* state, int index, Scratch* scratches, int n_threads, Cut* cut, int* feature) noexcept nogil:
+    """Find a node's cut: the first feature's first threshold with an objective near the lowest."""
+    cdef Node* node = &state.nodes[index]
+    cdef FixedPoint fixed
+    cdef int64_t total_weight
+    cdef double lowest
+    cdef int f, t
+    for t in range(n_threads):
+        _mark_killers(state, index, &scratches[t])
+    if is_dense(state, node):
+        _search_dense(state, node, scratches, n_threads, &fixed, &total_weight)
+    else:
+        _search_lists(state, node, scratches, n_threads, &fixed, &total_weight)
+    lowest = _lowest(state, scratches)
+    if lowest == INFINITY:
+        return False
+    for f in range(state.n_features):
+        if scratches.best[f] <= lowest * (1.0 + TIE):
+            cut.objective = INFINITY
+            feature[0] = f
+            return examine(
+                state, node, scratches, scratches, &fixed, total_weight, f, lowest * (1.0 + TIE), FIRST, cut
+            )
+    return False
+
+
+cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
+    """Cut a node, or make it a leaf; return whether it has children."""
+    cdef Node* node = &state.nodes[index]
+    cdef int n_left
+    cdef Py_ssize_t n_rows_left, n_pairs, what
+    cdef Cut cut
+    if node.last_center - node.first_center == 1 or not _choose(
+        state, index, scratches, n_threads, &cut, &node.feature
+    ):
         _make_leaf(state, node, scratches)
         return False
     n_rows_left = _take_sides(state, node, &cut)
     n_left = _split_centers(state, node, &cut, scratches)
     n_pairs = _pair_rows(state, node, n_rows_left)
-    for what in prange(state.n_features + 2, num_threads=n_threads, schedule="dynamic", chunksize=1):
+    for what in prange(state.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
         _swap_rows(state, node, n_pairs, what)
     _make_children(state, index, n_rows_left, n_left)
     _prepare(state, &state.nodes[node.left], scratches, n_threads, False)
@@ -359,8 +408,21 @@ cdef bint _split_large(State* state, int index, Scratch* scratches, int n_thread
     return True
 
 
+cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
+    """Grow everything below a node with one thread."""
+    cdef int n_stacked = 1, index
+    scratch.stack[0] = root
+    while n_stacked:
+        n_stacked -= 1
+        index = scratch.stack[n_stacked]
+        if _split(state, index, scratch, 1):
+            scratch.stack[n_stacked] = state.nodes[index].right
+            scratch.stack[n_stacked + 1] = state.nodes[index].left
+            n_stacked += 2
+
+
 cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int* tasks) noexcept nogil:
-    """Grow the whole tree; return the number of subtrees that were handed out."""
+    """Cut the large nodes with all threads; return how many subtrees are left, each a task for one of them."""
     cdef int n_stacked = 1, n_tasks = 0, index, i, child
     cdef Node* node
     _prepare(state, &state.nodes[0], scratches, n_threads, True)
@@ -372,7 +434,7 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
         if n_threads == 1 or node.last - node.first < LARGE or node.last_center - node.first_center == 1:
             tasks[n_tasks] = index
             n_tasks += 1
-        elif _split_large(state, index, scratches, n_threads):
+        elif _split(state, index, scratches, n_threads):
             stack[n_stacked] = node.left
             stack[n_stacked + 1] = node.right
             n_stacked += 2
@@ -395,7 +457,10 @@ def openmp_enabled():
     return bool(HAS_OPENMP)
 
 
-def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads):
+def grow_nodes(
+    explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
+    *, int instructions=2, dense_limit=None,
+):
     """Grow ExShallow's tree over distinct rows of positive weight.
 
     Parameters
@@ -414,6 +479,11 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
         The paper's lambda; 0 is ExGreedy.
     n_threads : int
         Threads to use; the tree does not depend on it.
+    instructions : int
+        The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. No matter to
+        the tree; for tests.
+    dense_limit : int, optional
+        Nodes of more centers keep lists of nearest centers. No matter to the tree; for tests.
 
     Returns
     -------
@@ -451,11 +521,15 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     frexp(state.total_weight, &exponent)
     state.weight_scale = ldexp(1.0, min(max(60 - exponent, -1000), 1000))
     state.tradeoff = tradeoff
-    state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
-    state.distance = <double*><size_t>room((r, LIST), np.float64)
-    state.length = <unsigned char*><size_t>room(r, np.uint8)
+    state.instructions = min(instructions_of_machine(), max(0, instructions))
+    state.dense_limit = default_dense_limit(state.instructions) if dense_limit is None else min(dense_limit, MOST)
+    state.near = NULL
+    if k > state.dense_limit:
+        state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
+        state.distance = <double*><size_t>room((r, LIST), np.float64)
+        state.length = <unsigned char*><size_t>room(r, np.uint8)
     state.side = <unsigned char*><size_t>room(r, np.uint8)
-    state.chunk_cost = <double*><size_t>room(r // CHUNK + 1, np.float64)
+    state.chunk_cost = <double*><size_t>room(r // CHUNK + k + 1, np.float64)
     state.swap_left = <int*><size_t>room(r // 2 + 1, np.int32)
     state.swap_right = <int*><size_t>room(r // 2 + 1, np.int32)
     state.center_side = <unsigned char*><size_t>room(k, np.uint8)
@@ -472,7 +546,7 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
 
     scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)
     cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
-    cdef Py_ssize_t capacity = max(2 * CHUNK, largest)
+    cdef Py_ssize_t capacity = max(2 * CHUNK, largest), dense = min(k, state.dense_limit)
     for t in range(n_threads):
         scratches[t].tally = <Tally*><size_t>room((d, n_codes, sizeof(Tally)), np.uint8)
         scratches[t].weight = <int64_t*><size_t>room((d, n_codes) if state.weighted else 1, np.int64)
@@ -488,12 +562,22 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
         scratches[t].members = <int*><size_t>room(k, np.int32)
         scratches[t].pending = <int*><size_t>room(LANES, np.int32)
         scratches[t].killer = <unsigned char*><size_t>room(d, np.uint8, 0)
+        scratches[t].bound = <double*><size_t>room(d, np.float64)
+        scratches[t].searched = <unsigned char*><size_t>room(d, np.uint8)
         scratches[t].best = <double*><size_t>room(d, np.float64)
         scratches[t].items = <Item*><size_t>room((capacity, sizeof(Item)), np.uint8)
         scratches[t].capacity = capacity
         scratches[t].bins = <Bin*><size_t>room((n_codes, sizeof(Bin)), np.uint8)
         scratches[t].opened = <int*><size_t>room(n_codes, np.int32, 0)
         scratches[t].stack = <int*><size_t>room(2 * k, np.int32)
+        scratches[t].member_place = <int*><size_t>room(k, np.int32)
+        scratches[t].at = <int*><size_t>room(dense, np.int32)
+        scratches[t].edge = <int*><size_t>room(dense, np.int32)
+        scratches[t].units = <int*><size_t>room((BLOCK, dense), np.int32)
+        scratches[t].sums = <int*><size_t>room((d, dense, LANES), np.int32)
+        scratches[t].own = <int*><size_t>room(BLOCK, np.int32)
+        scratches[t].exact_units = <int64_t*><size_t>room((dense, LANES), np.int64)
+        scratches[t].exact_sums = <int64_t*><size_t>room((dense, LANES), np.int64)
         scratches[t].plan.n_centers = 0
         scratches[t].plan.size = <int*><size_t>room(k, np.int32)
         scratches[t].plan.left_size = <int*><size_t>room(k, np.int32)

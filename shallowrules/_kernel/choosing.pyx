@@ -19,7 +19,8 @@ cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
 
 cdef enum:
-    HEADROOM = 61       # bits of the sums
+    BITS_OF_SUM = 61
+    BITS_OF_ROW = 50    # so that doubles round what one row adds
 
 cdef double TIE = 1e-9
 cdef double REACH = 4.0
@@ -37,11 +38,11 @@ cdef struct Pricing:
     double total_weight
 
 
-cdef double _scale_for(double total) noexcept nogil:
-    """Return the power of two that brings sums of up to `total` into the bits there are."""
+cdef double _power_for(double most, int bits) noexcept nogil:
+    """Return the power of two that brings numbers of up to `most` into so many bits."""
     cdef int exponent
-    frexp(total, &exponent)
-    return ldexp(1.0, min(max(HEADROOM - exponent, -1000), 1000))
+    frexp(most, &exponent)
+    return ldexp(1.0, min(max(bits - exponent, -1000), 1000))
 
 
 cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
@@ -64,13 +65,12 @@ cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
 
 
 cdef void _cap(const State* state, const Node* node, double most, FixedPoint* fixed) noexcept nogil:
-    """Let one row add no more than `most`, if that makes the units finer."""
-    cdef double total = _largest_sum(state, node), capped = <double>(node.last - node.first) * most
-    if capped < total:
-        fixed.scale = _scale_for(capped)
+    """Let one row add no more than `most`, and make the units as fine as that allows."""
+    cdef double total = _largest_sum(state, node), all_rows = <double>(node.last - node.first) * most
+    fixed.scale = min(_power_for(min(all_rows, total), BITS_OF_SUM), _power_for(min(most, total), BITS_OF_ROW))
+    if most < total:
         fixed.cap = most * fixed.scale
     else:
-        fixed.scale = _scale_for(total)
         fixed.cap = INFINITY
         fixed.reach = INFINITY
 
@@ -225,7 +225,7 @@ cdef bint _open(
 
 cdef bint examine(
     const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
-    int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
+    int64_t total_weight, int feature, double limit, Search search, Cut* best,
 ) noexcept nogil:
     """Find a cut of one feature, in the order of thresholds.
 
@@ -233,9 +233,8 @@ cdef bint examine(
     ----------
     sums : the histograms; `scratch` gives the room to work in (they may be the same)
     limit : objectives above it do not count
-    open_bins : look inside bins whose bound reaches the limit, too
-    stop_at_first : take the first cut within the limit, not the lowest
-    best : the result; objective infinity on entry
+    search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
+    best : the result; objective infinity on entry. For `BOUNDS` only the objective is set.
 
     Returns whether there is a cut within the limit.
     """
@@ -250,8 +249,8 @@ cdef bint examine(
     cdef int code, j = node.first_center, n_left = 0, n_bins = 0
     cdef Py_ssize_t rows_left = 0, n = node.last - node.first, gathered = 0
     cdef int64_t weight_left = 0, weight, induced = 0
-    cdef bint is_center
-    cdef double objective, reach
+    cdef bint is_center, stop_at_first = search == FIRST
+    cdef double objective, reach, bound
     cdef Pricing pricing
     pricing.cost = node.cost
     pricing.unit = 1.0 / fixed.scale
@@ -265,14 +264,17 @@ cdef bint examine(
             continue
         weight = weights[code] if state.weighted else tally[code].rows
         if (
-            open_bins and tally[code].rows > 1 and not single[code] and not is_center
+            search != ENDS and tally[code].rows > 1 and not single[code] and not is_center
             and rows_left + tally[code].rows > n_left and n - rows_left > pricing.n_centers - n_left
         ):
             reach = min(limit, best.objective)
-            if _bound(
+            bound = _bound(
                 &pricing, scratch, induced - tally[code].removed, n_left, <double>weight_left / total_weight,
                 <double>(weight_left + weight) / total_weight, reach,
-            ) <= reach * (1.0 + TIE):
+            )
+            if search == BOUNDS:
+                best.objective = min(best.objective, bound)
+            elif bound <= reach * (1.0 + TIE):
                 if gathered + tally[code].rows > scratch.capacity:
                     if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
                         return True

@@ -15,9 +15,9 @@ from shallowrules._kernel.state cimport CHUNK, LANES, LIST, SHORTEST, Node, Scra
 
 cdef extern from "lanes.h" nogil:
     void sr_lane_distances(
-        const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
         Py_ssize_t n_centers, double* out) noexcept
-    void sr_lane_nearest(const double* distances, Py_ssize_t n_centers, double* keys) noexcept
+    void sr_lane_nearest(int instructions, const double* distances, Py_ssize_t n_centers, double* keys) noexcept
     Py_ssize_t sr_place_of(double key) noexcept
 
 
@@ -52,10 +52,10 @@ cdef void _fill_batch(State* state, int n_members, Scratch* scratch, int count) 
         rows[r] = state.row[scratch.pending[r]]
     load_block(&state.clustered, rows, count, scratch.lanes, LANES)
     sr_lane_distances(
-        scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
+        state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
         scratch.lane_distance,
     )
-    sr_lane_nearest(scratch.lane_distance, n_members, keys)
+    sr_lane_nearest(state.instructions, scratch.lane_distance, n_members, keys)
     length = min(n_members, LIST)
     for r in range(count):
         slot = scratch.pending[r]

@@ -65,21 +65,28 @@ cdef struct State:
     double total_weight
     double weight_scale         # fixed point of the weights
     double tradeoff
+    int instructions            # which version of the vectorised code to use
+    int dense_limit             # nodes of at most so many centers keep no lists
     # By slot; rows move when a node is split, so that a node's rows are contiguous.
     int* row                    # row of the table
     int* codes                  # [d, n]
     double* weight              # or NULL
-    uint16_t* near              # [n, LIST] nearest centers of the row's node, padded with the first
-    double* distance            # [n, LIST] squared distances, padded alike
+    uint16_t* near              # [n, LIST] nearest centers of the row's node, filled up with the first; NULL: no lists
+    double* distance            # [n, LIST] squared distances, alike
     unsigned char* length       # [n] how many are listed
     unsigned char* side         # [n] where the cut being made sends the row: 1 is left
-    double* chunk_cost          # [n / CHUNK + 1] of the node that all threads work on
+    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
     # The tree.
     Node* nodes
     int* order                  # [d, k] centers by coordinate, a node's contiguous
     unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
+
+
+cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:
+    """Return where the costs of the node's chunks go: no two nodes without a common row share a place."""
+    return state.chunk_cost + node.first // CHUNK + node.first_center
 
 
 cdef extern from "walk.h" nogil:
@@ -105,10 +112,21 @@ cdef struct Scratch:
     int* members                # [k] the node's centers by number
     int* pending                # [LANES] slots whose lists wait to be filled
     unsigned char* killer       # [d] bit 0: a left edge of the feature is on the path; bit 1: a right one
-    double* best                # [d] lowest objective of the feature
+    double* bound               # [d] no cut of the feature has a lower objective
+    unsigned char* searched     # [d] whether the lowest objective of the feature is known
+    double* best                # [d] lowest objective of the feature, infinity where it was not looked for
     Item* items                 # [capacity]
     Py_ssize_t capacity
     Bin* bins                   # [n_codes]
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     int* stack                  # [2 k] nodes to do
+    # For dense nodes, M their largest number of centers.
+    int* member_place           # [k] place of a center in `members`
+    int* at                 # [M] place in `members` of each center in the order of a feature
+    int* edge               # [M] its code
+    int* units              # [BLOCK / LANES, M, LANES] added cost of each center, for bounds
+    int* sums               # [d, M, LANES]
+    int* own                # [BLOCK] what a row adds from its own value on
+    int64_t* exact_units        # [M, LANES]
+    int64_t* exact_sums         # [M, LANES]
     DepthPlan plan
