@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -70,7 +72,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for growing; None is 1, -1 is all cores. The tree does not depend on it.
     verbose : int, default=0
-        1 reports each stage on standard output.
+        1 reports each stage on standard output, 2 also how far growing is, every second.
 
     Attributes
     ----------
@@ -99,6 +101,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The fitted clusterer.
     scaler_ : estimator or None
         The fitted scaler of ``scale``.
+    on_progress : callable or None
+        Not a parameter, so `clone` does not take it along: if set, growing calls it now and then with the share
+        of its work that is done. What it raises ends the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -122,6 +127,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     >>> len(model.rules_)
     3
     """
+
+    on_progress: Callable[[float], None] | None = None
 
     def __init__(
         self,
@@ -232,6 +239,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             method=self.method,
             tradeoff=self.tradeoff,
             n_threads=_thread_count(self.n_jobs),
+            report=self._watch(),
         )
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
         return replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
@@ -353,6 +361,21 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             waes=self.waes_,
         )
         self.rules_ = RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics)
+
+    def _watch(self) -> Callable[[float], None] | None:
+        """Return what is to be called with the share of growing that is done."""
+        if self.on_progress is not None or self.verbose < 2:
+            return self.on_progress
+        started = last = time.monotonic()
+
+        def say(done: float) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= 1.0:
+                last = now
+                self._say(f"growing: {done:.0%} after {now - started:.0f} s")
+
+        return say
 
     def _say(self, message: str) -> None:
         if self.verbose:

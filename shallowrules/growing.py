@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,7 @@ def grow(
     method: str = "exshallow",
     tradeoff: float = 0.03,
     n_threads: int = 1,
+    report: Callable[[float], None] | None = None,
 ) -> Growth:
     """Grow the tree that explains the reference centers (the paper's Algorithm 3).
 
@@ -88,6 +90,9 @@ def grow(
         The paper's lambda, at least 0: the share of cost given up per condition saved.
     n_threads : int
         The result does not depend on it.
+    report : callable, optional
+        Called now and then with the share of the work that is done, nodes weighted by their rows. What it
+        raises ends the work, as an interrupt does.
 
     Returns
     -------
@@ -123,6 +128,7 @@ def grow(
         np.ascontiguousarray(centers, dtype=np.float64),
         0.0 if method == "exgreedy" else float(tradeoff),
         max(1, n_threads),
+        report=report,
     )
     return _assemble(nodes, slots, first, group, weight, len(explained))
 

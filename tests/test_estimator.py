@@ -265,3 +265,15 @@ def test_fit_does_not_warn(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd")))
+
+
+def test_progress_can_be_watched(capsys):
+    X = np.random.default_rng(0).normal(size=(100_000, 10))
+    model = ExplainableKMeans(clusterer=X[:12].copy(), verbose=2)
+    shares = []
+    model.on_progress = shares.append
+    model.fit(X)
+    assert shares
+    assert all(0 < share <= 1 + 1e-9 for share in shares)
+    assert "growing a tree for 12 clusters" in capsys.readouterr().out
+    assert clone(model).on_progress is None

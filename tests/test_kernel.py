@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import signal
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -248,6 +249,39 @@ def test_threads_change_nothing_where_they_share_a_node(weighted):
     alone = check(problem)
     for n_threads in (2, 7):
         assert_same(alone, grown(problem, n_threads))
+
+
+def test_growing_reports_how_far_it_is():
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    for n_threads in (1, 2):
+        shares: list[float] = []
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=shares.append)
+        assert len(shares) >= 3 - n_threads
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < shares[-1] <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_a_report_raises_ends_growing(n_threads):
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    calls = []
+
+    def refuse(done):
+        calls.append(done)
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=refuse)
+    assert len(calls) == 1
+
+
+def test_an_interrupt_ends_growing():
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    with pytest.raises(KeyboardInterrupt):
+        grow(X, X, X[:20].copy(), X[:20].copy(), report=lambda done: signal.raise_signal(signal.SIGINT))
 
 
 def test_the_kernel_says_whether_it_has_threads():

@@ -12,7 +12,7 @@ import numpy as np
 from shallowrules._kernel.binning import encode
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, frexp, ldexp
+from libc.math cimport INFINITY, frexp, ldexp, log2
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
@@ -42,7 +42,11 @@ cdef enum:
     UNUSED = -2
     TO_DO = -3
 
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
 cdef double TIE = 1e-9
+cdef double LOOK_UP = 4e6       # codes swept between two reports: some hundredths of a second
 cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
 
 
@@ -408,14 +412,50 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noe
     return True
 
 
-cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
+cdef double _work(const Node* node) noexcept nogil:
+    """Estimate the work that a node and all below it are: its rows, once for each level."""
+    return <double>(node.last - node.first) * log2(<double>(node.last_center - node.first_center))
+
+
+cdef void _watch(State* state, int index, Scratch* scratches, int n_threads, bint is_main) noexcept nogil:
+    """Count a node as done; now and then let Python have a look, on the thread that called."""
+    cdef Node* node = &state.nodes[index]
+    cdef double done = 0.0
+    cdef int t
+    scratches.done += _work(node)
+    if node.feature >= 0:
+        scratches.done -= _work(&state.nodes[node.left]) + _work(&state.nodes[node.right])
+    scratches.unreported += <double>(node.last - node.first) * state.n_features
+    if is_main and scratches.unreported > LOOK_UP:
+        scratches.unreported = 0.0
+        for t in range(n_threads):  # other threads may be adding: a number for a progress bar
+            done += scratches[t].done
+        _look_up(state, done / _work(&state.nodes[0]))
+
+
+cdef void _look_up(State* state, double done) noexcept with gil:
+    """Report the share of work done; an interrupt, or whatever else is raised, ends the work."""
+    try:
+        PyErr_CheckSignals()
+        if <object>state.report is not None:
+            (<object>state.report)(done)
+    except BaseException as failure:
+        (<list>state.failures).append(failure)
+        state.stopped = True
+
+
+cdef void _grow_subtree(State* state, int root, Scratch* scratches, int n_threads, int thread) noexcept nogil:
     """Grow everything below a node with one thread."""
+    cdef Scratch* scratch = &scratches[thread]
     cdef int n_stacked = 1, index
+    cdef bint is_split
     scratch.stack[0] = root
-    while n_stacked:
+    while n_stacked and not state.stopped:
         n_stacked -= 1
         index = scratch.stack[n_stacked]
-        if _split(state, index, scratch, 1):
+        is_split = _split(state, index, scratch, 1)
+        _watch(state, index, scratch, n_threads if thread == 0 else 1, thread == 0)
+        if is_split:
             scratch.stack[n_stacked] = state.nodes[index].right
             scratch.stack[n_stacked + 1] = state.nodes[index].left
             n_stacked += 2
@@ -424,17 +464,21 @@ cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil
 cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int* tasks) noexcept nogil:
     """Cut the large nodes with all threads; return how many subtrees are left, each a task for one of them."""
     cdef int n_stacked = 1, n_tasks = 0, index, i, child
+    cdef bint is_split
     cdef Node* node
     _prepare(state, &state.nodes[0], scratches, n_threads, True)
     stack[0] = 0
-    while n_stacked:
+    while n_stacked and not state.stopped:
         n_stacked -= 1
         index = stack[n_stacked]
         node = &state.nodes[index]
         if n_threads == 1 or node.last - node.first < LARGE or node.last_center - node.first_center == 1:
             tasks[n_tasks] = index
             n_tasks += 1
-        elif _split(state, index, scratches, n_threads):
+            continue
+        is_split = _split(state, index, scratches, n_threads)
+        _watch(state, index, scratches, n_threads, True)
+        if is_split:
             stack[n_stacked] = node.left
             stack[n_stacked + 1] = node.right
             n_stacked += 2
@@ -459,7 +503,7 @@ def openmp_enabled():
 
 def grow_nodes(
     explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
-    *, int instructions=2, dense_limit=None,
+    *, report=None, int instructions=2, dense_limit=None,
 ):
     """Grow ExShallow's tree over distinct rows of positive weight.
 
@@ -479,6 +523,9 @@ def grow_nodes(
         The paper's lambda; 0 is ExGreedy.
     n_threads : int
         Threads to use; the tree does not depend on it.
+    report : callable, optional
+        Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
+        interrupt, ends the work and is raised.
     instructions : int
         The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. No matter to
         the tree; for tests.
@@ -499,6 +546,7 @@ def grow_nodes(
     codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
     # A place for every array of the state, so that all memory is had before any thread starts.
     keep = []
+    failures = []
 
     def room(shape, dtype, fill=None):
         array = np.empty(shape, dtype=dtype) if fill is None else np.full(shape, fill, dtype=dtype)
@@ -522,6 +570,9 @@ def grow_nodes(
     state.weight_scale = ldexp(1.0, min(max(60 - exponent, -1000), 1000))
     state.tradeoff = tradeoff
     state.instructions = min(instructions_of_machine(), max(0, instructions))
+    state.report = <void*>report
+    state.failures = <void*>failures
+    state.stopped = False
     state.dense_limit = default_dense_limit(state.instructions) if dense_limit is None else min(dense_limit, MOST)
     state.near = NULL
     if k > state.dense_limit:
@@ -588,7 +639,9 @@ def grow_nodes(
     with nogil:
         n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
         for task in prange(n_tasks, num_threads=n_threads, schedule="dynamic", chunksize=1):
-            _grow_subtree(&state, tasks[task], &scratches[threadid()])
+            _grow_subtree(&state, tasks[task], scratches, n_threads, threadid())
+    if failures:
+        raise failures[0]
 
     whole = np.empty((6, 2 * k - 1), dtype=np.int64)
     real = np.empty((3, 2 * k - 1))

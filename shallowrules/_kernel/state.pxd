@@ -80,6 +80,10 @@ cdef struct State:
     Node* nodes
     int* order                  # [d, k] centers by coordinate, a node's contiguous
     unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
+    # Watching: see `builder._watch`.
+    void* report                # a Python callable or None
+    void* failures              # a list, of the exception that ends the work
+    bint stopped
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
 
@@ -120,6 +124,8 @@ cdef struct Scratch:
     Bin* bins                   # [n_codes]
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     int* stack                  # [2 k] nodes to do
+    double done                 # work of this thread, see `builder._work`
+    double unreported           # codes that it swept since it last looked up
     # For dense nodes, M their largest number of centers.
     int* member_place           # [k] place of a center in `members`
     int* at                 # [M] place in `members` of each center in the order of a feature

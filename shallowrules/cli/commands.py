@@ -271,7 +271,7 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
         say("warning", message)
     from shallowrules.estimator import ExplainableKMeans
 
-    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree"):
+    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree") as show:
         model = ExplainableKMeans(
             chosen.clusters,
             method=chosen.method,
@@ -279,7 +279,9 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
             scale=chosen.scale,
             random_state=chosen.seed,
             n_jobs=-1,
-        ).fit(prepared.table, sample_weight=prepared.weight)
+        )
+        model.on_progress = show
+        model.fit(prepared.table, sample_weight=prepared.weight)
     rules: RuleSet = model.rules_
     statistics = rules.statistics
     notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
