@@ -19,6 +19,8 @@ from libc.string cimport memset
 from shallowrules._kernel.choosing cimport (
     BOUNDS, ENDS, FIRST, INSIDE, Cut, Search, examine, first_point, refine_point, weight_of
 )
+from shallowrules._kernel.mistakes cimport count_mistakes
+from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
 from shallowrules._kernel.dense cimport (
     MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, is_dense, settle_events, sum_rows
 )
@@ -71,7 +73,7 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
     for i in range(node.first_center, node.last_center):
         center = state.order[i]
         cost = 0.0
-        for slot in range(node.first, node.last):
+        for slot in range(node.first, node.counted):
             load_point(&state.clustered, state.row[slot], scratch.point)
             cost += distance_to(state, scratch.point, center) * (
                 1.0 if state.weight == NULL else state.weight[slot]
@@ -80,111 +82,6 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
             lowest = cost
             best = center
     node.center = best
-
-
-cdef Py_ssize_t _take_sides(State* state, Node* node, const Cut* cut) noexcept nogil:
-    """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const int* codes = state.codes + node.feature * state.n_rows
-    cdef Py_ssize_t slot, n_left = 0
-    cdef int code, highest = -1, lowest = state.n_codes
-    cdef unsigned char left
-    cdef double value
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        left = code <= cut.code
-        if cut.inside and code == cut.code:
-            left = entry(&state.explained, state.row[slot], node.feature) <= cut.value
-        state.side[slot] = left
-        n_left += left
-        if left:
-            highest = max(highest, code)
-        else:
-            lowest = min(lowest, code)
-    node.lower = -INFINITY
-    node.upper = INFINITY
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        if code == highest or code == lowest:
-            value = entry(&state.explained, state.row[slot], node.feature)
-            if state.side[slot]:
-                node.lower = max(node.lower, value)
-            else:
-                node.upper = min(node.upper, value)
-    return n_left
-
-
-cdef int _split_centers(State* state, Node* node, const Cut* cut, Scratch* scratch) noexcept nogil:
-    """Part the node's centers in every feature's order; return how many go left."""
-    cdef Py_ssize_t k = state.n_centers, f
-    cdef const int* center_codes = state.center_codes + node.feature * k
-    cdef int i, center, left, right, n_left = 0
-    cdef int* order = state.order + node.feature * k
-    cdef double coordinate
-    node.cut = node.lower
-    for i in range(node.first_center, node.last_center):
-        center = order[i]
-        state.center_side[center] = center_codes[center] <= cut.code
-        if state.center_side[center]:
-            n_left += 1
-            coordinate = state.explained_centers[center * state.n_features + node.feature]
-            node.cut = max(node.cut, coordinate)
-    for f in range(state.n_features):
-        order = state.order + f * k
-        left = node.first_center
-        right = 0
-        for i in range(node.first_center, node.last_center):
-            center = order[i]
-            if state.center_side[center]:
-                order[left] = center
-                left += 1
-            else:
-                scratch.members[right] = center
-                right += 1
-        for i in range(right):
-            order[left + i] = scratch.members[i]
-    return n_left
-
-
-cdef Py_ssize_t _pair_rows(State* state, const Node* node, Py_ssize_t n_left) noexcept nogil:
-    """List the slots to exchange so that the rows that go left come first; return how many pairs."""
-    cdef int* left = state.swap_left + node.first // 2
-    cdef int* right = state.swap_right + node.first // 2
-    cdef Py_ssize_t slot, n_pairs = 0, n_found = 0
-    for slot in range(node.first, node.first + n_left):
-        if not state.side[slot]:
-            left[n_pairs] = <int>slot
-            n_pairs += 1
-    for slot in range(node.first + n_left, node.last):
-        if state.side[slot]:
-            right[n_found] = <int>slot
-            n_found += 1
-    return n_pairs
-
-
-cdef void _swap_rows(State* state, const Node* node, Py_ssize_t n_pairs, Py_ssize_t what) noexcept nogil:
-    """Exchange the paired slots in the codes of a feature, or in what is kept by slot."""
-    cdef const int* left = state.swap_left + node.first // 2
-    cdef const int* right = state.swap_right + node.first // 2
-    cdef Py_ssize_t i, j, a, b, p, q
-    cdef int* codes
-    if what < state.n_features:
-        codes = state.codes + what * state.n_rows
-        for i in range(n_pairs):
-            codes[left[i]], codes[right[i]] = codes[right[i]], codes[left[i]]
-        return
-    for i in range(n_pairs):
-        a = left[i]
-        b = right[i]
-        state.row[a], state.row[b] = state.row[b], state.row[a]
-        if state.weight != NULL:
-            state.weight[a], state.weight[b] = state.weight[b], state.weight[a]
-        if state.near != NULL:
-            state.length[a], state.length[b] = state.length[b], state.length[a]
-            for j in range(LIST):
-                p = a * LIST + j
-                q = b * LIST + j
-                state.near[p], state.near[q] = state.near[q], state.near[p]
-                state.distance[p], state.distance[q] = state.distance[q], state.distance[p]
 
 
 cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_left) noexcept nogil:
@@ -200,7 +97,7 @@ cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_
         child.is_left = side == 1
         child.feature = TO_DO
         child.first = node.first if side else node.first + n_rows_left
-        child.last = node.first + n_rows_left if side else node.last
+        child.last = child.counted = node.first + n_rows_left if side else node.last
         child.first_center = node.first_center if side else node.first_center + n_left
         child.last_center = node.first_center + n_left if side else node.last_center
 
@@ -270,13 +167,43 @@ cdef void _examine_part(
         f += n_threads
 
 
+cdef void _search_swept(
+    State* state, Node* node, Scratch* scratches, int n_threads, const FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of every feature, once every thread's histograms are full."""
+    cdef int t
+    cdef double lowest
+    total_weight[0] = 0
+    for t in range(n_threads):
+        total_weight[0] += weight_of(state, node, &scratches[t])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, ENDS, INFINITY)
+    lowest = _lowest(state, scratches)
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, INSIDE, lowest)
+
+
+cdef void _search_mistakes(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the fewest mistakes of every feature (IMM)."""
+    cdef Py_ssize_t n = node.counted - node.first
+    cdef int t
+    fixed.scale = state.weight_scale if state.weighted else 1.0
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        clear_histograms(state, node, &scratches[t])
+        count_mistakes(
+            state, node, &scratches[t], node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
+        )
+    _search_swept(state, node, scratches, n_threads, fixed, total_weight)
+
+
 cdef void _search_lists(
     State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
 ) noexcept nogil:
     """Find the lowest objective of every feature of a node that keeps lists."""
     cdef Py_ssize_t n = node.last - node.first
     cdef int t
-    cdef double lowest
     fixed[0] = first_point(state, node)
     while True:
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
@@ -284,14 +211,7 @@ cdef void _search_lists(
             sweep_rows(
                 state, node, &scratches[t], fixed, node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
             )
-        total_weight[0] = 0
-        for t in range(n_threads):
-            total_weight[0] += weight_of(state, node, &scratches[t])
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, ENDS, INFINITY)
-        lowest = _lowest(state, scratches)
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, INSIDE, lowest)
+        _search_swept(state, node, scratches, n_threads, fixed, total_weight)
         if not refine_point(state, node, _lowest(state, scratches), fixed):
             break
 
@@ -373,7 +293,9 @@ cdef bint _choose(State* state, int index, Scratch* scratches, int n_threads, Cu
     cdef int f, t
     for t in range(n_threads):
         _mark_killers(state, index, &scratches[t])
-    if is_dense(state, node):
+    if state.assigned != NULL:
+        _search_mistakes(state, node, scratches, n_threads, &fixed, &total_weight)
+    elif is_dense(state, node):
         _search_dense(state, node, scratches, n_threads, &fixed, &total_weight)
     else:
         _search_lists(state, node, scratches, n_threads, &fixed, &total_weight)
@@ -393,22 +315,23 @@ cdef bint _choose(State* state, int index, Scratch* scratches, int n_threads, Cu
 cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
     """Cut a node, or make it a leaf; return whether it has children."""
     cdef Node* node = &state.nodes[index]
-    cdef int n_left
-    cdef Py_ssize_t n_rows_left, n_pairs, what
+    cdef int n_left, child
+    cdef Py_ssize_t n_rows_left
     cdef Cut cut
     if node.last_center - node.first_center == 1 or not _choose(
         state, index, scratches, n_threads, &cut, &node.feature
     ):
         _make_leaf(state, node, scratches)
         return False
-    n_rows_left = _take_sides(state, node, &cut)
-    n_left = _split_centers(state, node, &cut, scratches)
-    n_pairs = _pair_rows(state, node, n_rows_left)
-    for what in prange(state.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
-        _swap_rows(state, node, n_pairs, what)
+    n_rows_left = take_sides(state, node, &cut)
+    n_left = split_centers(state, node, &cut, scratches)
+    part_rows(state, node.first, node.last, n_rows_left, n_threads)
     _make_children(state, index, n_rows_left, n_left)
-    _prepare(state, &state.nodes[node.left], scratches, n_threads, False)
-    _prepare(state, &state.nodes[node.right], scratches, n_threads, False)
+    for child in range(2):
+        if state.assigned != NULL:
+            drop_mistakes(state, &state.nodes[node.right if child else node.left], n_threads)
+        else:
+            _prepare(state, &state.nodes[node.right if child else node.left], scratches, n_threads, False)
     return True
 
 
@@ -466,7 +389,8 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
     cdef int n_stacked = 1, n_tasks = 0, index, i, child
     cdef bint is_split
     cdef Node* node
-    _prepare(state, &state.nodes[0], scratches, n_threads, True)
+    if state.assigned == NULL:
+        _prepare(state, &state.nodes[0], scratches, n_threads, True)
     stack[0] = 0
     while n_stacked and not state.stopped:
         n_stacked -= 1
@@ -503,9 +427,9 @@ def openmp_enabled():
 
 def grow_nodes(
     explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
-    *, report=None, int instructions=2, dense_limit=None,
+    *, assigned=None, report=None, int instructions=2, dense_limit=None,
 ):
-    """Grow ExShallow's tree over distinct rows of positive weight.
+    """Grow ExShallow's tree, or IMM's, over distinct rows of positive weight.
 
     Parameters
     ----------
@@ -523,6 +447,9 @@ def grow_nodes(
         The paper's lambda; 0 is ExGreedy.
     n_threads : int
         Threads to use; the tree does not depend on it.
+    assigned : ndarray of int32, shape (r,), optional
+        The center of each row, which IMM's cuts should keep it with; then the tree is IMM's. It is reordered, and
+        -1 where a cut separated a row from its center.
     report : callable, optional
         Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
         interrupt, ends the work and is raised.
@@ -562,6 +489,7 @@ def grow_nodes(
     state.single = <const unsigned char*><size_t>address_of(single)
     state.codes = <int*><size_t>address_of(codes)
     state.row = &rows[0]
+    state.assigned = NULL if assigned is None else <int*><size_t>address_of(assigned)
     state.weighted = weight is not None
     state.weight = <double*><size_t>address_of(weight) if state.weighted else NULL
     state.total_weight = float(np.sum(weight)) if state.weighted else <double>r
@@ -575,7 +503,7 @@ def grow_nodes(
     state.stopped = False
     state.dense_limit = default_dense_limit(state.instructions) if dense_limit is None else min(dense_limit, MOST)
     state.near = NULL
-    if k > state.dense_limit:
+    if assigned is None and k > state.dense_limit:
         state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
         state.distance = <double*><size_t>room((r, LIST), np.float64)
         state.length = <unsigned char*><size_t>room(r, np.uint8)
@@ -593,6 +521,7 @@ def grow_nodes(
     state.nodes[0].parent = -1
     state.nodes[0].feature = TO_DO
     state.nodes[0].last = r
+    state.nodes[0].counted = r
     state.nodes[0].last_center = <int>k
 
     scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)

@@ -30,6 +30,7 @@ cdef double NEVER_FREE = 1e280      # per unit of induced cost where the current
 
 
 cdef struct Pricing:
+    bint mistakes           # the objective is their weight, IMM's; else Price + tradeoff * DExp
     double cost
     double unit             # cost of one step of the fixed point
     double tradeoff
@@ -118,8 +119,10 @@ cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums
 
 
 cdef inline double _price(const Pricing* pricing, int64_t induced) noexcept nogil:
-    """Return Price for `induced` units above the current cost."""
+    """Return Price for `induced` units above the current cost; of IMM, the mistakes."""
     cdef double price
+    if pricing.mistakes:
+        return <double>induced * pricing.unit
     if pricing.cost == 0.0:
         return 1.0 if induced <= 0 else NEVER_FREE * <double>induced
     price = (pricing.cost + <double>induced * pricing.unit) / pricing.cost
@@ -131,7 +134,7 @@ cdef inline double _objective(
 ) noexcept nogil:
     """Return Price + tradeoff * DExp of a cut, or infinity if it is above `reach` for certain."""
     cdef double price = _price(pricing, induced), least, killed
-    if pricing.tradeoff == 0.0:
+    if pricing.tradeoff == 0.0 or pricing.mistakes:
         return price
     killed = (share if pricing.killer & 1 else 0.0) + (1.0 - share if pricing.killer & 2 else 0.0)
     least = 1.0 + (share if n_left > 1 else 0.0) + (1.0 - share if pricing.n_centers - n_left > 1 else 0.0)
@@ -146,7 +149,7 @@ cdef inline double _bound(
 ) noexcept nogil:
     """Return a lower bound of the objective of all cuts with shares from `low` to `high`."""
     cdef double price = _price(pricing, induced), killed
-    if pricing.tradeoff == 0.0:
+    if pricing.tradeoff == 0.0 or pricing.mistakes:
         return price
     killed = 1.0 if pricing.killer == 3 else (
         high if pricing.killer == 1 else (1.0 - low if pricing.killer == 2 else 0.0)
@@ -170,7 +173,7 @@ cdef bint _open(
     int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
 ) noexcept nogil:
     """Evaluate the cuts inside scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
-    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.last - node.first
+    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.counted - node.first
     cdef const int* codes = state.codes + feature * state.n_rows
     cdef int b, place
     cdef int64_t induced, weight
@@ -179,7 +182,7 @@ cdef bint _open(
     cdef Bin* bin
     for b in range(n_bins):
         scratch.opened[scratch.bins[b].code] = b + 1
-    for slot in range(node.first, node.last):
+    for slot in range(node.first, node.counted):
         place = scratch.opened[codes[slot]]
         if place:
             items[count].code = place - 1
@@ -247,11 +250,12 @@ cdef bint examine(
     cdef const unsigned char* single = state.single + base
     cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
     cdef int code, j = node.first_center, n_left = 0, n_bins = 0
-    cdef Py_ssize_t rows_left = 0, n = node.last - node.first, gathered = 0
+    cdef Py_ssize_t rows_left = 0, n = node.counted - node.first, gathered = 0
     cdef int64_t weight_left = 0, weight, induced = 0
     cdef bint is_center, stop_at_first = search == FIRST
     cdef double objective, reach, bound
     cdef Pricing pricing
+    pricing.mistakes = state.assigned != NULL
     pricing.cost = node.cost
     pricing.unit = 1.0 / fixed.scale
     pricing.tradeoff = state.tradeoff

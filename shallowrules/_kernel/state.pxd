@@ -41,6 +41,7 @@ cdef struct Node:
     int parent
     bint is_left
     Py_ssize_t first, last      # its rows: slots first .. last - 1
+    Py_ssize_t counted          # of which those before `counted` are priced: IMM leaves out mistaken rows
     int first_center, last_center
     double cost                 # CurrentCost
     int feature                 # -1: a leaf; -2: an unused place; -3: not done yet
@@ -71,6 +72,7 @@ cdef struct State:
     int* row                    # row of the table
     int* codes                  # [d, n]
     double* weight              # or NULL
+    int* assigned               # [n] each row's center, -1 once a cut separated them; NULL: not IMM
     uint16_t* near              # [n, LIST] nearest centers of the row's node, filled up with the first; NULL: no lists
     double* distance            # [n, LIST] squared distances, alike
     unsigned char* length       # [n] how many are listed

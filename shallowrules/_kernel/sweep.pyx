@@ -22,6 +22,7 @@ from libc.string cimport memset
 
 from shallowrules._kernel.dense cimport is_dense
 from shallowrules._kernel.matrix cimport load_point
+from shallowrules._kernel.mistakes cimport own_mistake
 from shallowrules._kernel.neighbors cimport distance_to
 from shallowrules._kernel.state cimport BLOCK, LIST, FixedPoint, Node, Scratch, State, Tally
 
@@ -239,6 +240,8 @@ cdef int64_t own_event(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil:
     """Return what a row adds to the induced cost of the cuts from its own value on."""
+    if state.assigned != NULL:
+        return own_mistake(state, feature, slot)
     if is_dense(state, node):
         return _own_event_dense(state, node, scratch, fixed, feature, slot)
     cdef Py_ssize_t k = state.n_centers
