@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from shallowrules._kernel import distinct_rows, grow_nodes
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
-__all__ = ["METHODS", "Growth", "grow"]
+__all__ = ["BASES", "METHODS", "Growth", "grow", "grow_path"]
 
-METHODS = ("exshallow", "exgreedy")
+METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
+BASES = ("none", "imm")
 MAX_CENTERS = 65535
 MAX_ROWS = 2**31 - 1
 
@@ -67,9 +69,12 @@ def grow(
     weight: NDArray[np.float64] | None = None,
     method: str = "exshallow",
     tradeoff: float = 0.03,
+    max_leaves: int | None = None,
+    base: str = "none",
+    assigned: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> Growth:
-    """Grow the tree that explains the reference centers (the paper's Algorithm 3).
+    """Grow the tree that explains the reference centers (the paper's Algorithm 3, IMM or ExKMC).
 
     Parameters
     ----------
@@ -82,10 +87,17 @@ def grow(
         At most 65535 of them.
     weight : ndarray of float64, shape (n_rows,), optional
         Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
-    method : {"exshallow", "exgreedy"}
+    method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float
-        The paper's lambda, at least 0: the share of cost given up per condition saved.
+        The paper's lambda, at least 0: the share of cost given up per condition saved. ExShallow's alone.
+    max_leaves : int, optional
+        ExKMC's: leaves to stop at, at least k; by default k.
+    base : {"none", "imm"}
+        ExKMC's: what it starts from, one leaf or IMM's tree.
+    assigned : ndarray of int32, shape (n_rows,), optional
+        IMM's: the center that each row should stay with, where a labelling is explained; by default
+        its nearest center.
     n_threads : int
         The result does not depend on it.
 
@@ -102,6 +114,8 @@ def grow(
     """
     if len(centers) > MAX_CENTERS:
         raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
+    if method in ("imm", "exkmc"):
+        raise NotImplementedError(f"method {method!r} is not in the kernel yet")
     if len(explained) > MAX_ROWS:
         raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
     _check_range(clustered, centers)
@@ -125,6 +139,39 @@ def grow(
         max(1, n_threads),
     )
     return _assemble(nodes, slots, first, group, weight, len(explained))
+
+
+def grow_path(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    explained_centers: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    tradeoffs: Sequence[float],
+    n_threads: int = 1,
+) -> list[Growth]:
+    """Grow ExShallow's tree for each of several trade-offs.
+
+    Parameters are those of `grow`.
+
+    Returns
+    -------
+    list of Growth
+        One per trade-off, in their order; the same object where trees are equal.
+    """
+    grown: list[Growth] = []
+    for tradeoff in tradeoffs:
+        growth = grow(
+            explained, clustered, explained_centers, centers, weight=weight, tradeoff=tradeoff, n_threads=n_threads
+        )
+        grown.append(next((earlier for earlier in grown if _equal(earlier, growth)), growth))
+    return grown
+
+
+def _equal(one: Growth, two: Growth) -> bool:
+    """Whether two trees are the same in every array."""
+    return all(np.array_equal(getattr(one, entry.name), getattr(two, entry.name)) for entry in fields(Growth))
 
 
 def _all_equal(weight: NDArray[np.float64]) -> bool:
