@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,25 @@ class Tree:
         leaf = self.apply(X)
         return np.where(leaf == LEAF, np.int32(LEAF), self.cluster[leaf])
 
+    def count(self, X: ArrayLike, sample_weight: NDArray[np.float64] | None = None) -> Tree:
+        """Return the same tree with `rows` and `weight` counted on other rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        sample_weight : ndarray of float64, shape (n_rows,), optional
+            1 by default; rows of weight 0 are no rows.
+        """
+        leaf = self.apply(X)
+        weight = np.ones(len(leaf)) if sample_weight is None else sample_weight
+        reached = (leaf != LEAF) & (weight > 0)
+        rows = np.bincount(leaf[reached], minlength=self.n_nodes)
+        sums = np.bincount(leaf[reached], weight[reached], self.n_nodes).astype(np.float64)
+        for node in np.flatnonzero(self.feature != LEAF)[::-1]:
+            rows[node] = rows[self.left[node]] + rows[self.right[node]]
+            sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        return replace(self, rows=rows.astype(np.int64), weight=sums)
+
 
 def _refuse_learnt_missing(grown: Any, inner: NDArray[np.bool_], kind: str) -> None:
     """Raise OptionError if a scikit-learn tree was fitted with missing values.
@@ -219,9 +238,9 @@ def _widest_below(threshold: float) -> float:
     """Return the largest float64 that, rounded to float32, is at most `threshold`."""
     with np.errstate(over="ignore"):
         below = np.float32(threshold)
-    if below > threshold:
-        below = np.nextafter(below, np.float32(-np.inf))
-    above = np.nextafter(below, np.float32(np.inf))
+        if float(below) > threshold:  # NumPy would round the threshold too
+            below = np.nextafter(below, np.float32(-np.inf))
+        above = np.nextafter(below, np.float32(np.inf))
     # What is beyond the largest float32 rounds as if the next were 2**128.
     low, high = (math.copysign(2.0**128, side) if np.isinf(side) else float(side) for side in (below, above))
     middle = low / 2 + high / 2
