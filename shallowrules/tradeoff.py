@@ -31,10 +31,15 @@ from shallowrules.tree import Tree
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
 
-TRADEOFFS: tuple[float, ...] = (0.0, *(0.03 * 10 ** (step / 6) for step in range(-9, 10)))
-"""The trade-offs that are tried: 0 (ExGreedy), and six per decade from 0.001 to 0.95, the default 0.03 in the middle.
+TRADEOFFS: tuple[float, ...] = (
+    0.0,
+    *(0.00095, 0.0014, 0.002, 0.003, 0.0044, 0.0065, 0.0095),
+    *(0.014, 0.02, 0.03, 0.044, 0.065, 0.095),
+    *(0.14, 0.2, 0.3, 0.44, 0.65, 0.95),
+)
+"""The trade-offs that are tried: 0 (ExGreedy), and six per decade, evenly in ratio, around the default 0.03.
 
-Below, trees are all but those of 0; above, they cost twice as much and more as the unrestricted clustering.
+Below 0.00095 trees are nearly always that of 0; beyond 0.95 they cost twice the unrestricted clustering and more.
 """
 
 TIE = 1e-9
