@@ -164,15 +164,15 @@ def test_imm_and_exkmc(arguments):
 
 def crowded(path="t.csv"):
     """Write a table whose trees differ by the trade-off, and return its path."""
-    rows = np.random.default_rng(1).normal(size=(200, 3)).round(2)
+    rows = np.random.default_rng(1).normal(size=(300, 4)).round(2)
     with open(path, "w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([["a", "b", "c"], *rows.tolist()])
+        csv.writer(stream).writerows([["a", "b", "c", "d"], *rows.tolist()])
     return path
 
 
 def path_lines(*arguments):
-    """Return the lines of `path`'s table as numbers: trade-off, cost, extra in percent, conditions, questions, rules."""
-    result = call("path", crowded(), "-k", 6, *arguments)
+    """Return the lines of `path`'s table as numbers; of its columns, the third is in percent."""
+    result = call("path", crowded(), "-k", 9, *arguments)
     assert result.exit_code == 0
     found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
     return [[float(value) for value in line] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
@@ -180,25 +180,25 @@ def path_lines(*arguments):
 
 def test_path_shows_what_run_would_give():
     lines = path_lines()
-    assert len(lines) > 2
+    assert len(lines) > 4
     assert [line[1] for line in lines] == sorted(line[1] for line in lines)
     assert [line[3] for line in lines] == sorted((line[3] for line in lines), reverse=True)
     for tradeoff, cost, extra, conditions, questions, rules in lines:
-        statistics = json.loads(call("fit", "t.csv", "-k", 6, "--tradeoff", tradeoff).stdout)["statistics"]
+        statistics = json.loads(call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff).stdout)["statistics"]
         assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
         assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
         assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
-        assert rules == 6
+        assert rules == 9
 
 
 def test_goals_choose_on_the_path():
     lines = path_lines()
     cheap, short = lines[1], lines[-2]
-    call("run", "t.csv", "-k", 6, "--max-conditions", cheap[3] + 0.01)
+    call("run", "t.csv", "-k", 9, "--max-conditions", cheap[3] + 0.01)
     assert RuleSet.from_json("t_rules/rules.json").statistics.tradeoff == cheap[0]
-    statistics = json.loads(call("fit", "t.csv", "-k", 6, "--max-cost", short[1] + 0.001).stdout)["statistics"]
+    statistics = json.loads(call("fit", "t.csv", "-k", 9, "--max-cost", short[1] + 0.001).stdout)["statistics"]
     assert statistics["tradeoff"] == short[0]
-    result = call("fit", "t.csv", "-k", 6, "--max-cost", cheap[1] + 0.001, "--max-conditions", short[3] - 0.1)
+    result = call("fit", "t.csv", "-k", 9, "--max-cost", cheap[1] + 0.001, "--max-conditions", short[3] - 0.1)
     assert result.exit_code == 0
     assert "warning: no tree has a cost of at most" in result.stderr
 
@@ -214,12 +214,12 @@ def test_goals_choose_on_the_path():
         (["--max-cost", "1.1", "--method", "exgreedy"], 2, "--method exgreedy has no trade-off to search"),
         (["--max-leaves", "9"], 2, "--max-leaves applies to --method exkmc only, not to --method exshallow"),
         (["--base", "imm"], 2, "--base applies to --method exkmc only"),
-        (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves=4 is less than the 6 clusters"),
+        (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves=4 is less than the 9 clusters"),
     ],
 )
 def test_goals_and_leaves_that_are_refused(arguments, status, message):
     crowded()
-    assert message in refused("run", "t.csv", "-k", 6, *arguments, status=status)
+    assert message in refused("run", "t.csv", "-k", 9, *arguments, status=status)
 
 
 def test_the_tradeoff_and_the_scale_are_passed_on():
