@@ -141,19 +141,18 @@ def test_more_leaves_cost_less_and_base_imm_gives_every_cluster_a_leaf(noisy):
 
 
 @pytest.mark.imm_exkmc
-def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center():
-    # Two pairs of near centers, and leaves for three: of the second pair only the first has one.
-    X = np.array([[0.0], [2.0], [100.0], [101.0], [50.0], [51.0]])
-    centers = np.array([[0.0], [2.0], [100.4], [100.6], [50.5]])
-    model = ExplainableKMeans(clusterer=centers, method="exkmc").fit(X[[0, 0, 1, 2, 3, 4, 5]])
-    leafless = sorted(set(range(5)) - {cluster.index for cluster in model.rules_.clusters})
+def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy):
+    clusterer = KMeans(9, n_init=10, random_state=0).fit(noisy)
+    model = ExplainableKMeans(clusterer=clusterer, method="exkmc").fit(noisy)
+    leafless = sorted(set(range(9)) - {cluster.index for cluster in model.rules_.clusters})
     assert leafless
     [note] = model.rules_.statistics.notes
-    assert note == f"{len(leafless)} of 5 clusters have no rule, their rows are in others: " + ", ".join(
-        map(str, leafless)
-    )
-    np.testing.assert_array_equal(model.cluster_centers_[leafless], centers[leafless])
-    assert model.score(X) < 0
+    names = ", ".join(map(str, leafless))
+    assert note == f"{len(leafless)} of 9 clusters have no rule, their rows are in others: {names}"
+    assert not np.isin(model.labels_, leafless).any()
+    np.testing.assert_allclose(model.cluster_centers_[leafless], clusterer.cluster_centers_[leafless])
+    assert model.score(noisy) == pytest.approx(-model.inertia_)
+    assert note in export(model.rules_, "markdown")
 
 
 @pytest.mark.imm_exkmc
