@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from shallowrules.errors import DataError
 from shallowrules.table import Table
 
-__all__ = ["SCALES", "Encoding", "encode"]
+__all__ = ["SCALES", "Encoding", "encode", "explained_matrix", "refuse_unusable"]
 
 SCALES: dict[str | None, type | None] = {
     None: None,
@@ -67,6 +67,25 @@ def explained_matrix(table: Table, matrix: NDArray[Any] | None = None) -> NDArra
         if column.missing is not None:
             explained[column.missing, position] = np.nan
     return explained
+
+
+def refuse_unusable(table: Table, explained: NDArray[Any]) -> None:
+    """Raise DataError naming the columns that hold missing or infinite values, and how many."""
+    missing, infinite = [], []
+    for j, column in enumerate(table.columns):
+        n_missing = int(column.absent.sum())
+        if n_missing:
+            missing.append(f"{column.name!r} ({n_missing} rows)")
+        n_infinite = int(np.isinf(explained[:, j]).sum())
+        if n_infinite:
+            infinite.append(f"{column.name!r} ({n_infinite} rows)")
+    if missing:
+        raise DataError(
+            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them, "
+            "or exclude the columns"
+        )
+    if infinite:
+        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
 
 
 def encode(explained: NDArray[Any], scale: str | None, sample_weight: NDArray[np.float64] | None = None) -> Encoding:

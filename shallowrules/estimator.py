@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,17 +18,11 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix
+from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix, refuse_unusable
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
-from shallowrules.growing import METHODS, Growth, grow
-from shallowrules.metrics import (
-    agreement,
-    partition_cost,
-    precision_and_recall,
-    weighted_average_depth,
-    weighted_average_explanation_size,
-)
-from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
+from shallowrules.growing import BASES, METHODS, Growth, grow, grow_path
+from shallowrules.metrics import normalized_cost
+from shallowrules.rules import describe_tree
 from shallowrules.table import Table
 from shallowrules.thresholds import readable_threshold
 from shallowrules.tree import LEAF, Tree
@@ -38,23 +32,38 @@ __all__ = ["ExplainableKMeans"]
 LOW_AGREEMENT = 0.8
 
 
-class ExplainableKMeans(ClusterMixin, BaseEstimator):
-    """k-means whose clusters are explained by a shallow decision tree (ExShallow).
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table that is read and clustered: all that trees are grown from."""
 
-    A k-means clustering is made, or taken over from `clusterer`; a tree with one leaf per cluster is
-    grown that follows it at little extra cost and with few conditions per leaf; its leaves are rules
-    in the columns and units of X.
+    table: Table
+    encoding: Encoding
+    reference: Reference
+    weight: NDArray[np.float64] | None
+
+
+class ExplainableKMeans(ClusterMixin, BaseEstimator):
+    """k-means whose clusters are explained by a shallow decision tree.
+
+    A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
+    little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
+    of X. Each cluster has one leaf, except by ExKMC, where one may have several or none.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, at least 1. Not used if `clusterer` is given.
-    method : {"exshallow", "exgreedy"}, default="exshallow"
-        How a node's cut is priced. "exgreedy" looks at cost alone.
+    method : {"exshallow", "exgreedy", "imm", "exkmc"}, default="exshallow"
+        How a node's cut is priced. "exshallow" weighs cost against the length of rules, "exgreedy"
+        looks at cost alone, "imm" at the rows that are separated from their center, "exkmc" at the
+        cost of giving each side a single center.
     tradeoff : float, default=0.03
-        The paper's lambda: the share of k-means cost given up to save one condition.
-    max_leaves : None
-        For methods that can give a cluster several leaves; there is none yet.
+        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only.
+    max_leaves : int or None, default=None
+        Of "exkmc" only: leaves at which to stop, at least one per cluster; None is one per cluster.
+        More leaves cost less and make more rules.
+    base : {"none", "imm"}, default="none"
+        Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"none"}, default="none"
         "none" is the published greedy tree.
     clusterer : estimator or array-like of shape (k, n_features), default=None
@@ -137,6 +146,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         method: str = "exshallow",
         tradeoff: float = 0.03,
         max_leaves: int | None = None,
+        base: str = "none",
         refine: str = "none",
         clusterer: Any = None,
         scale: str | None = None,
@@ -149,6 +159,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.method = method
         self.tradeoff = tradeoff
         self.max_leaves = max_leaves
+        self.base = base
         self.refine = refine
         self.clusterer = clusterer
         self.scale = scale
@@ -172,6 +183,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        prepared = self._prepare(X, y, sample_weight)
+        [growth] = self._grow(prepared, [self.tradeoff])
+        return self._finish(prepared, growth)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Prepared:
+        """Validate, read and cluster the table: all that comes before the tree."""
         self._check_parameters()
         table, explained = self._read(X, reset=True)
         if y is not None and hasattr(y, "__len__") and len(y) != len(explained):
@@ -199,50 +216,104 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 encoding, self.clusterer, self.n_clusters, self.random_state, weight
             )
         k = len(reference.centers)
+        if self.max_leaves is not None and self.max_leaves < k:
+            raise OptionError(f"max_leaves={self.max_leaves} is less than the {k} clusters: each may need a leaf")
+        return Prepared(table, encoding, reference, weight)
+
+    def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[Growth]:
+        """Grow one tree per trade-off; where trees are equal, they are the same object."""
+        reference, weight = prepared.reference, prepared.weight
+        k = len(reference.centers)
         self._say(f"growing a tree for {k} clusters")
-        growth = self._grow(encoding, reference, np.arange(k), weight)
+        growths = self._grow_for(prepared, np.arange(k), tradeoffs)
         used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
-        if growth.n_leaves < k and len(used) < k:
+        separates = self.method != "exkmc" or self.base == "imm"
+        if separates and len(used) < k and any(growth.n_leaves < k for growth in growths):
             # More centers than distinct rows: without the centers that no row has, cuts get valid.
-            smaller = self._grow(encoding, reference, used, weight)
-            growth = max(growth, smaller, key=lambda candidate: candidate.n_leaves)
+            smaller = self._grow_for(prepared, used, tradeoffs)
+            growths = [
+                max(pair, key=lambda candidate: candidate.n_leaves) for pair in zip(growths, smaller, strict=True)
+            ]
+        return growths
+
+    def _grow_for(self, prepared: Prepared, kept: NDArray[np.integer], tradeoffs: Sequence[float]) -> list[Growth]:
+        """Grow the trees that explain the centers `kept`, numbered as in the reference."""
+        encoding, reference = prepared.encoding, prepared.reference
+        arrays = (encoding.explained, encoding.clustered, reference.explained_centers[kept], reference.centers[kept])
+        n_threads = _thread_count(self.n_jobs)
+        if len(tradeoffs) > 1:
+            growths = grow_path(
+                *arrays, weight=prepared.weight, tradeoffs=tradeoffs, n_threads=n_threads, report=self._watch()
+            )
+        else:
+            growth = grow(
+                *arrays,
+                weight=prepared.weight,
+                method=self.method,
+                tradeoff=tradeoffs[0],
+                max_leaves=self.max_leaves,
+                base=self.base,
+                # Every label has rows, so that where labels are given all centers are kept.
+                assigned=reference.labels if reference.labelled else None,
+                n_threads=n_threads,
+                report=self._watch(),
+            )
+            growths = [growth]
+        if len(kept) == len(reference.centers):
+            return growths
+        numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+        renumbered = {
+            id(growth): replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+            for growth in growths
+        }
+        return [renumbered[id(growth)] for growth in growths]
+
+    def _finish(self, prepared: Prepared, growth: Growth) -> ExplainableKMeans:
+        """Place the tree's thresholds and set the fitted attributes."""
+        table, encoding, reference, weight = prepared.table, prepared.encoding, prepared.reference, prepared.weight
+        k = len(reference.centers)
         if growth.n_leaves < k:
             warnings.warn(
                 f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
                 f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
                 "or no rows are near a center",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self.tree_ = _place_thresholds(growth, table)
-        self.labels_ = growth.labels
+        tree = self.tree_ = _place_thresholds(growth, table, reference.names)
+        self.labels_ = growth.labels.copy()
         if weight is not None and not weight.all():
             apart = weight == 0
-            self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
-        self._measure(encoding.explained, encoding.clustered, reference, weight, table)
-        return self
-
-    def _grow(
-        self,
-        encoding: Encoding,
-        reference: Reference,
-        kept: NDArray[np.intp],
-        weight: NDArray[np.float64] | None,
-    ) -> Growth:
-        """Grow the tree that explains the centers `kept`, numbered as in the reference."""
-        growth = grow(
+            self.labels_[apart] = tree.predict(encoding.explained[apart])
+        leafless = np.setdiff1d(np.arange(k), tree.cluster[tree.leaves])
+        self.rules_, self.cluster_centers_ = describe_tree(
+            tree,
+            table,
             encoding.explained,
             encoding.clustered,
-            reference.explained_centers[kept],
-            reference.centers[kept],
+            self.labels_,
+            reference.labels,
             weight=weight,
+            fallback=reference.explained_centers,
             method=self.method,
-            tradeoff=self.tradeoff,
-            n_threads=_thread_count(self.n_jobs),
-            report=self._watch(),
+            tradeoff=float(self.tradeoff) if self.method == "exshallow" else 0.0,
+            notes=_leafless_note([reference.names[i] for i in leafless], k),
         )
-        numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        return replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+        statistics = self.rules_.statistics
+        self.n_leaves_ = tree.n_leaves
+        self.wad_, self.waes_ = statistics.wad, statistics.waes
+        self.inertia_, self.reference_inertia_ = statistics.cost, statistics.reference_cost
+        self.normalized_cost_ = normalized_cost(self.inertia_, self.reference_inertia_)
+        self.reference_labels_ = reference.labels
+        self.reference_centers_ = reference.centers
+        if reference.labelled and statistics.agreement < LOW_AGREEMENT:
+            warnings.warn(
+                f"the rules give {statistics.agreement:.0%} of the rows their given label: clusters of this shape "
+                "are not told apart by cuts on single columns; see the clusters' precision and recall",
+                ShallowRulesWarning,
+                stacklevel=3,
+            )
+        return self
 
     def _check_parameters(self) -> None:
         """Raise OptionError for a parameter that is not known or not allowed."""
@@ -251,9 +322,14 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         check_choice("categories", self.categories, ("auto",))
         if self.scale is not None:
             check_choice("scale", self.scale, [name for name in SCALES if name is not None])
-        if self.max_leaves is not None:
-            raise OptionError(f"max_leaves does not apply to method={self.method!r}, whose leaves are the clusters")
-        if not isinstance(self.n_clusters, Integral) or isinstance(self.n_clusters, bool) or self.n_clusters < 1:
+        check_choice("base", self.base, BASES)
+        if self.method != "exkmc":
+            for name, unset in (("max_leaves", None), ("base", "none")):
+                if getattr(self, name) != unset:
+                    raise OptionError(f"{name} applies to method='exkmc' only, not to method={self.method!r}")
+        if self.max_leaves is not None and (not _is_whole(self.max_leaves) or self.max_leaves < 1):
+            raise OptionError(f"max_leaves must be a whole number of at least n_clusters, not {self.max_leaves!r}")
+        if not _is_whole(self.n_clusters) or self.n_clusters < 1:
             raise OptionError(f"n_clusters must be a whole number of at least 1, not {self.n_clusters!r}")
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
@@ -268,7 +344,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 self._check_names(X.names, reset=reset)
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            _refuse_unusable(table, explained)
+            refuse_unusable(table, explained)
             check_array(explained, dtype=None, ensure_all_finite=False, estimator=self)
             return table, explained
         integral = _kind_of(X) in "biu"
@@ -276,7 +352,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         try:
             assert_all_finite(explained)
         except ValueError:
-            _refuse_unusable(Table.of(explained), explained)
+            refuse_unusable(Table.of(explained), explained)
         names = [f"x{j}" for j in range(explained.shape[1])]
         if integral:
             raw = np.asarray(X)
@@ -290,77 +366,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             self.n_features_in_ = len(names)
         elif names != list(getattr(self, "feature_names_in_", names)) or len(names) != self.n_features_in_:
             raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
-
-    def _measure(
-        self,
-        explained: NDArray[Any],
-        clustered: NDArray[Any],
-        reference: Reference,
-        weight: NDArray[np.float64] | None,
-        table: Table,
-    ) -> None:
-        """Set the fitted attributes that say how good the tree is, and its rules."""
-        tree = self.tree_
-        self.n_leaves_ = tree.n_leaves
-        self.wad_ = weighted_average_depth(tree)
-        self.waes_ = weighted_average_explanation_size(tree)
-        self.inertia_ = partition_cost(clustered, self.labels_, weight)
-        self.reference_labels_ = reference.labels
-        self.reference_centers_ = reference.centers
-        self.reference_inertia_ = partition_cost(clustered, reference.labels, weight)
-        # Where the unrestricted clustering costs nothing, so does its explanation, or no ratio tells how much more.
-        if self.reference_inertia_ > 0:
-            self.normalized_cost_ = self.inertia_ / self.reference_inertia_
-        else:
-            self.normalized_cost_ = 1.0 if self.inertia_ == 0 else float("inf")
-        k = len(reference.centers)
-        same = agreement(self.labels_, reference.labels, weight)
-        if reference.labelled and same < LOW_AGREEMENT:
-            warnings.warn(
-                f"the rules give {same:.0%} of the rows their given label: clusters of this shape are not "
-                "told apart by cuts on single columns; see the clusters' precision and recall",
-                ShallowRulesWarning,
-                stacklevel=3,
-            )
-        counts = np.bincount(self.labels_ if weight is None else self.labels_[weight > 0], minlength=k)
-        sums = counts.astype(np.float64) if weight is None else np.bincount(self.labels_, weight, minlength=k)
-        means = np.empty((k, explained.shape[1]))
-        columns = []
-        for j, column in enumerate(table.columns):
-            values = explained[:, j].astype(np.float64, copy=False)
-            weighted_values = values if weight is None else values * weight
-            total = np.bincount(self.labels_, weighted_values, minlength=k)
-            means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), reference.explained_centers[:, j])
-            columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
-        self.cluster_centers_ = means
-        precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
-        clusters = tuple(
-            Cluster(
-                index=int(i),
-                name=reference.names[i],
-                rows=int(counts[i]),
-                weight=float(sums[i]),
-                share=float(sums[i] / sums.sum()),
-                precision=float(precision[i]),
-                recall=float(recall[i]),
-                means=tuple(float(value) for value in means[i]),
-            )
-            for i in np.unique(tree.cluster[tree.leaves])
-        )
-        statistics = Statistics(
-            rows=int(counts.sum()),
-            weight=float(sums.sum()),
-            weighted=weight is not None,
-            method=self.method,
-            tradeoff=0.0 if self.method == "exgreedy" else float(self.tradeoff),
-            cost=self.inertia_,
-            reference_cost=self.reference_inertia_,
-            normalized_cost=min(self.normalized_cost_, np.finfo(np.float64).max),
-            agreement=same,
-            wad=self.wad_,
-            waes=self.waes_,
-        )
-        self.rules_ = RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics)
 
     def _watch(self) -> Callable[[float], None] | None:
         """Return what is to be called with the share of growing that is done."""
@@ -413,6 +418,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return -float(squares.sum() if weight is None else squares @ weight)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _kind_of(X: Any) -> str:
     """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
     try:
@@ -425,32 +434,20 @@ def _thread_count(n_jobs: int | None) -> int:
     """Return the number of threads, reading `n_jobs` as joblib does."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+    if not _is_whole(n_jobs) or n_jobs == 0:
         raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def _refuse_unusable(table: Table, explained: NDArray[Any]) -> None:
-    """Raise DataError naming the columns that hold missing or infinite values, and how many."""
-    missing, infinite = [], []
-    for j, column in enumerate(table.columns):
-        n_missing = int(column.absent.sum())
-        if n_missing:
-            missing.append(f"{column.name!r} ({n_missing} rows)")
-        n_infinite = int(np.isinf(explained[:, j]).sum())
-        if n_infinite:
-            infinite.append(f"{column.name!r} ({n_infinite} rows)")
-    if missing:
-        raise DataError(
-            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them, "
-            "or exclude the columns"
-        )
-    if infinite:
-        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
+def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
+    """Return what to say of clusters without a rule: nothing, or one note."""
+    if not names:
+        return ()
+    return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(growth: Growth, table: Table) -> Tree:
+def _place_thresholds(growth: Growth, table: Table, names: tuple[str, ...]) -> Tree:
     """Choose a readable threshold in every gap, which parts the training rows as the gap does."""
     threshold = np.zeros(len(growth.feature))
     for node in np.flatnonzero(growth.feature != LEAF):
@@ -463,31 +460,4 @@ def _place_thresholds(growth: Growth, table: Table) -> Tree:
                 f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
                 "exclude it, or subtract a constant from it"
             )
-    return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight)
-
-
-def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
-    """Return what the rules keep of a column."""
-    number = int if kind == "integer" else float
-    return RuleColumn(name, kind, float(mean), number(values.min()), number(values.max()))  # type: ignore[arg-type]
-
-
-def _rule_nodes(tree: Tree, table: Table) -> tuple[Split | Leaf, ...]:
-    """Return the tree's nodes as the rules keep them: integers for integer columns."""
-    nodes: list[Split | Leaf] = []
-    for node in range(tree.n_nodes):
-        if tree.feature[node] == LEAF:
-            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
-            continue
-        value = float(tree.threshold[node])
-        integer = table.columns[tree.feature[node]].type == "integer"
-        nodes.append(
-            Split(
-                int(tree.feature[node]),
-                "<=",
-                int(value) if integer else value,
-                int(tree.left[node]),
-                int(tree.right[node]),
-            )
-        )
-    return tuple(nodes)
+    return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight, names)

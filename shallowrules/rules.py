@@ -11,20 +11,39 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from shallowrules.encoding import explained_matrix, refuse_unusable
 from shallowrules.errors import DataError, RulesFormatError
 from shallowrules.files import write_whole
+from shallowrules.metrics import (
+    agreement,
+    normalized_cost,
+    partition_cost,
+    precision_and_recall,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
 from shallowrules.table import Table
-from shallowrules.tree import compare
+from shallowrules.tree import LEAF, Tree, compare
 
-__all__ = ["Cluster", "Condition", "Leaf", "Rule", "RuleColumn", "RuleSet", "Split", "Statistics"]
+__all__ = [
+    "Cluster",
+    "Condition",
+    "Leaf",
+    "Rule",
+    "RuleColumn",
+    "RuleSet",
+    "Split",
+    "Statistics",
+    "describe_tree",
+]
 
 FORMAT = "shallowrules/1"
 UNMATCHED = -1
@@ -333,6 +352,84 @@ class RuleSet:
             labels[matches] = rule.cluster
         return labels
 
+    @classmethod
+    def from_tree(
+        cls,
+        tree: Tree,
+        X: Any,
+        *,
+        reference: ArrayLike | None = None,
+        clustered: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        method: str = "cart",
+    ) -> RuleSet:
+        """Return any tree's rules, measured on a table as the package's own trees are.
+
+        Parameters
+        ----------
+        tree : Tree
+            For example one of `Tree.from_sklearn`, over the columns of `X`.
+        X : Table, dataframe or array-like of shape (n_rows, n_columns)
+            The raw columns, complete. Names and types of the rules' columns are theirs.
+        reference : array-like of shape (n_rows,), optional
+            The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
+            precision and recall are against it; by default it is what the tree itself predicts.
+        clustered : array-like of shape (n_rows, m), optional
+            The space in which costs are measured; by default `X`.
+        sample_weight : array-like of shape (n_rows,), optional
+            None negative, not all 0.
+        method : str
+            What to call the way in which the tree was made.
+
+        Returns
+        -------
+        RuleSet
+
+        Raises
+        ------
+        DataError
+            If the table, the labels or the weights do not fit the tree or one another.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
+        >>> RuleSet.from_tree(Tree.from_sklearn(cart), X, reference=y).statistics.waes
+        1.6666666666666667
+        """
+        table = Table.of(X)
+        explained = explained_matrix(table)
+        _check_columns(tree, table)
+        refuse_unusable(table, explained)
+        n_rows = table.n_rows
+        weight = None
+        if sample_weight is not None:
+            weight = np.asarray(sample_weight, dtype=np.float64)
+            if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
+                raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
+        if not n_rows or (weight is not None and not weight.any()):
+            raise DataError("there is no row to measure the tree on: give at least one of positive weight")
+        points = explained if clustered is None else np.asarray(clustered)
+        if points.ndim != 2 or len(points) != n_rows:
+            raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
+        counted = tree.count(explained, weight)
+        labels = tree.predict(explained)
+        k = max(len(tree.names), int(tree.cluster.max()) + 1)
+        names = tree.names or tuple(str(i) for i in range(k))
+        return describe_tree(
+            replace(counted, names=names),
+            table,
+            explained,
+            points,
+            labels,
+            labels if reference is None else _numbered(np.asarray(reference), names, n_rows),
+            weight=weight,
+            fallback=np.tile(np.average(explained, axis=0, weights=weight), (k, 1)),
+            method=method,
+        )[0]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/1``."""
         return {
@@ -396,6 +493,142 @@ class RuleSet:
             return cls.from_dict(document)
         except RulesFormatError as error:
             raise RulesFormatError(f"{path}: {error}") from None
+
+
+def describe_tree(
+    tree: Tree,
+    table: Table,
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    labels: NDArray[np.int32],
+    reference: NDArray[np.int32],
+    *,
+    weight: NDArray[np.float64] | None,
+    fallback: NDArray[np.float64],
+    method: str,
+    tradeoff: float = 0.0,
+    notes: tuple[str, ...] = (),
+) -> tuple[RuleSet, NDArray[np.float64]]:
+    """Measure a tree on its rows and return its rules.
+
+    Parameters
+    ----------
+    tree : Tree
+        Counted on these rows; it names every cluster.
+    table : Table
+        The raw columns.
+    explained, clustered : ndarray of float32 or float64, shapes (n_rows, n_columns) and (n_rows, m)
+        The same as one matrix, and the space in which costs are measured.
+    labels, reference : ndarray of int32, shape (n_rows,)
+        Cluster of each row by the tree, and by the clustering that it follows.
+    weight : ndarray of float64, shape (n_rows,), optional
+    fallback : ndarray of float64, shape (k, n_columns)
+        What stands for the mean of a cluster that has no rows.
+    method, tradeoff, notes
+        As in `Statistics`.
+
+    Returns
+    -------
+    rules : RuleSet
+    means : ndarray of float64, shape (k, n_columns)
+        Mean of every cluster, also of those without a leaf, in the units of the table.
+    """
+    k = len(tree.names)
+    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
+    sums = counts.astype(np.float64) if weight is None else np.bincount(labels, weight, minlength=k)
+    means = np.empty((k, explained.shape[1]))
+    columns = []
+    for j, column in enumerate(table.columns):
+        values = explained[:, j].astype(np.float64, copy=False)
+        total = np.bincount(labels, values if weight is None else values * weight, minlength=k)
+        means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), fallback[:, j])
+        columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
+    precision, recall = precision_and_recall(labels, reference, k, weight)
+    clusters = tuple(
+        Cluster(
+            index=int(i),
+            name=tree.names[i],
+            rows=int(counts[i]),
+            weight=float(sums[i]),
+            share=float(sums[i] / sums.sum()),
+            precision=float(precision[i]),
+            recall=float(recall[i]),
+            means=tuple(float(value) for value in means[i]),
+        )
+        for i in np.unique(tree.cluster[tree.leaves])
+    )
+    cost = partition_cost(clustered, labels, weight)
+    reference_cost = cost if reference is labels else partition_cost(clustered, reference, weight)
+    statistics = Statistics(
+        rows=int(counts.sum()),
+        weight=float(sums.sum()),
+        weighted=weight is not None,
+        method=method,
+        tradeoff=tradeoff,
+        cost=cost,
+        reference_cost=reference_cost,
+        normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
+        agreement=agreement(labels, reference, weight),
+        wad=weighted_average_depth(tree),
+        waes=weighted_average_explanation_size(tree),
+        notes=notes,
+    )
+    return RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics), means
+
+
+def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
+    """Return what the rules keep of a column."""
+    number = int if kind == "integer" else float
+    return RuleColumn(name, kind, float(mean), number(values.min()), number(values.max()))  # type: ignore[arg-type]
+
+
+def _rule_nodes(tree: Tree, table: Table) -> tuple[Split | Leaf, ...]:
+    """Return the tree's nodes as the rules keep them: integers for integer columns."""
+    nodes: list[Split | Leaf] = []
+    for node in range(tree.n_nodes):
+        if tree.feature[node] == LEAF:
+            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
+            continue
+        value = float(tree.threshold[node])
+        integer = table.columns[tree.feature[node]].type == "integer"
+        nodes.append(
+            Split(
+                int(tree.feature[node]),
+                "<=",
+                math.floor(value) if integer else value,
+                int(tree.left[node]),
+                int(tree.right[node]),
+            )
+        )
+    return tuple(nodes)
+
+
+def _check_columns(tree: Tree, table: Table) -> None:
+    """Raise DataError if the table cannot be the one that the tree is over."""
+    tested = np.unique(tree.feature[tree.feature != LEAF])
+    if len(tested) and tested[-1] >= len(table.columns):
+        raise DataError(f"the tree tests column {tested[-1]}, but the table has {len(table.columns)} columns")
+    for column in (table.columns[feature] for feature in tested):
+        if column.type == "integer" and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
+            raise DataError(
+                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
+                "exclude it, or subtract a constant from it"
+            )
+
+
+def _numbered(given: NDArray[Any], names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
+    """Return given labels as the numbers of the clusters that are named so."""
+    if given.shape != (n_rows,):
+        raise DataError(f"reference must have {n_rows} labels, one per row; its shape is {given.shape}")
+    known = {name: number for number, name in enumerate(names)}
+    numbers = [known.get(str(label), LEAF) for label in given.tolist()]
+    if LEAF in numbers:
+        unknown = sorted({str(label) for label in given.tolist()} - set(known))
+        raise DataError(
+            f"reference has labels that the tree does not know: {', '.join(map(repr, unknown[:5]))}; "
+            f"its clusters are: {', '.join(map(repr, names[:20]))}"
+        )
+    return np.array(numbers, dtype=np.int32)
 
 
 def _printable(text: str) -> str:

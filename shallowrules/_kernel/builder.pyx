@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
 from shallowrules._kernel.choosing cimport (
-    BOUNDS, ENDS, FIRST, INSIDE, Cut, Search, examine, first_point, refine_point, weight_of
+    BOUNDS, ENDS, FIRST, INSIDE, Search, examine, first_point, refine_point, weight_of
 )
 from shallowrules._kernel.mistakes cimport count_mistakes
 from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
@@ -27,8 +27,9 @@ from shallowrules._kernel.dense cimport (
 from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
 from shallowrules._kernel.state cimport (
-    BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
+    BLOCK, CHUNK, LANES, LIST, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
 )
+from shallowrules._kernel.surrogate cimport cheapest_cost, price_leaf
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
@@ -41,6 +42,8 @@ cdef extern from *:
 
 cdef enum:
     LARGE = 32768           # rows from which all threads work on one node
+    MOST_BINS = 256         # of ExKMC
+    BIN_MEMORY = 64000000     # bytes that they may take
     UNUSED = -2
     TO_DO = -3
 
@@ -84,13 +87,15 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
     node.center = best
 
 
-cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_left) noexcept nogil:
-    """Enter the two children of a node that has just been cut."""
+cdef void _make_children(
+    State* state, int index, Py_ssize_t n_rows_left, int n_left, int left, int right
+) noexcept nogil:
+    """Enter the two children of a node that has just been cut at places `left` and `right`."""
     cdef Node* node = &state.nodes[index]
     cdef Node* child
     cdef int side
-    node.left = index + 1
-    node.right = index + 2 * n_left
+    node.left = left
+    node.right = right
     for side in range(2):
         child = &state.nodes[node.left if side else node.right]
         child.parent = index
@@ -326,7 +331,7 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noe
     n_rows_left = take_sides(state, node, &cut)
     n_left = split_centers(state, node, &cut, scratches)
     part_rows(state, node.first, node.last, n_rows_left, n_threads)
-    _make_children(state, index, n_rows_left, n_left)
+    _make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
     for child in range(2):
         if state.assigned != NULL:
             drop_mistakes(state, &state.nodes[node.right if child else node.left], n_threads)
@@ -420,6 +425,83 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
     return n_tasks
 
 
+cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves, int* leaves) noexcept nogil:
+    """Cut the leaf whose best cut lowers the surrogate cost most until there are n_leaves, or none does (ExKMC)."""
+    cdef int n_found = 0, n_places = 2 * state.n_centers - 1, i, best, index, side, place, n_stacked = 1
+    cdef Py_ssize_t n_rows_left
+    cdef Node* node
+    cdef double cost
+    scratches.stack[0] = 0
+    while n_stacked:  # the leaves there are, left before right
+        n_stacked -= 1
+        index = scratches.stack[n_stacked]
+        node = &state.nodes[index]
+        if node.feature >= 0:
+            scratches.stack[n_stacked] = node.right
+            scratches.stack[n_stacked + 1] = node.left
+            n_stacked += 2
+            continue
+        leaves[n_found] = index
+        n_found += 1
+    for i in range(n_found):
+        node = &state.nodes[leaves[i]]
+        cost = cheapest_cost(state, node, scratches)
+        price_leaf(state, node, scratches, n_threads if node.last - node.first >= LARGE else 1, cost, n_found > 1)
+    while n_found < n_leaves and not state.stopped:
+        best = 0
+        for i in range(1, n_found):
+            if state.nodes[leaves[i]].gain > state.nodes[leaves[best]].gain:
+                best = i
+        index = leaves[best]
+        node = &state.nodes[index]
+        if not node.gain > 0.0:
+            return
+        for i in range(best, n_found - 1):
+            leaves[i] = leaves[i + 1]
+        node.feature = node.offered
+        n_rows_left = take_sides(state, node, &node.offer)
+        node.cut = node.lower
+        part_rows(state, node.first, node.last, n_rows_left, n_threads if node.last - node.first >= LARGE else 1)
+        _make_children(state, index, n_rows_left, 0, n_places, n_places + 1)
+        cost = node.cost - node.gain  # of both children together: what either costs at most
+        if n_threads > 1 and node.last - node.first < LARGE:
+            for side in prange(2, num_threads=2, schedule="static", chunksize=1):
+                _price_child(state, n_places + side, &scratches[side], 1, cost)
+        else:
+            for side in range(2):
+                _price_child(state, n_places + side, scratches, n_threads, cost)
+        leaves[n_found - 1] = n_places
+        leaves[n_found] = n_places + 1
+        n_places += 2
+        n_found += 1
+        scratches.unreported += <double>(node.last - node.first) * state.n_features
+        if scratches.unreported > LOOK_UP:
+            scratches.unreported = 0.0
+            _look_up(state, <double>n_found / n_leaves)
+
+
+cdef void _price_child(State* state, int place, Scratch* scratches, int n_threads, double cost) noexcept nogil:
+    cdef Node* child = &state.nodes[place]
+    child.feature = -1
+    price_leaf(state, child, scratches, n_threads if child.last - child.first >= LARGE else 1, cost, False)
+
+
+def _coarse_bins(codes, single, n_codes, n_bins):
+    """Return the bin of every code, shape (d, n_codes), and which bins hold a single value, shape (d, n_bins)."""
+    bin_of = np.empty((len(codes), n_codes), dtype=np.int32)
+    single_bin = np.zeros((len(codes), n_bins), dtype=np.uint8)
+    for f in range(len(codes)):
+        used = np.bincount(codes[f], minlength=n_codes) > 0
+        n_used = int(used.sum())
+        rank = np.maximum(np.cumsum(used) - 1, 0)
+        if n_used > n_bins:
+            bin_of[f] = rank * n_bins // n_used
+        else:
+            bin_of[f] = rank
+            single_bin[f, :n_used] = single[f][used]
+    return bin_of, single_bin
+
+
 def openmp_enabled():
     """Return whether the kernel was built with OpenMP, and so uses more than one thread."""
     return bool(HAS_OPENMP)
@@ -427,7 +509,7 @@ def openmp_enabled():
 
 def grow_nodes(
     explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
-    *, assigned=None, report=None, int instructions=2, dense_limit=None,
+    *, assigned=None, int n_leaves=0, report=None, int instructions=2, dense_limit=None,
 ):
     """Grow ExShallow's tree, or IMM's, over distinct rows of positive weight.
 
@@ -450,6 +532,8 @@ def grow_nodes(
     assigned : ndarray of int32, shape (r,), optional
         The center of each row, which IMM's cuts should keep it with; then the tree is IMM's. It is reordered, and
         -1 where a cut separated a row from its center.
+    n_leaves : int
+        If not 0, the tree is ExKMC's: of one leaf, or IMM's where `assigned` is given, cut on until it has so many.
     report : callable, optional
         Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
         interrupt, ends the work and is raised.
@@ -461,8 +545,8 @@ def grow_nodes(
 
     Returns
     -------
-    dict of ndarray, shape (2 k - 1,)
-        The nodes, parents first: feature (-1 leaf, -2 unused place), left, right, center, first, last
+    dict of ndarray, shape (n_places,)
+        The nodes, the root at place 0: feature (-1 leaf, -2 unused place), left, right, center, first, last
         (a node's rows are rows[first:last]), cut, lower, upper (float64).
     """
     cdef State state
@@ -514,9 +598,10 @@ def grow_nodes(
     state.center_side = <unsigned char*><size_t>room(k, np.uint8)
     order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
     state.order = <int*><size_t>address_of(order)
-    nodes = np.zeros((2 * k, sizeof(Node)), dtype=np.uint8)
+    cdef Py_ssize_t n_places = 2 * k + 2 * n_leaves
+    nodes = np.zeros((n_places, sizeof(Node)), dtype=np.uint8)
     state.nodes = <Node*><size_t>address_of(nodes)
-    for i in range(2 * k):
+    for i in range(n_places):
         state.nodes[i].feature = UNUSED
     state.nodes[0].parent = -1
     state.nodes[0].feature = TO_DO
@@ -524,6 +609,14 @@ def grow_nodes(
     state.nodes[0].counted = r
     state.nodes[0].last_center = <int>k
 
+    cdef int n_bins = 0
+    cdef const int[:, ::1] bin_of
+    cdef const unsigned char[:, ::1] single_bin
+    if n_leaves > 0:
+        n_bins = <int>max(16, min(MOST_BINS, BIN_MEMORY // (8 * d * k)))
+        bin_of, single_bin = _coarse_bins(codes, single, n_codes, n_bins)
+        largest = r  # a coarse bin may hold every row
+        state.n_bins, state.bin_of, state.single_bin = n_bins, &bin_of[0, 0], &single_bin[0, 0]
     scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)
     cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
     cdef Py_ssize_t capacity = max(2 * CHUNK, largest), dense = min(k, state.dense_limit)
@@ -558,6 +651,14 @@ def grow_nodes(
         scratches[t].own = <int*><size_t>room(BLOCK, np.int32)
         scratches[t].exact_units = <int64_t*><size_t>room((dense, LANES), np.int64)
         scratches[t].exact_sums = <int64_t*><size_t>room((dense, LANES), np.int64)
+        if n_leaves > 0:
+            scratches[t].bin_costs = <int64_t*><size_t>room((d, n_bins, k), np.int64)
+            scratches[t].bin_rows = <int*><size_t>room((d, n_bins), np.int32)
+            scratches[t].center_costs = <int64_t*><size_t>room((LANES, k), np.int64)
+            scratches[t].left_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].inside_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].all_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].cost_of = <double*><size_t>room(k, np.float64)
         scratches[t].plan.n_centers = 0
         scratches[t].plan.size = <int*><size_t>room(k, np.int32)
         scratches[t].plan.left_size = <int*><size_t>room(k, np.int32)
@@ -565,16 +666,23 @@ def grow_nodes(
     cdef int* stack = <int*><size_t>room(2 * k, np.int32)
     cdef int* tasks = <int*><size_t>room(2 * k, np.int32)
     cdef int n_tasks, task
+    cdef int* leaves = <int*><size_t>room(max(n_leaves, k) + 1, np.int32)
     with nogil:
-        n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
+        if n_leaves > 0 and state.assigned == NULL:
+            state.nodes[0].feature = -1
+            n_tasks = 0
+        else:
+            n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
         for task in prange(n_tasks, num_threads=n_threads, schedule="dynamic", chunksize=1):
             _grow_subtree(&state, tasks[task], scratches, n_threads, threadid())
+        if n_leaves > 0:
+            _expand(&state, scratches, n_threads, n_leaves, leaves)
     if failures:
         raise failures[0]
 
-    whole = np.empty((6, 2 * k - 1), dtype=np.int64)
-    real = np.empty((3, 2 * k - 1))
-    for i in range(2 * k - 1):
+    whole = np.empty((6, n_places), dtype=np.int64)
+    real = np.empty((3, n_places))
+    for i in range(n_places):
         node = state.nodes[i]
         whole[0, i], whole[1, i], whole[2, i] = node.feature, node.left, node.right
         whole[3, i], whole[4, i], whole[5, i] = node.center, node.first, node.last

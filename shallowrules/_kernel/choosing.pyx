@@ -12,15 +12,11 @@ from libc.stdlib cimport qsort
 
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport Bin, FixedPoint, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport BITS_OF_ROW, BITS_OF_SUM, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport own_event
 
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
-
-cdef enum:
-    BITS_OF_SUM = 61
-    BITS_OF_ROW = 50    # so that doubles round what one row adds
 
 cdef double TIE = 1e-9
 cdef double REACH = 4.0
@@ -39,7 +35,7 @@ cdef struct Pricing:
     double total_weight
 
 
-cdef double _power_for(double most, int bits) noexcept nogil:
+cdef double power_for(double most, int bits) noexcept nogil:
     """Return the power of two that brings numbers of up to `most` into so many bits."""
     cdef int exponent
     frexp(most, &exponent)
@@ -68,7 +64,7 @@ cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
 cdef void _cap(const State* state, const Node* node, double most, FixedPoint* fixed) noexcept nogil:
     """Let one row add no more than `most`, and make the units as fine as that allows."""
     cdef double total = _largest_sum(state, node), all_rows = <double>(node.last - node.first) * most
-    fixed.scale = min(_power_for(min(all_rows, total), BITS_OF_SUM), _power_for(min(most, total), BITS_OF_ROW))
+    fixed.scale = min(power_for(min(all_rows, total), BITS_OF_SUM), power_for(min(most, total), BITS_OF_ROW))
     if most < total:
         fixed.cap = most * fixed.scale
     else:
@@ -160,7 +156,7 @@ cdef inline double _bound(
     return price + pricing.tradeoff * (bound_depth(&scratch.plan, low, high) - killed)
 
 
-cdef int _by_value(const void* a, const void* b) noexcept nogil:
+cdef int by_value(const void* a, const void* b) noexcept nogil:
     cdef const Item* one = <const Item*>a
     cdef const Item* two = <const Item*>b
     if one.code != two.code:
@@ -194,7 +190,7 @@ cdef bint _open(
             count += 1
     for b in range(n_bins):
         scratch.opened[scratch.bins[b].code] = 0
-    qsort(items, count, sizeof(Item), _by_value)
+    qsort(items, count, sizeof(Item), by_value)
     i = 0
     while i < count:
         bin = &scratch.bins[items[i].code]

@@ -218,6 +218,25 @@ static inline int sr_dense_limit(int instructions)
     return instructions == SR_AVX512 ? SR_MOST : instructions == SR_AVX2 ? 64 : 1;
 }
 
+/* to[i] += from[i] */
+#define SR_DEFINE_ADD(SUFFIX, ATTRIBUTE)                                                                           \
+    ATTRIBUTE static void sr_add##SUFFIX(int64_t *restrict to, const int64_t *restrict from, ptrdiff_t count)      \
+    {                                                                                                              \
+        for (ptrdiff_t i = 0; i < count; i++)                                                                      \
+            to[i] += from[i];                                                                                      \
+    }
+
+SR_DEFINE_ADD(_portable, )
+#if SR_HAS_X86
+SR_DEFINE_ADD(_avx2, __attribute__((target("avx2"))))
+SR_DEFINE_ADD(_avx512, __attribute__((target("avx512f"))))
+#endif
+
+static inline void sr_add(int instructions, int64_t *to, const int64_t *from, ptrdiff_t count)
+{
+    SR_CHOOSE(sr_add, to, from, count);
+}
+
 /* Count the rows by code, and their own events, additions and subtractions apart. */
 static inline void sr_dense_tally(const int32_t *place, const int32_t *own, ptrdiff_t count, sr_tally *tally)
 {

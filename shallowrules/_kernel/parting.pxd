@@ -1,7 +1,6 @@
 """Parting a node's rows and centers once its cut is chosen."""
 
-from shallowrules._kernel.choosing cimport Cut
-from shallowrules._kernel.state cimport Node, Scratch, State
+from shallowrules._kernel.state cimport Cut, Node, Scratch, State
 
 cdef Py_ssize_t take_sides(State* state, Node* node, const Cut* cut) noexcept nogil
 cdef int split_centers(State* state, Node* node, const Cut* cut, Scratch* scratch) noexcept nogil

@@ -3,9 +3,8 @@
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
-from shallowrules._kernel.choosing cimport Cut
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport LIST, Node, Scratch, State
+from shallowrules._kernel.state cimport LIST, Cut, Node, Scratch, State
 
 
 cdef Py_ssize_t take_sides(State* state, Node* node, const Cut* cut) noexcept nogil:

@@ -11,6 +11,8 @@ cdef enum:
     BLOCK = 256         # rows resolved together
     CHUNK = 4096        # rows whose costs are summed together, so that threads cannot matter
     LANES = 16
+    BITS_OF_SUM = 61    # of costs in fixed point
+    BITS_OF_ROW = 50    # so that doubles round what one row adds
 
 
 cdef struct Item:
@@ -37,6 +39,13 @@ cdef struct Bin:
     int64_t induced             # events so far
 
 
+cdef struct Cut:
+    double objective
+    int code                    # rows and centers up to this code go left
+    bint inside                 # of this code only rows up to `value`
+    double value
+
+
 cdef struct Node:
     int parent
     bint is_left
@@ -48,6 +57,9 @@ cdef struct Node:
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
+    Cut offer                   # ExKMC: a leaf's best cut, of feature `offered`
+    int offered
+    double gain                 # by how much it lowers the surrogate cost
 
 
 cdef struct State:
@@ -62,6 +74,9 @@ cdef struct State:
     const double* explained_centers     # [k, d]
     const int* center_codes     # [d, k]
     const unsigned char* single         # [d, n_codes] all rows with this code have one value
+    int n_bins                  # ExKMC's
+    const int* bin_of           # [d, n_codes] bin of a code: bins keep the order of codes
+    const unsigned char* single_bin     # [d, B] all rows in this bin have one value
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
@@ -137,4 +152,12 @@ cdef struct Scratch:
     int* own                # [BLOCK] what a row adds from its own value on
     int64_t* exact_units        # [M, LANES]
     int64_t* exact_sums         # [M, LANES]
+    # For ExKMC, B the number of its bins.
+    int64_t* bin_costs          # [d, B, k] cost of a bin's rows with each center
+    int* bin_rows               # [d, B]
+    int64_t* center_costs       # [LANES, k] of a few rows
+    int64_t* left_costs         # [k]
+    int64_t* inside_costs       # [k]
+    double* cost_of             # [k]
+    int64_t* all_costs          # [k]
     DepthPlan plan

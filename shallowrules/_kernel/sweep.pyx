@@ -40,7 +40,7 @@ cdef extern from "walk.h" nogil:
     int sr_lowest_bit(unsigned int bits) noexcept
 
 
-cdef inline int64_t _units(double cost, const FixedPoint* fixed) noexcept nogil:
+cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:
     """Return a cost in fixed point: at most the cap, and not 0 unless the cost is."""
     cdef double scaled = cost * fixed.scale
     cdef int64_t units = llrint(min(scaled, fixed.cap))
@@ -111,19 +111,19 @@ cdef inline int64_t _beyond(
         if not code < until:
             break
         if code > place and not started:
-            own = value = _units(weight * (least - first_distance), fixed)
+            own = value = in_units(weight * (least - first_distance), fixed)
             started = True
         d = distance_to(state, point, center)
         if least < 0 or d < least:
             least = d
             if started:
-                next_value = _units(weight * (d - first_distance), fixed)
+                next_value = in_units(weight * (d - first_distance), fixed)
                 if event != NULL:
                     event[center] += sign * (next_value - value)
                 value = next_value
         j += step
     if not started:
-        own = value = _units(weight * (least - first_distance), fixed)
+        own = value = in_units(weight * (least - first_distance), fixed)
     if event != NULL:
         event[last] -= sign * value
     return own
@@ -157,7 +157,7 @@ cdef void sweep_rows(
             weight = 1.0 if state.weight == NULL else state.weight[slot]
             values[0] = llrint(weight * state.weight_scale) if weighted else 0
             for j in range(1, LIST):
-                values[j] = _units(weight * (distance[j] - distance[0]), fixed)
+                values[j] = in_units(weight * (distance[j] - distance[0]), fixed)
         for f in range(state.n_features):
             center_codes = state.center_codes + f * k
             low = center_codes[state.order[f * k + node.first_center]]
@@ -233,7 +233,7 @@ cdef int64_t _own_event_dense(
         else:
             right = min(right, d)
     nearest = min(left, right)
-    return _units(weight * (left - nearest), fixed) - _units(weight * (right - nearest), fixed)
+    return in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)
 
 
 cdef int64_t own_event(
@@ -258,7 +258,7 @@ cdef int64_t own_event(
         code = center_codes[near[j]] ^ mirror
         if code < until:
             if code <= at:
-                value = _units(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]), fixed)
+                value = in_units(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]), fixed)
                 return (value ^ mirror) - mirror
             until = code
             last = near[j]
