@@ -463,7 +463,7 @@ cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves,
         node.cut = node.lower
         part_rows(state, node.first, node.last, n_rows_left, n_threads if node.last - node.first >= LARGE else 1)
         _make_children(state, index, n_rows_left, 0, n_places, n_places + 1)
-        cost = node.cost - node.gain  # of both children together: what either costs at most
+        cost = node.offer.objective  # of both children together: what either costs at most
         if n_threads > 1 and node.last - node.first < LARGE:
             for side in prange(2, num_threads=2, schedule="static", chunksize=1):
                 _price_child(state, n_places + side, &scratches[side], 1, cost)

@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from shallowrules._kernel.choosing cimport by_value, power_for
 from shallowrules._kernel.matrix cimport entry, load_block
 from shallowrules._kernel.state cimport (
-    BITS_OF_ROW, BITS_OF_SUM, LANES, Cut, FixedPoint, Item, Node, Scratch, State
+    BITS_OF_SUM, LANES, Cut, FixedPoint, Item, Node, Scratch, State
 )
 from shallowrules._kernel.sweep cimport in_units
 
@@ -29,6 +29,7 @@ cdef extern from "dense.h" nogil:
     void sr_add(int instructions, int64_t* to, const int64_t* from_, Py_ssize_t count) noexcept
 
 cdef double TIE = 1e-9
+cdef double NOISE = 1e-10   # of a leaf's cost: a gain of no more is rounding
 cdef double REACH = 4.0     # leaf costs that one row may cost
 cdef double MUCH_LESS = 2.0 ** -10
 
@@ -146,6 +147,7 @@ cdef bint _open(
     cdef Py_ssize_t slot, count = 0, i, k = state.n_centers
     cdef Item* items = scratch.items
     cdef double objective
+    cdef int64_t units
     for slot in range(node.first, node.last):
         if bin_of[codes[slot]] == bin:
             items[count].code = codes[slot]
@@ -159,9 +161,11 @@ cdef bint _open(
         sr_add(state.instructions, scratch.inside_costs, scratch.center_costs, k)
         if items[i].value == items[i + 1].value:
             continue
-        objective = <double>_price(scratch.inside_costs, all_costs, NULL, state.n_centers)
+        units = _price(scratch.inside_costs, all_costs, NULL, state.n_centers)
+        objective = <double>units
         if objective < best.objective and objective <= limit:
             best.objective = objective
+            best.units = units
             best.code = items[i].code
             best.inside = True
             best.value = items[i].value
@@ -178,6 +182,7 @@ cdef bint _examine(
     cdef Py_ssize_t k = state.n_centers, n = node.last - node.first, rows_left = 0, place, base
     cdef int bin, code
     cdef double objective
+    cdef int64_t units
     cdef const int64_t* costs
     base = <Py_ssize_t>feature * state.n_bins
     memset(scratch.left_costs, 0, k * sizeof(int64_t))
@@ -196,12 +201,14 @@ cdef bint _examine(
         rows_left += sums.bin_rows[place]
         if rows_left == n:
             break
-        objective = <double>_price(scratch.left_costs, sums.all_costs, NULL, state.n_centers)
+        units = _price(scratch.left_costs, sums.all_costs, NULL, state.n_centers)
+        objective = <double>units
         if objective < best.objective and objective <= limit:
             code = state.n_codes - 1
             while state.bin_of[feature * state.n_codes + code] > bin:
                 code -= 1
             best.objective = objective
+            best.units = units
             best.code = code
             best.inside = False
             if stop_at_first:
@@ -248,9 +255,9 @@ cdef void price_leaf(
     cdef int64_t least
     node.gain = 0.0
     fixed.scale = 1.0
-    fixed.cap = 2.0 ** BITS_OF_ROW
+    fixed.cap = 2.0 ** (BITS_OF_SUM - 1) / <double>n
     if cost > 0.0:
-        fixed.scale = min(power_for(<double>n * REACH * cost, BITS_OF_SUM), power_for(REACH * cost, BITS_OF_ROW))
+        fixed.scale = power_for(<double>n * REACH * cost, BITS_OF_SUM)
         fixed.cap = REACH * cost * fixed.scale
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _fill_bins(
@@ -289,4 +296,7 @@ cdef void price_leaf(
             node.offered = f
             _examine(state, node, &fixed, scratches, scratches, f, lowest * (1.0 + TIE), True, True, &node.offer)
             break
-    node.gain = (<double>least - node.offer.objective) / fixed.scale
+    node.offer.objective /= fixed.scale
+    node.gain = <double>(least - node.offer.units) / fixed.scale
+    if node.gain <= NOISE * node.cost:
+        node.gain = 0.0
