@@ -70,7 +70,8 @@ class Node:
     @property
     def center_costs(self) -> Floats:
         """What the node would cost as a leaf of each of its centers."""
-        return np.asarray(self.weight @ self.distances)
+        # Not a matrix product, which may sum equal columns in different orders.
+        return np.asarray((self.weight[:, None] * self.distances).sum(axis=0))
 
 
 @dataclass(frozen=True)
