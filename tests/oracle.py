@@ -435,14 +435,18 @@ def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float
     """Assert that ExKMC split, at each turn, a leaf whose best cut lowers the cost most, and stopped in time.
 
     `expanded` has, per node, the gain of its best cut and its own cost; what a leaf may gain is off by the
-    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first.
+    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first. So one
+    that tied, and had to wait, may still have been the earlier one: what the other gave rise to does not matter.
     """
     frontier = list(frontier)
+    waiting: set[int] = set()
     while len(frontier) < max_leaves:
         slack = {index: ROUNDING * expanded[index][1] for index in frontier}
         most = max(expanded[index][0] - slack[index] for index in frontier)
         tied = [i for i in frontier if expanded[i][0] + slack[i] >= most - TOLERANCE * abs(most)]
         split = [index for index in tied if grown.feature[index] != LEAF]
+        split = split or sorted(waiting.intersection(frontier))
+        waiting.update(split[1:])
         if not split:
             assert most <= 0, f"of leaves {frontier}, one of {tied} should be split, which gains {most!r}"
             break
