@@ -254,8 +254,10 @@ def surrogate_cuts(node: Node) -> Cuts:
 
 
 def gain(node: Node, cuts: Cuts) -> float:
-    """Return by how much the best of its cuts lowers the surrogate cost of a leaf."""
-    return float(node.center_costs.min() - cuts.induced.min()) if len(cuts) else -np.inf
+    """Return by how much the best of its cuts lowers the surrogate cost of a leaf; 0 where rounding alone does."""
+    cost = float(node.center_costs.min())
+    lowered = cost - float(cuts.induced.min()) if len(cuts) else -np.inf
+    return lowered if lowered > ROUNDING * cost else min(lowered, 0.0)
 
 
 def score(node: Node, cuts: Cuts, method: str, tradeoff: float) -> Floats:
