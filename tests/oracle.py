@@ -70,7 +70,8 @@ class Node:
     @property
     def center_costs(self) -> Floats:
         """What the node would cost as a leaf of each of its centers."""
-        return np.asarray(self.weight @ self.distances)
+        # Not a matrix product, which may sum equal columns in different orders.
+        return np.asarray((self.weight[:, None] * self.distances).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -253,8 +254,10 @@ def surrogate_cuts(node: Node) -> Cuts:
 
 
 def gain(node: Node, cuts: Cuts) -> float:
-    """Return by how much the best of its cuts lowers the surrogate cost of a leaf."""
-    return float(node.center_costs.min() - cuts.induced.min()) if len(cuts) else -np.inf
+    """Return by how much the best of its cuts lowers the surrogate cost of a leaf; 0 where rounding alone does."""
+    cost = float(node.center_costs.min())
+    lowered = cost - float(cuts.induced.min()) if len(cuts) else -np.inf
+    return lowered if lowered > ROUNDING * cost else min(lowered, 0.0)
 
 
 def score(node: Node, cuts: Cuts, method: str, tradeoff: float) -> Floats:
@@ -434,14 +437,18 @@ def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float
     """Assert that ExKMC split, at each turn, a leaf whose best cut lowers the cost most, and stopped in time.
 
     `expanded` has, per node, the gain of its best cut and its own cost; what a leaf may gain is off by the
-    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first.
+    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first. So one
+    that tied, and had to wait, may still have been the earlier one: what the other gave rise to does not matter.
     """
     frontier = list(frontier)
+    waiting: set[int] = set()
     while len(frontier) < max_leaves:
         slack = {index: ROUNDING * expanded[index][1] for index in frontier}
         most = max(expanded[index][0] - slack[index] for index in frontier)
         tied = [i for i in frontier if expanded[i][0] + slack[i] >= most - TOLERANCE * abs(most)]
         split = [index for index in tied if grown.feature[index] != LEAF]
+        split = split or sorted(waiting.intersection(frontier))
+        waiting.update(split[1:])
         if not split:
             assert most <= 0, f"of leaves {frontier}, one of {tied} should be split, which gains {most!r}"
             break

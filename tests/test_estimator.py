@@ -156,6 +156,17 @@ def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy
 
 
 @pytest.mark.imm_exkmc
+def test_exkmc_leaves_clusters_of_letter_without_a_rule(shared_data):
+    stored = np.load(shared_data / "letter.npz")
+    clusterer = KMeans(26, n_init=1, random_state=0).fit(stored["X"])
+    model = ExplainableKMeans(clusterer=clusterer, method="exkmc", n_jobs=-1).fit(stored["X"])
+    assert model.n_leaves_ == 26
+    assert len(model.rules_.clusters) < 26
+    np.testing.assert_array_equal(model.rules_.assign(stored["X"]), model.labels_)
+    assert model.normalized_cost_ == pytest.approx(1.36, abs=0.04)
+
+
+@pytest.mark.imm_exkmc
 def test_imm_follows_given_labels_rather_than_the_nearest_center():
     # The last of the left group is labelled as the right one: by labels the cut is before it, by distance after.
     X = np.array([[0.0], [1.0], [2.0], [4.0], [10.0], [11.0], [12.0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -419,6 +420,17 @@ def test_wrong_trees_of_every_method_do_not_pass(options, seed):
             wrong.cut[node] = np.nextafter(tree.lower[node], -np.inf)
         with pytest.raises(AssertionError):
             oracle.check_tree(wrong, *problem.arrays, **problem.options, **options)
+
+
+def test_of_leaves_that_tie_the_one_that_waits_may_have_been_first():
+    # Leaves 1 and 2 gain alike; what comes of 1 gains more, which a tree that split 2 first could not know.
+    tree = SimpleNamespace(
+        feature=np.array([0, 0, 0, -1, -1, -1, -1]), left=np.array([1, 3, 5]), right=np.array([2, 4, 6])
+    )
+    expanded = {0: (9.0, 9.0), 1: (1.0, 4.0), 2: (1.0, 4.0), 3: (2.0, 3.0), 4: (0.0, 0.0), 5: (0.0, 0.0), 6: (0.0, 0.0)}
+    oracle.check_order(tree, [0], expanded, 4)
+    with pytest.raises(AssertionError, match="should be split"):  # had 2 gained less, 3 would have been before it
+        oracle.check_order(tree, [0], {**expanded, 2: (0.5, 4.0)}, 4)
 
 
 @pytest.mark.parametrize("base", ["none", "imm"])
