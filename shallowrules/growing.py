@@ -125,7 +125,7 @@ def grow(
         distinct.weight,
         np.ascontiguousarray(explained_centers, dtype=np.float64),
         np.ascontiguousarray(centers, dtype=np.float64),
-        0.0 if method == "exgreedy" else float(tradeoff),
+        np.array([0.0 if method == "exgreedy" else float(tradeoff)]),
         max(1, n_threads),
         assigned=distinct.own_centers(clustered, centers) if with_imm else None,
         n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
