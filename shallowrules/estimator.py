@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -15,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
-from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix
+from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
+from shallowrules.encoding import Encoding, encode, explained_matrix
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import METHODS, Growth, grow
 from shallowrules.metrics import (
@@ -27,7 +29,9 @@ from shallowrules.metrics import (
     weighted_average_explanation_size,
 )
 from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
-from shallowrules.table import Table
+from shallowrules.scaling import SCALES
+from shallowrules.summation import group_means
+from shallowrules.table import Column, Table
 from shallowrules.thresholds import readable_threshold
 from shallowrules.tree import LEAF, Tree
 
@@ -55,14 +59,31 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         For methods that can give a cluster several leaves; there is none yet.
     refine : {"none"}, default="none"
         "none" is the published greedy tree.
-    clusterer : estimator or array-like of shape (k, n_features), default=None
-        None clusters by ``KMeans(n_clusters, n_init=10, random_state=random_state)``. Any scikit-learn
-        clusterer, fitted or not: its centers are explained if it has them, else its labels. Given
-        fitted, it is not fitted again; `clone` drops its fit unless it is wrapped in
-        ``sklearn.frozen.FrozenEstimator``. An array is the centers themselves. Cluster i of the tree
-        is center i.
+    clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
+        The clustering to explain. None clusters by
+        ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
+
+        - Any scikit-learn clusterer, fitted or not: its centers are explained if it has them
+          (``cluster_centers_``, or ``means_`` of a mixture), else its labels. Rows that it calls noise (-1)
+          are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
+          unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
+        - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
+          behind the transformers, rules are in the columns of X. `scale` stays None.
+        - Numbers of shape (k, number of clustered columns): the centers themselves.
+        - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
+          out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
+          columns, the centers are the means of the labels.
+
+        Cluster i of the tree is center i, or the i-th label in ascending order.
+    cluster_columns : sequence of str or int, default=None
+        Columns of X to cluster by, by name or position; None takes all, or for given labels those to
+        explain by.
+    explain_columns : sequence of str or int, default=None
+        Columns of X that rules may test; None takes `cluster_columns`. X has the columns of both, in
+        `fit` as in `predict`; ``rules_.assign`` needs only those that rules test.
     scale : {None, "minmax", "standard", "robust"}, default=None
-        Scale the columns for the clustering. Rules stay in the units of X.
+        Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
+        only). Rules stay in the units of X.
     categories : {"auto"}, default="auto"
         How columns that are not numeric enter. For now they are refused by name.
     random_state : int, RandomState instance or None, default=None
@@ -85,9 +106,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Weighted average depth and explanation size (the paper's Eqs. 2 and 3).
     inertia_ : float
         k-means cost (Eq. 1) of the tree's partition, in squared units of the clustered space.
-    reference_labels_ : ndarray, shape (n_samples,)
-        Cluster of each row in the unrestricted clustering.
-    reference_centers_ : ndarray of float64, shape (k, n_features)
+    reference_labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row in the unrestricted clustering; -1 for noise and rows without a label.
+    reference_centers_ : ndarray of float64, shape (k, n_clustered)
         Its centers, in the clustered space.
     reference_inertia_ : float
         Its cost, with the means of its labels.
@@ -132,6 +153,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         max_leaves: int | None = None,
         refine: str = "none",
         clusterer: Any = None,
+        cluster_columns: Sequence[str | int] | None = None,
+        explain_columns: Sequence[str | int] | None = None,
         scale: str | None = None,
         categories: str = "auto",
         random_state: Any = None,
@@ -144,6 +167,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.max_leaves = max_leaves
         self.refine = refine
         self.clusterer = clusterer
+        self.cluster_columns = cluster_columns
+        self.explain_columns = explain_columns
         self.scale = scale
         self.categories = categories
         self.random_state = random_state
@@ -166,53 +191,70 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        table, explained = self._read(X, reset=True)
-        if y is not None and hasattr(y, "__len__") and len(y) != len(explained):
-            raise DataError(f"y has {len(y)} entries, X has {len(explained)} rows")
+        table, matrix = self._read(X, reset=True)
+        if y is not None and hasattr(y, "__len__") and len(y) != len(matrix):
+            raise DataError(f"y has {len(y)} entries, X has {len(matrix)} rows")
         weight = None
         if sample_weight is not None:
             if not np.asarray(sample_weight).any():
                 raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-            weight = _check_sample_weight(sample_weight, explained, dtype=np.float64)
+            weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
             if (weight < 0).any():
                 raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
-        n_counted = len(explained) if weight is None else int(np.count_nonzero(weight))
+        n_counted = len(matrix) if weight is None else int(np.count_nonzero(weight))
         if self.clusterer is None and n_counted < self.n_clusters:
             raise DataError(
                 f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
                 "ask for fewer clusters or give more rows"
             )
-        encoding = encode(explained, self.scale, weight)
+        given = _given_labels(self.clusterer, len(matrix))
+        self._clustered, self._explained = self._choose_columns(table.names, labelled=given is not None)
+        # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
+        counting = weight if given is None else _without_unlabelled(weight, given.labels)
+        encoding = encode(_columns(matrix, self._clustered), self.scale, counting)
+        if self._explained != self._clustered:
+            encoding = replace(encoding, explained=_columns(matrix, self._explained))
         self.scaler_ = encoding.scaler
-        self._say(f"clustering {len(explained)} rows x {explained.shape[1]} columns")
+        self._say(f"clustering {len(matrix)} rows x {len(self._clustered)} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
-            reference, self.clusterer_ = reference_clustering(
-                encoding, self.clusterer, self.n_clusters, self.random_state, weight
+            reference, encoding, self.clusterer_ = reference_clustering(
+                encoding,
+                self.clusterer if given is None else given,
+                self.n_clusters,
+                self.random_state,
+                counting,
+                names=[table.names[j] for j in self._clustered] if hasattr(self, "feature_names_in_") else None,
+                source=_native(X, matrix, self._clustered),
             )
+        for note in reference.notes:
+            self._say(note)
+        counting = _without_unlabelled(counting, reference.labels)
         k = len(reference.centers)
         self._say(f"growing a tree for {k} clusters")
-        growth = self._grow(encoding, reference, np.arange(k), weight)
-        used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
-        if growth.n_leaves < k and len(used) < k:
+        used = np.unique(reference.labels if counting is None else reference.labels[counting > 0])
+        # Labels are what they are: a component of a mixture that no row is in gets no leaf.
+        kept = used if reference.labelled else np.arange(k)
+        growth = self._grow(encoding, reference, kept, counting)
+        if growth.n_leaves < len(kept) and len(used) < len(kept):
             # More centers than distinct rows: without the centers that no row has, cuts get valid.
-            smaller = self._grow(encoding, reference, used, weight)
+            smaller = self._grow(encoding, reference, used, counting)
             growth = max(growth, smaller, key=lambda candidate: candidate.n_leaves)
-        if growth.n_leaves < k:
+        if growth.n_leaves < len(kept):
             warnings.warn(
-                f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
-                f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
+                f"the tree has {growth.n_leaves} leaves for {len(kept)} clusters: Number of distinct clusters "
+                f"({growth.n_leaves}) found smaller than n_clusters ({len(kept)}), because rows or centers coincide "
                 "or no rows are near a center",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         self.tree_ = _place_thresholds(growth, table)
         self.labels_ = growth.labels
-        if weight is not None and not weight.all():
-            apart = weight == 0
-            self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
-        self._measure(encoding.explained, encoding.clustered, reference, weight, table)
+        if counting is not None and not counting.all():
+            apart = counting == 0
+            self.labels_[apart] = self.tree_.predict(matrix[apart])
+        self._measure(table, matrix, encoding, reference, counting, weight)
         return self
 
     def _grow(
@@ -222,7 +264,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         kept: NDArray[np.intp],
         weight: NDArray[np.float64] | None,
     ) -> Growth:
-        """Grow the tree that explains the centers `kept`, numbered as in the reference."""
+        """Grow the tree that explains the centers `kept`, numbered as in the reference, over the columns of X."""
         growth = grow(
             encoding.explained,
             encoding.clustered,
@@ -234,7 +276,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             n_threads=_thread_count(self.n_jobs),
         )
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        return replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+        columns = np.append(self._explained, LEAF).astype(np.int32)
+        return replace(
+            growth,
+            feature=columns[growth.feature],
+            center=numbers[growth.center],
+            labels=numbers[growth.labels],
+        )
 
     def _check_parameters(self) -> None:
         """Raise OptionError for a parameter that is not known or not allowed."""
@@ -250,6 +298,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
         _thread_count(self.n_jobs)
+
+    def _choose_columns(self, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
+        """Return the positions of the columns to cluster and of those to explain by."""
+        everything = list(range(len(names)))
+        clustered = _positions("cluster_columns", self.cluster_columns, names)
+        explained = _positions("explain_columns", self.explain_columns, names)
+        if explained is None:
+            explained = everything if clustered is None else clustered
+        if clustered is None:
+            clustered = explained if labelled else everything
+        return clustered, explained
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any]]:
         """Return X as a table and as the matrix of its explained columns, validated as scikit-learn does."""
@@ -285,28 +344,36 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
     def _measure(
         self,
-        explained: NDArray[Any],
-        clustered: NDArray[Any],
-        reference: Reference,
-        weight: NDArray[np.float64] | None,
         table: Table,
+        matrix: NDArray[Any],
+        encoding: Encoding,
+        reference: Reference,
+        counting: NDArray[np.float64] | None,
+        weight: NDArray[np.float64] | None,
     ) -> None:
-        """Set the fitted attributes that say how good the tree is, and its rules."""
+        """Set the fitted attributes that say how good the tree is, and its rules.
+
+        `weight` are the weights that were given, `counting` those that rows were fitted with.
+        """
         tree = self.tree_
+        clustered = encoding.clustered
         self.n_leaves_ = tree.n_leaves
         self.wad_ = weighted_average_depth(tree)
         self.waes_ = weighted_average_explanation_size(tree)
-        self.inertia_ = partition_cost(clustered, self.labels_, weight)
+        self.inertia_ = partition_cost(clustered, self.labels_, counting)
         self.reference_labels_ = reference.labels
         self.reference_centers_ = reference.centers
-        self.reference_inertia_ = partition_cost(clustered, reference.labels, weight)
+        self.reference_inertia_ = partition_cost(clustered, reference.labels, counting)
         # Where the unrestricted clustering costs nothing, so does its explanation, or no ratio tells how much more.
         if self.reference_inertia_ > 0:
             self.normalized_cost_ = self.inertia_ / self.reference_inertia_
         else:
             self.normalized_cost_ = 1.0 if self.inertia_ == 0 else float("inf")
         k = len(reference.centers)
-        same = agreement(self.labels_, reference.labels, weight)
+        inside = np.ones(len(matrix), dtype=bool) if counting is None else counting > 0
+        labels, assigned = self.labels_[inside], reference.labels[inside]
+        inside_weight = None if counting is None else counting[inside]
+        same = agreement(labels, assigned, inside_weight)
         if reference.labelled and same < LOW_AGREEMENT:
             warnings.warn(
                 f"the rules give {same:.0%} of the rows their given label: clusters of this shape are not "
@@ -314,18 +381,19 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 ShallowRulesWarning,
                 stacklevel=3,
             )
-        counts = np.bincount(self.labels_ if weight is None else self.labels_[weight > 0], minlength=k)
-        sums = counts.astype(np.float64) if weight is None else np.bincount(self.labels_, weight, minlength=k)
-        means = np.empty((k, explained.shape[1]))
+        counts = np.bincount(labels, minlength=k)
+        sums = np.bincount(labels, inside_weight, minlength=k).astype(np.float64)
+        self._space_centers = _filled(group_means(clustered, self.labels_, k, counting), reference.centers)
+        means = group_means(matrix, self.labels_, k, counting)
+        if np.isnan(means).any():
+            whole = encoding.explained is matrix
+            fallback = reference.explained_centers if whole else centers_among(matrix, reference, clustered, counting)
+            means = _filled(means, fallback)
         columns = []
         for j, column in enumerate(table.columns):
-            values = explained[:, j].astype(np.float64, copy=False)
-            weighted_values = values if weight is None else values * weight
-            total = np.bincount(self.labels_, weighted_values, minlength=k)
-            means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), reference.explained_centers[:, j])
-            columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
+            columns.append(_describe(column.name, column.type, column.values, np.average(means[:, j], weights=sums)))
         self.cluster_centers_ = means
-        precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
+        precision, recall = precision_and_recall(labels, assigned, k, inside_weight)
         clusters = tuple(
             Cluster(
                 index=int(i),
@@ -339,6 +407,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             )
             for i in np.unique(tree.cluster[tree.leaves])
         )
+        # Rows of weight 0 were not meant to count; those in no cluster were.
+        left_out = reference.labels == UNLABELLED
+        if weight is not None:
+            left_out &= weight > 0
         statistics = Statistics(
             rows=int(counts.sum()),
             weight=float(sums.sum()),
@@ -351,6 +423,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             agreement=same,
             wad=self.wad_,
             waes=self.waes_,
+            labelled=reference.labelled,
+            left_out=int(np.count_nonzero(left_out)),
+            notes=reference.notes,
         )
         self.rules_ = RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics)
 
@@ -379,15 +454,88 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
-        explained = self._read(X, reset=False)[1]
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
-        labels = self.tree_.predict(explained)
-        centers = self.cluster_centers_
+        matrix = self._read(X, reset=False)[1]
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, matrix, dtype=np.float64)
+        labels = self.tree_.predict(matrix)
         if self.scaler_ is not None:
-            explained, centers = self.scaler_.transform(explained), self.scaler_.transform(centers)
-        gaps = explained.astype(np.float64, copy=False) - centers[labels]
+            space = self.scaler_.transform(_columns(matrix, self._clustered))
+        else:
+            space = into_space(self.clusterer_, _native(X, matrix, self._clustered))
+        gaps = np.asarray(space, dtype=np.float64) - self._space_centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
+
+
+def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] | None:
+    """Return the positions of columns given by name or position; OptionError for what is none."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, str | bytes) or np.ndim(wanted) != 1 or not len(wanted):
+        raise OptionError(f"{parameter} must be a list of column names or positions, not {wanted!r}")
+    place = {name: j for j, name in enumerate(names)}
+    positions: list[int] = []
+    for column in wanted:
+        position = place.get(column, -1) if isinstance(column, str) else column
+        is_position = isinstance(position, Integral) and not isinstance(position, bool)
+        if not is_position or not 0 <= position < len(names):
+            raise OptionError(
+                f"{parameter} names a column {column!r}, which X does not have; "
+                f"its {len(names)} columns are: {', '.join(map(repr, names))}"
+            )
+        positions.append(int(position))
+    if len(set(positions)) < len(positions):
+        raise OptionError(f"{parameter} names a column twice: {', '.join(names[j] for j in positions)}")
+    return positions
+
+
+def _columns(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
+    """Return columns of a matrix; the matrix itself if they are all of it."""
+    return matrix if list(positions) == list(range(matrix.shape[1])) else matrix[:, list(positions)]
+
+
+def _native(X: Any, matrix: NDArray[Any], positions: Sequence[int]) -> Any:
+    """Return columns of X as the user has them, for a Pipeline that may choose its columns by name or type."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return _columns(matrix, positions)
+    if list(positions) == list(range(len(frame.columns))):
+        return X
+    return frame.select([frame.columns[j] for j in positions]).to_native()
+
+
+def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
+    """Return the labels if `clusterer` is one label per row, and not a clusterer or centers."""
+    if clusterer is None or hasattr(clusterer, "fit") or isinstance(clusterer, str):
+        return None
+    if not isinstance(clusterer, Column):
+        try:
+            if np.ndim(clusterer) != 1:
+                return None
+        except ValueError:  # lists of different lengths are neither
+            return None
+    column = Column.of("clusterer", clusterer)
+    if len(column.values) != n_rows:
+        raise DataError(
+            f"clusterer has {len(column.values)} labels, the table has {n_rows} rows: give one label per row, "
+            "or centers of shape (k, columns)"
+        )
+    return Labelling.of(column.values, column.absent)
+
+
+def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.int32]) -> NDArray[np.float64] | None:
+    """Return weights that are 0 where a row is in no cluster."""
+    unlabelled = labels == UNLABELLED
+    if not unlabelled.any():
+        return weight
+    counting = np.where(unlabelled, 0.0, 1.0 if weight is None else weight)
+    if not counting.any():
+        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+    return counting
+
+
+def _filled(means: NDArray[np.float64], fallback: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return means, those of clusters without rows (NaN) replaced."""
+    return np.where(np.isnan(means), fallback, means)
 
 
 def _kind_of(X: Any) -> str:

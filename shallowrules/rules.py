@@ -174,6 +174,8 @@ class Statistics:
     `cost` and `reference_cost` are k-means costs (the paper's Eq. 1) in squared units of the
     space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
+    `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
+    rows that belonged to no cluster (noise, or without a label) and are in no other figure.
     """
 
     rows: int
@@ -187,6 +189,8 @@ class Statistics:
     agreement: float
     wad: float
     waes: float
+    labelled: bool = False
+    left_out: int = 0
     notes: tuple[str, ...] = field(default=())
 
 
@@ -521,6 +525,8 @@ def _validate(rules: RuleSet) -> None:
     statistics = rules.statistics
     if statistics.weight <= 0 or statistics.rows <= 0:
         refuse("statistics.rows and statistics.weight must be positive")
+    if statistics.left_out < 0:
+        refuse("statistics.left_out must not be negative")
     for column in rules.columns:
         if column.minimum > column.maximum:
             refuse(f"column {column.name!r} has its minimum {column.minimum} above its maximum {column.maximum}")
