@@ -353,8 +353,7 @@ class _GivenLabels:
             noise[seen] = given == UNLABELLED
         n_noise = int(np.count_nonzero(noise))
         if n_noise:
-            rows = f"{n_noise:,} of {len(given):,} rows"
-            notes = (f"{rows} are noise to {type(fitted).__name__} and were left out of fitting",)
+            notes = (f"left out of fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
         return cls(labels, seen, noise, notes)
 
 
@@ -406,7 +405,7 @@ def _doubts(given: Labelling) -> tuple[str, ...]:
     notes = []
     absent = int(np.count_nonzero(given.labels == UNLABELLED))
     if absent:
-        notes.append(f"{absent:,} of {len(given.labels):,} rows have no given label and were left out of fitting")
+        notes.append(f"left out of fitting: {absent:,} of {len(given.labels):,} rows, without a given label")
     others = [name for name in given.names if name != str(UNLABELLED)]
     if len(others) == len(given.names) - 1 and others == [str(i) for i in range(len(others))]:
         notes.append("the label -1 is explained as a cluster like any other; if it marks noise, leave it empty instead")

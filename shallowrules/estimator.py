@@ -261,7 +261,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self,
         encoding: Encoding,
         reference: Reference,
-        kept: NDArray[np.intp],
+        kept: NDArray[np.integer],
         weight: NDArray[np.float64] | None,
     ) -> Growth:
         """Grow the tree that explains the centers `kept`, numbered as in the reference, over the columns of X."""

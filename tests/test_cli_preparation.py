@@ -24,7 +24,9 @@ def options(**changed):
         "scale": None,
         "seed": 0,
         "columns": None,
+        "explain": None,
         "exclude": (),
+        "labels": None,
         "weight": None,
         "drop_missing": False,
     }

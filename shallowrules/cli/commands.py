@@ -261,6 +261,12 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
     from shallowrules.cli.preparation import prepare
 
     chosen = gather(FitOptions, options)
+    if (chosen.clusters is None) == (chosen.labels is None):
+        raise OptionError(
+            "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+            if chosen.labels is None
+            else "-k does not go with --labels: the clusters are those of the labels"
+        )
     with progress(f"reading {table_file}"):
         prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
     if check is not None:
@@ -271,17 +277,24 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
         say("warning", message)
     from shallowrules.estimator import ExplainableKMeans
 
-    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree"):
+    rows = f"{prepared.table.n_rows:,} rows"
+    doing = f"explaining the labels of {rows}" if chosen.clusters is None else f"clustering {rows} and growing the tree"
+    with progress(doing):
+        given = {"clusterer": prepared.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
         model = ExplainableKMeans(
-            chosen.clusters,
+            **given,
             method=chosen.method,
             tradeoff=chosen.tradeoff,
+            cluster_columns=prepared.clustered,
+            explain_columns=prepared.explained,
             scale=chosen.scale,
             random_state=chosen.seed,
             n_jobs=-1,
         ).fit(prepared.table, sample_weight=prepared.weight)
     rules: RuleSet = model.rules_
     statistics = rules.statistics
+    for message in statistics.notes:
+        say("note", message)
     notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
     return replace(rules, statistics=replace(statistics, notes=notes))
 

@@ -42,13 +42,15 @@ class ReadingOptions:
 class FitOptions:
     """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
 
-    clusters: int
+    clusters: int | None
     method: str
     tradeoff: float
     scale: str | None
     seed: int
     columns: tuple[str, ...] | None
+    explain: tuple[str, ...] | None
     exclude: tuple[str, ...]
+    labels: str | None
     weight: str | None
     drop_missing: bool
 
@@ -153,9 +155,11 @@ fit_options = _together(
         "-k",
         "--clusters",
         type=click.IntRange(min=2),
-        required=True,
         metavar="K",
-        help="Number of clusters, 2 or more.",
+        help="Number of clusters, 2 or more. Needed unless --labels is given.",
+    ),
+    click.option(
+        "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
     ),
     click.option(
         "--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the tree grows."
@@ -181,6 +185,13 @@ fit_options = _together(
     ),
     click.option(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
+    ),
+    click.option(
+        "--explain",
+        multiple=True,
+        metavar="A,B,…",
+        callback=_names_if_any,
+        help="Let rules test these columns, not those that are clustered. May be repeated.",
     ),
     click.option(
         "--exclude", multiple=True, metavar="A,B,…", callback=_names, help="Leave these columns out. May be repeated."
