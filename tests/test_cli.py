@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
-from shallowrules import encoding, growing, verification
+from shallowrules import growing, scaling, verification
 from shallowrules.cli import commands, options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.rules import RuleSet
@@ -575,7 +575,7 @@ def test_text_that_is_no_unicode_is_refused(folder, rules):
 
 def test_the_choices_are_those_of_the_estimator():
     assert set(options.METHODS) == set(growing.METHODS)
-    assert set(options.SCALES) - {"none"} == set(encoding.SCALES) - {None}
+    assert set(options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():

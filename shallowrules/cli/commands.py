@@ -23,7 +23,15 @@ from shallowrules.cli.options import (
     gather,
     reading_options,
 )
-from shallowrules.cli.output import check_folder, check_target, progress, say, write_files, write_result
+from shallowrules.cli.output import (
+    check_folder,
+    check_replacing,
+    check_target,
+    progress,
+    say,
+    write_files,
+    write_result,
+)
 from shallowrules.errors import ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export as export_rules
 from shallowrules.exporters import get_exporter, installed_exporters
@@ -106,15 +114,17 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
     Examples:
       shallowrules run wine.csv -k 3
       shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
+      shallowrules run customers.csv --labels segment --exclude customer_id,city
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
     """  # noqa: D301 (click wants a backspace)
     stem = _stem(table_file)
+    chosen = gather(FitOptions, options)
     exporting = gather(ExportOptions, options).given()
     folder = output if output is not None else Path(f"{stem}_rules")
     files = ("rules.json", "rules.sql", "rules.py", "report.md")
     settings = get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
     check_folder(folder, files, force)
-    rules = _fit(table_file, options, lambda names: _check_names(names, settings))
+    rules = _fit(table_file, chosen, gather(ReadingOptions, options), lambda names: _check_names(names, settings))
     with progress("writing the rules"):
         texts = (
             rules.to_json(),
@@ -140,8 +150,9 @@ def fit(table_file: str, output: Path | None, **options: Any) -> None:
     Example:
       shallowrules fit wine.csv -k 3 -o rules.json
     """  # noqa: D301 (click wants a backspace)
+    chosen = gather(FitOptions, options)
     check_target(output, table_file)
-    rules = _fit(table_file, options)
+    rules = _fit(table_file, chosen, gather(ReadingOptions, options))
     write_result(rules.to_json(), output)
     _show(rules, [] if output is None else [str(output)], stderr=True)
 
@@ -201,6 +212,49 @@ def verify(rules_file: str, table_file: str, dialects: tuple[str, ...], **option
         raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
 
+@shallowrules.command(short_help="Give every row of a table its cluster.")
+@click.argument("rules_file", metavar="RULES")
+@click.argument("table_file", metavar="TABLE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="OUT",
+    help="Write to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.",
+)
+@force_option
+@click.option(
+    "--cluster-column",
+    metavar="NAME",
+    default="cluster",
+    show_default=True,
+    help="Name of the column that is added.",
+)
+@reading_options
+def label(rules_file: str, table_file: str, output: Path, force: bool, cluster_column: str, **options: Any) -> None:
+    """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
+
+    A cluster goes by its given label where the rules were made with --labels, else by its number.
+
+    \b
+    Example:
+      shallowrules label wine_rules/rules.json new_wine.csv -o labelled.parquet
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.labelling import check_format, label_file
+    from shallowrules.cli.summary import show_labels
+
+    if not cluster_column.strip():
+        raise OptionError("--cluster-column must not be blank")
+    check_format(output)
+    check_target(output, rules_file, table_file)
+    rules = RuleSet.from_json(rules_file)
+    check_replacing(output, force)
+    with progress(f"labelling {table_file}"):
+        counts = label_file(rules, table_file, output, gather(ReadingOptions, options), cluster_column)
+    show_labels(rules, counts, str(output))
+
+
 @shallowrules.command(short_help="List the installed exporters.")
 def exporters() -> None:
     """List the installed exporters and where each comes from."""
@@ -256,19 +310,17 @@ def _check_names(names: Sequence[str], settings: Any) -> None:
             )
 
 
-def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str]], None] | None = None) -> RuleSet:
+def _fit(
+    table_file: str,
+    chosen: FitOptions,
+    reading: ReadingOptions,
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
     from shallowrules.cli.preparation import prepare
 
-    chosen = gather(FitOptions, options)
-    if (chosen.clusters is None) == (chosen.labels is None):
-        raise OptionError(
-            "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
-            if chosen.labels is None
-            else "-k does not go with --labels: the clusters are those of the labels"
-        )
     with progress(f"reading {table_file}"):
-        prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
+        prepared = prepare(table_file, chosen, reading)
     if check is not None:
         check(prepared.table.names)
     for message in prepared.notes:

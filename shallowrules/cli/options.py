@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from shallowrules.errors import OptionError
+
 __all__ = [
     "ExportOptions",
     "FitOptions",
@@ -40,7 +42,13 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
+    """What to cluster, and how: the estimator's parameters and the choice of rows and columns.
+
+    Raises
+    ------
+    OptionError
+        Unless either clusters are to be made, or those of a column to be explained.
+    """
 
     clusters: int | None
     method: str
@@ -53,6 +61,14 @@ class FitOptions:
     labels: str | None
     weight: str | None
     drop_missing: bool
+
+    def __post_init__(self) -> None:
+        if self.clusters is None and self.labels is None:
+            raise OptionError(
+                "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+            )
+        if self.clusters is not None and self.labels is not None:
+            raise OptionError("-k does not go with --labels: the clusters are those of the labels")
 
 
 @dataclass(frozen=True)

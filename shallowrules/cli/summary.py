@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -15,7 +15,7 @@ from shallowrules.exporters.rendering import one_line
 from shallowrules.rules import RuleSet
 from shallowrules.verification import Comparison, Difference
 
-__all__ = ["show_comparisons", "show_exporters", "show_rules"]
+__all__ = ["show_comparisons", "show_exporters", "show_labels", "show_rules"]
 
 WIDTH_IN_A_FILE = 120
 
@@ -57,6 +57,20 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
         console.print(Text(f"left out       {count(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
+
+
+def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) -> None:
+    """Print to stderr how many rows of a table got each cluster, and how many none."""
+    console = _console(True)
+    table = _table("cluster", "rows", "share")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    titles = {cluster.index: cluster.title for cluster in rules.clusters}
+    total = sum(counts.values())
+    for index, rows in counts.items():
+        title = "none" if index is None else titles[index]
+        table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}")
+    console.print(table)
+    console.print(Text(f"written        {written}"))
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:
