@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -149,12 +148,12 @@ def reference_clustering(
         clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
     if not hasattr(clusterer, "fit"):
         return _from_centers(encoding, clusterer, sample_weight), encoding, None
-    fronts, _ = _split(clusterer)
-    if fronts and encoding.scaler is not None:
+    transformers, _ = _split(clusterer)
+    if transformers and encoding.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
-    X = encoding.clustered if source is None or not fronts else source
+    X = encoding.clustered if source is None or not transformers else source
     fitted, seen, notes = _fitted(clusterer, X, sample_weight)
-    if fronts:
+    if transformers:
         _check_names(fitted, names)
         encoding = replace(encoding, clustered=into_space(fitted, X))
         names = None  # what the transformers give may be named otherwise
@@ -176,12 +175,12 @@ def into_space(clusterer: Any, X: Any) -> NDArray[Any]:
     ndarray of float32 or float64, shape (n_rows, n_components)
         X itself where there is no transformer.
     """
-    fronts, _ = _split(clusterer)
-    if not fronts:
+    transformers, _ = _split(clusterer)
+    if not transformers:
         return X  # type: ignore[no-any-return]
     with _names_checked():
-        for front in fronts:
-            X = front.transform(X)
+        for transformer in transformers:
+            X = transformer.transform(X)
     matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
     matrix = np.ascontiguousarray(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
     if not np.isfinite(matrix).all():
@@ -199,7 +198,7 @@ def centers_among(
     X : ndarray of float, shape (n_rows, n_columns)
     reference : Reference
     clustered : ndarray of float, shape (n_rows, n_clustered)
-        The space of the centers: for one without rows, the row nearest to it stands in.
+        The space of the centers: for one without rows, the rows nearest to it stand in.
     sample_weight : ndarray of float64, shape (n_rows,), optional
 
     Returns
@@ -217,27 +216,63 @@ def _means(
     sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     means = group_means(X, labels, len(centers), sample_weight)
-    for center in np.flatnonzero(np.isnan(means).any(axis=1)):
-        nearest = pairwise_distances_argmin(centers[center : center + 1], clustered)[0]
-        means[center] = X[nearest]
+    empty = np.flatnonzero(np.isnan(means).any(axis=1))
+    if len(empty):
+        counted = labels >= 0
+        if sample_weight is not None:
+            counted &= sample_weight > 0
+        for center in empty:
+            distance = np.where(counted, _squared_distances(clustered, centers[center]), np.inf)
+            nearest = np.where(distance == distance.min(), 0, UNLABELLED)
+            means[center] = group_means(X, nearest, 1, sample_weight)[0]
     return means
+
+
+BLOCK = 1 << 18
+"""Distances, or differences, computed at once: what fits a second-level cache."""
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the nearest center of each row, the lowest index of equally near ones.
+
+    Products of matrices tell most rows' nearest center, but round differently from one place in the table to
+    another. Where that could decide, the distances are taken directly: equal rows have one center.
+    """
+    labels = np.empty(len(X), dtype=np.int32)
+    n_columns = X.shape[1]
+    squares = (centers**2).sum(axis=1)
+    slack = 8 * (n_columns + 4) * np.finfo(np.float64).eps
+    step = max(1, BLOCK // max(len(centers), n_columns))
+    for start in range(0, len(X), step):  # what overflows is refused when the tree is grown
+        rows = X[start : start + step].astype(np.float64)
+        distance = squares - 2 * (rows @ centers.T)  # but for the square of the row
+        labels[start : start + step] = distance.argmin(axis=1)
+        bound = distance.min(axis=1) + slack * ((rows**2).sum(axis=1) + squares.max())
+        for row in np.flatnonzero((distance <= bound[:, None]).sum(axis=1) > 1):
+            labels[start + row] = _squared_distances(centers, rows[row]).argmin()
+    return labels
+
+
+def _squared_distances(X: NDArray[Any], point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distance of every row to a point, summed alike for every row."""
+    return np.asarray(((X - point) ** 2).sum(axis=1))
 
 
 # Estimators --------------------------------------------------------------------------------------
 
 
-def _split(clusterer: Any) -> tuple[list[Pipeline], Any]:
-    """Return the transformers in front of a clusterer, outermost first, and the clusterer itself."""
-    fronts = []
+def _split(clusterer: Any) -> tuple[list[Any], Any]:
+    """Return the transformers in front of a clusterer, in order, and the clusterer itself."""
+    transformers: list[Any] = []
     while True:
         if isinstance(clusterer, FrozenEstimator):
             clusterer = clusterer.estimator
         elif isinstance(clusterer, Pipeline):
-            if len(clusterer.steps) > 1:
-                fronts.append(clusterer[:-1])
-            clusterer = clusterer.steps[-1][1]
+            *before, (_, clusterer) = clusterer.steps
+            transformers += [step for _, step in before if step not in (None, "passthrough")]
         else:
-            return fronts, clusterer
+            return transformers, clusterer
 
 
 @contextmanager
@@ -443,7 +478,7 @@ def _from_centers(
         raise OptionError("clusterer gives centers that are not finite numbers")
     labelled = labels is not None
     if labels is None:
-        labels = pairwise_distances_argmin(X, centers.astype(X.dtype, copy=False)).astype(np.int32)
+        labels = _nearest(X, centers)
     explained = centers if encoding.one_space else _means(encoding.explained, labels, centers, X, sample_weight)
     return Reference(centers, explained, labels, tuple(map(str, range(len(centers)))), labelled)
 
