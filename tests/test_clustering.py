@@ -32,6 +32,8 @@ from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.metrics import agreement, partition_cost, precision_and_recall
 from shallowrules.table import Table
 
+FIVE = ["array", "single precision", "pandas", "polars", "Table"]
+
 
 class Given(ClusterMixin, BaseEstimator):
     """A clusterer that has labels and nothing else."""
@@ -81,7 +83,7 @@ def name_of(value):
 # Estimators ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_container", [np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of], ids=str)
+@pytest.mark.parametrize("as_container", [np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of], ids=FIVE)
 @pytest.mark.parametrize("clusterer", [*centers_given(), *labels_given()], ids=name_of)
 def test_fitted_or_not_each_kind_is_explained(blobs, as_container, clusterer):
     X = as_container(blobs)
@@ -240,7 +242,7 @@ def test_centers_that_are_predicted_otherwise_are_refused(blobs):
 # Pipelines -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame], ids=str)
+@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["array", *FIVE[2:4]])
 @pytest.mark.parametrize(
     "last",
     [KMeans(5, n_init=3, random_state=0), GaussianMixture(5, random_state=0), AgglomerativeClustering(5)],
@@ -310,7 +312,9 @@ def test_a_pipeline_that_breaks_numbers_is_refused(blobs):
         (["b", 3, 0.5], ["0.5", "3", "b"]),
     ],
 )
-@pytest.mark.parametrize("as_container", [list, lambda names: np.array(names, dtype=object), pd.Series], ids=str)
+@pytest.mark.parametrize(
+    "as_container", [list, lambda names: np.array(names, dtype=object), pd.Series], ids=["list", "array", "series"]
+)
 def test_labels_keep_their_names(blobs, as_container, names, expected):
     three = np.digitize(blobs[:, 0], np.quantile(blobs[:, 0], [0.3, 0.6]))
     model = fit(as_container([names[i] for i in three]), blobs)
@@ -379,7 +383,7 @@ def test_labels_that_are_refused(blobs):
 # Columns -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame, Table.of], ids=str)
+@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame, Table.of], ids=["array", *FIVE[2:]])
 def test_some_columns_are_clustered_and_others_explain(blobs, as_container):
     X = as_container(blobs)
     if isinstance(X, pd.DataFrame):
