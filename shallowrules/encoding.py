@@ -12,20 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules.errors import DataError
+from shallowrules.scaling import fit_scaler
 from shallowrules.table import Table
 
-__all__ = ["SCALES", "Encoding", "encode", "explained_matrix", "refuse_unusable"]
-
-SCALES: dict[str | None, type | None] = {
-    None: None,
-    "minmax": MinMaxScaler,
-    "standard": StandardScaler,
-    "robust": RobustScaler,
-}
-"""The spaces in which a table can be clustered, by the name of the option."""
+__all__ = ["Encoding", "encode", "explained_matrix", "refuse_unusable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +87,8 @@ def encode(explained: NDArray[Any], scale: str | None, sample_weight: NDArray[np
     ----------
     explained : ndarray of float32 or float64, shape (n_rows, n_columns)
     scale : None, "minmax", "standard" or "robust"
-        As scikit-learn's scalers do it; rows of weight 0 do not count, and "standard" honours weights.
+        As scikit-learn's scalers do it, each row counted by its weight; see `shallowrules.scaling`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     """
-    kind = SCALES[scale]
-    if kind is None:
-        return Encoding(explained, explained)
-    present = explained if sample_weight is None else explained[sample_weight > 0]
-    scaler = kind()
-    if kind is StandardScaler and sample_weight is not None:
-        scaler.fit(present, sample_weight=sample_weight[sample_weight > 0])
-    else:
-        scaler.fit(present)
-    return Encoding(explained, scaler.transform(explained), scaler)
+    scaler = fit_scaler(scale, explained, sample_weight)
+    return Encoding(explained, explained if scaler is None else scaler.transform(explained), scaler)

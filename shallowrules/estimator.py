@@ -7,9 +7,11 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -17,13 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
-from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix, refuse_unusable
+from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
+from shallowrules.encoding import Encoding, encode, explained_matrix, refuse_unusable
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import BASES, METHODS, Growth, grow, grow_path
 from shallowrules.metrics import normalized_cost
 from shallowrules.rules import describe_tree
-from shallowrules.table import Table
+from shallowrules.scaling import SCALES
+from shallowrules.summation import group_means
+from shallowrules.table import Column, Table
 from shallowrules.thresholds import readable_threshold
 from shallowrules.tree import LEAF, Tree
 
@@ -34,12 +38,47 @@ LOW_AGREEMENT = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table that is read and clustered: all that trees are grown from."""
+    """A table that is read and clustered: all that trees are grown from.
+
+    Parameters
+    ----------
+    table : Table
+    matrix : ndarray of float, shape (n_rows, n_columns)
+        All columns of the table.
+    columns : list of int
+        Positions of the explained columns among them.
+    encoding : Encoding
+    reference : Reference
+    weight : ndarray of float64, shape (n_rows,), or None
+        The weights that were given.
+    counting : ndarray of float64, shape (n_rows,), or None
+        The weights that rows are fitted with: 0 also for those that are in no cluster.
+    """
 
     table: Table
+    matrix: NDArray[Any]
+    columns: list[int]
     encoding: Encoding
     reference: Reference
     weight: NDArray[np.float64] | None
+    counting: NDArray[np.float64] | None
+
+    @cached_property
+    def used(self) -> NDArray[np.int32]:
+        """The centers that rows are assigned to, of the rows that count."""
+        labels = self.reference.labels
+        return np.unique(labels if self.counting is None else labels[self.counting > 0])
+
+    @property
+    def kept(self) -> NDArray[np.integer]:
+        """The centers to explain. Labels are what they are: a component of a mixture that no row is in is none."""
+        return self.used if self.reference.labelled else np.arange(len(self.reference.centers))
+
+    @property
+    def left_out(self) -> int:
+        """Number of rows in no cluster before there was a tree; rows of weight 0 were not meant to count."""
+        apart = self.reference.labels == UNLABELLED
+        return int(np.count_nonzero(apart if self.weight is None else apart & (self.weight > 0)))
 
 
 class ExplainableKMeans(ClusterMixin, BaseEstimator):
@@ -66,14 +105,31 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"none"}, default="none"
         "none" is the published greedy tree.
-    clusterer : estimator or array-like of shape (k, n_features), default=None
-        None clusters by ``KMeans(n_clusters, n_init=10, random_state=random_state)``. Any scikit-learn
-        clusterer, fitted or not: its centers are explained if it has them, else its labels. Given
-        fitted, it is not fitted again; `clone` drops its fit unless it is wrapped in
-        ``sklearn.frozen.FrozenEstimator``. An array is the centers themselves. Cluster i of the tree
-        is center i.
+    clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
+        The clustering to explain. None clusters by
+        ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
+
+        - Any scikit-learn clusterer, fitted or not: its centers are explained if it has them
+          (``cluster_centers_``, or ``means_`` of a mixture), else its labels. Rows that it calls noise (-1)
+          are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
+          unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
+        - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
+          behind the transformers, rules are in the columns of X. `scale` stays None.
+        - Numbers of shape (k, number of clustered columns): the centers themselves.
+        - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
+          out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
+          columns, the centers are the means of the labels.
+
+        Cluster i of the tree is center i, or the i-th label in ascending order.
+    cluster_columns : sequence of str or int, default=None
+        Columns of X to cluster by, by name or position; None takes all, or for given labels those to
+        explain by.
+    explain_columns : sequence of str or int, default=None
+        Columns of X that rules may test; None takes `cluster_columns`. X has the columns of both, in
+        `fit` as in `predict`; ``rules_.assign`` needs only those that rules test.
     scale : {None, "minmax", "standard", "robust"}, default=None
-        Scale the columns for the clustering. Rules stay in the units of X.
+        Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
+        only). Rules stay in the units of X.
     categories : {"auto"}, default="auto"
         How columns that are not numeric enter. For now they are refused by name.
     random_state : int, RandomState instance or None, default=None
@@ -96,9 +152,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Weighted average depth and explanation size (the paper's Eqs. 2 and 3).
     inertia_ : float
         k-means cost (Eq. 1) of the tree's partition, in squared units of the clustered space.
-    reference_labels_ : ndarray, shape (n_samples,)
-        Cluster of each row in the unrestricted clustering.
-    reference_centers_ : ndarray of float64, shape (k, n_features)
+    reference_labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row in the unrestricted clustering; -1 for noise and rows without a label.
+    reference_centers_ : ndarray of float64, shape (k, n_clustered)
         Its centers, in the clustered space.
     reference_inertia_ : float
         Its cost, with the means of its labels.
@@ -149,6 +205,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         base: str = "none",
         refine: str = "none",
         clusterer: Any = None,
+        cluster_columns: Sequence[str | int] | None = None,
+        explain_columns: Sequence[str | int] | None = None,
         scale: str | None = None,
         categories: str = "auto",
         random_state: Any = None,
@@ -162,6 +220,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.base = base
         self.refine = refine
         self.clusterer = clusterer
+        self.cluster_columns = cluster_columns
+        self.explain_columns = explain_columns
         self.scale = scale
         self.categories = categories
         self.random_state = random_state
@@ -190,45 +250,59 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Prepared:
         """Validate, read and cluster the table: all that comes before the tree."""
         self._check_parameters()
-        table, explained = self._read(X, reset=True)
-        if y is not None and hasattr(y, "__len__") and len(y) != len(explained):
-            raise DataError(f"y has {len(y)} entries, X has {len(explained)} rows")
+        table, matrix = self._read(X, reset=True)
+        if y is not None and hasattr(y, "__len__") and len(y) != len(matrix):
+            raise DataError(f"y has {len(y)} entries, X has {len(matrix)} rows")
         weight = None
         if sample_weight is not None:
             if not np.asarray(sample_weight).any():
                 raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-            weight = _check_sample_weight(sample_weight, explained, dtype=np.float64)
+            weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
             if (weight < 0).any():
                 raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
-        n_counted = len(explained) if weight is None else int(np.count_nonzero(weight))
+        n_counted = len(matrix) if weight is None else int(np.count_nonzero(weight))
         if self.clusterer is None and n_counted < self.n_clusters:
             raise DataError(
                 f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
                 "ask for fewer clusters or give more rows"
             )
-        encoding = encode(explained, self.scale, weight)
+        given = _given_labels(self.clusterer, len(matrix))
+        self._clustered, explained = self._choose_columns(table.names, labelled=given is not None)
+        # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
+        counting = weight if given is None else _without_unlabelled(weight, given.labels)
+        encoding = encode(_columns(matrix, self._clustered), self.scale, counting)
+        if explained != self._clustered:
+            encoding = replace(encoding, explained=_columns(matrix, explained))
         self.scaler_ = encoding.scaler
-        self._say(f"clustering {len(explained)} rows x {explained.shape[1]} columns")
+        self._say(f"clustering {len(matrix)} rows x {len(self._clustered)} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
-            reference, self.clusterer_ = reference_clustering(
-                encoding, self.clusterer, self.n_clusters, self.random_state, weight
+            reference, encoding, self.clusterer_ = reference_clustering(
+                encoding,
+                self.clusterer if given is None else given,
+                self.n_clusters,
+                self.random_state,
+                counting,
+                names=[table.names[j] for j in self._clustered] if hasattr(self, "feature_names_in_") else None,
+                source=_native(X, matrix, self._clustered),
             )
-        k = len(reference.centers)
+        for note in reference.notes:
+            self._say(note)
+        counting = _without_unlabelled(counting, reference.labels)
+        prepared = Prepared(table, matrix, explained, encoding, reference, weight, counting)
+        k = len(prepared.kept)
         if self.max_leaves is not None and self.max_leaves < k:
             raise OptionError(f"max_leaves={self.max_leaves} is less than the {k} clusters: each may need a leaf")
-        return Prepared(table, encoding, reference, weight)
+        return prepared
 
     def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[Growth]:
         """Grow one tree per trade-off; where trees are equal, they are the same object."""
-        reference, weight = prepared.reference, prepared.weight
-        k = len(reference.centers)
-        self._say(f"growing a tree for {k} clusters")
-        growths = self._grow_for(prepared, np.arange(k), tradeoffs)
-        used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
+        kept, used = prepared.kept, prepared.used
+        self._say(f"growing a tree for {len(kept)} clusters")
+        growths = self._grow_for(prepared, kept, tradeoffs)
         separates = self.method != "exkmc" or self.base == "imm"
-        if separates and len(used) < k and any(growth.n_leaves < k for growth in growths):
+        if separates and len(used) < len(kept) and any(growth.n_leaves < len(kept) for growth in growths):
             # More centers than distinct rows: without the centers that no row has, cuts get valid.
             smaller = self._grow_for(prepared, used, tradeoffs)
             growths = [
@@ -237,67 +311,79 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return growths
 
     def _grow_for(self, prepared: Prepared, kept: NDArray[np.integer], tradeoffs: Sequence[float]) -> list[Growth]:
-        """Grow the trees that explain the centers `kept`, numbered as in the reference."""
+        """Grow the trees that explain the centers `kept`, numbered as in the reference, over the columns of X."""
         encoding, reference = prepared.encoding, prepared.reference
         arrays = (encoding.explained, encoding.clustered, reference.explained_centers[kept], reference.centers[kept])
         n_threads = _thread_count(self.n_jobs)
         if len(tradeoffs) > 1:
             growths = grow_path(
-                *arrays, weight=prepared.weight, tradeoffs=tradeoffs, n_threads=n_threads, report=self._watch()
+                *arrays, weight=prepared.counting, tradeoffs=tradeoffs, n_threads=n_threads, report=self._watch()
             )
         else:
             growth = grow(
                 *arrays,
-                weight=prepared.weight,
+                weight=prepared.counting,
                 method=self.method,
                 tradeoff=tradeoffs[0],
                 max_leaves=self.max_leaves,
                 base=self.base,
-                # Every label has rows, so that where labels are given all centers are kept.
-                assigned=reference.labels if reference.labelled else None,
+                assigned=_renumbered(reference.labels, kept) if reference.labelled else None,
                 n_threads=n_threads,
                 report=self._watch(),
             )
             growths = [growth]
-        if len(kept) == len(reference.centers):
-            return growths
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        renumbered = {
-            id(growth): replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+        columns = np.append(prepared.columns, LEAF).astype(np.int32)
+        over_the_table = {
+            id(growth): replace(
+                growth,
+                feature=columns[growth.feature],
+                center=numbers[growth.center],
+                labels=numbers[growth.labels],
+            )
             for growth in growths
         }
-        return [renumbered[id(growth)] for growth in growths]
+        return [over_the_table[id(growth)] for growth in growths]
 
     def _finish(self, prepared: Prepared, growth: Growth) -> ExplainableKMeans:
         """Place the tree's thresholds and set the fitted attributes."""
-        table, encoding, reference, weight = prepared.table, prepared.encoding, prepared.reference, prepared.weight
-        k = len(reference.centers)
-        if growth.n_leaves < k:
+        table, matrix, encoding, reference = prepared.table, prepared.matrix, prepared.encoding, prepared.reference
+        kept, counting = prepared.kept, prepared.counting
+        if growth.n_leaves < len(kept):
             warnings.warn(
-                f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
-                f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
+                f"the tree has {growth.n_leaves} leaves for {len(kept)} clusters: Number of distinct clusters "
+                f"({growth.n_leaves}) found smaller than n_clusters ({len(kept)}), because rows or centers coincide "
                 "or no rows are near a center",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         tree = self.tree_ = _place_thresholds(growth, table, reference.names)
         self.labels_ = growth.labels.copy()
-        if weight is not None and not weight.all():
-            apart = weight == 0
-            self.labels_[apart] = tree.predict(encoding.explained[apart])
-        leafless = np.setdiff1d(np.arange(k), tree.cluster[tree.leaves])
+        if counting is not None and not counting.all():
+            apart = counting == 0
+            self.labels_[apart] = tree.predict(matrix[apart])
+        leafless = np.setdiff1d(kept, tree.cluster[tree.leaves])
+        k = len(reference.centers)
+        space_means = group_means(encoding.clustered, self.labels_, k, counting)
+        self._space_centers = np.where(np.isnan(space_means), reference.centers, space_means)
+        whole = encoding.explained is matrix
         self.rules_, self.cluster_centers_ = describe_tree(
             tree,
             table,
-            encoding.explained,
+            matrix,
             encoding.clustered,
             self.labels_,
             reference.labels,
-            weight=weight,
-            fallback=reference.explained_centers,
+            weight=counting,
+            weighted=prepared.weight is not None,
+            fallback=(
+                reference.explained_centers if whole else centers_among(matrix, reference, encoding.clustered, counting)
+            ),
             method=self.method,
             tradeoff=float(self.tradeoff) if self.method == "exshallow" else 0.0,
-            notes=_leafless_note([reference.names[i] for i in leafless], k),
+            labelled=reference.labelled,
+            left_out=prepared.left_out,
+            notes=(*reference.notes, *_leafless_note([reference.names[i] for i in leafless], len(kept))),
         )
         statistics = self.rules_.statistics
         self.n_leaves_ = tree.n_leaves
@@ -334,6 +420,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
         _thread_count(self.n_jobs)
+
+    def _choose_columns(self, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
+        """Return the positions of the columns to cluster and of those to explain by."""
+        everything = list(range(len(names)))
+        clustered = _positions("cluster_columns", self.cluster_columns, names)
+        explained = _positions("explain_columns", self.explain_columns, names)
+        if explained is None:
+            explained = everything if clustered is None else clustered
+        if clustered is None:
+            clustered = explained if labelled else everything
+        return clustered, explained
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any]]:
         """Return X as a table and as the matrix of its explained columns, validated as scikit-learn does."""
@@ -407,19 +504,93 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
-        explained = self._read(X, reset=False)[1]
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
-        labels = self.tree_.predict(explained)
-        centers = self.cluster_centers_
+        matrix = self._read(X, reset=False)[1]
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, matrix, dtype=np.float64)
+        labels = self.tree_.predict(matrix)
         if self.scaler_ is not None:
-            explained, centers = self.scaler_.transform(explained), self.scaler_.transform(centers)
-        gaps = explained.astype(np.float64, copy=False) - centers[labels]
+            space = self.scaler_.transform(_columns(matrix, self._clustered))
+        else:
+            space = into_space(self.clusterer_, _native(X, matrix, self._clustered))
+        gaps = np.asarray(space, dtype=np.float64) - self._space_centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] | None:
+    """Return the positions of columns given by name or position; OptionError for what is none."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, str | bytes) or np.ndim(wanted) != 1 or not len(wanted):
+        raise OptionError(f"{parameter} must be a list of column names or positions, not {wanted!r}")
+    place = {name: j for j, name in enumerate(names)}
+    positions: list[int] = []
+    for column in wanted:
+        position = place.get(column, -1) if isinstance(column, str) else column
+        if not _is_whole(position) or not 0 <= position < len(names):
+            raise OptionError(
+                f"{parameter} names a column {column!r}, which X does not have; "
+                f"its {len(names)} columns are: {', '.join(map(repr, names))}"
+            )
+        positions.append(int(position))
+    if len(set(positions)) < len(positions):
+        raise OptionError(f"{parameter} names a column twice: {', '.join(names[j] for j in positions)}")
+    return positions
+
+
+def _columns(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
+    """Return columns of a matrix; the matrix itself if they are all of it."""
+    return matrix if list(positions) == list(range(matrix.shape[1])) else matrix[:, list(positions)]
+
+
+def _native(X: Any, matrix: NDArray[Any], positions: Sequence[int]) -> Any:
+    """Return columns of X as the user has them, for a Pipeline that may choose its columns by name or type."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return _columns(matrix, positions)
+    if list(positions) == list(range(len(frame.columns))):
+        return X
+    return frame.select([frame.columns[j] for j in positions]).to_native()
+
+
+def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
+    """Return the labels if `clusterer` is one label per row, and not a clusterer or centers."""
+    if clusterer is None or hasattr(clusterer, "fit") or isinstance(clusterer, str):
+        return None
+    if not isinstance(clusterer, Column):
+        try:
+            if np.ndim(clusterer) != 1:
+                return None
+        except ValueError:  # lists of different lengths are neither
+            return None
+    column = Column.of("clusterer", clusterer)
+    if len(column.values) != n_rows:
+        raise DataError(
+            f"clusterer has {len(column.values)} labels, the table has {n_rows} rows: give one label per row, "
+            "or centers of shape (k, columns)"
+        )
+    return Labelling.of(column.values, column.absent)
+
+
+def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.int32]) -> NDArray[np.float64] | None:
+    """Return weights that are 0 where a row is in no cluster."""
+    unlabelled = labels == UNLABELLED
+    if not unlabelled.any():
+        return weight
+    counting = np.where(unlabelled, 0.0, 1.0 if weight is None else weight)
+    if not counting.any():
+        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+    return counting
+
+
+def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return labels as positions among the centers `kept`, `UNLABELLED` where they are none of them."""
+    numbers = np.full(int(labels.max()) + 2, UNLABELLED, dtype=np.int32)  # the last, at index -1, stays so
+    numbers[kept] = np.arange(len(kept))
+    return numbers[labels]
 
 
 def _kind_of(X: Any) -> str:

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeVar, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from shallowrules.table import Column, ColumnType, Table
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_list", "read_table"]
+__all__ = ["Field", "Source", "column_list", "open_file", "quote_name", "quote_text", "read_table"]
 
 Item = TypeVar("Item")
 
@@ -118,6 +118,27 @@ def read_table(
     ShallowRulesWarning
         If the column names may be a first row, or the delimiter looks wrong.
     """
+    with open_file(path, delimiter=delimiter, decimal=decimal, null=null, encoding=encoding) as source:
+        return source.table(source.positions(columns, exclude))
+
+
+@contextmanager
+def open_file(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    null: Sequence[str] = (),
+    encoding: str = "utf-8",
+) -> Iterator[Source]:
+    """Open a file as `read_table` does, in a database that is closed afterwards.
+
+    The parameters and what is raised are those of `read_table`.
+
+    Yields
+    ------
+    Source
+    """
     _check_options(delimiter, decimal, encoding)
     shown = os.fspath(path)
     try:
@@ -126,19 +147,17 @@ def read_table(
             kind = _kind(shown, file)
             with _database(scratch) as database:
                 if kind == "parquet":
-                    source = _parquet(database, file)
-                else:
-                    text, line_ends = _plain_text(file, encoding, scratch)
-                    if kind == "json":
-                        source = _json(database, text, null)
-                    else:
-                        if delimiter is None:
-                            delimiter = _delimiter(shown, text, decimal)
-                        elif delimiter == decimal:
-                            raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-                        source = _csv(database, text, line_ends, delimiter, decimal, null, scratch)
-                chosen = _choose(source.names, columns, exclude)
-                return source.table(chosen)
+                    yield _parquet(database, file)
+                    return
+                text, line_ends = _plain_text(file, encoding, scratch)
+                if kind == "json":
+                    yield _json(database, text, null)
+                    return
+                if delimiter is None:
+                    delimiter = _delimiter(shown, text, decimal)
+                elif delimiter == decimal:
+                    raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
+                yield _csv(database, text, line_ends, delimiter, decimal, null, scratch)
     except DataError as error:
         raise DataError(f"{shown}: {error}") from error.__cause__
     except OSError as error:
@@ -156,18 +175,21 @@ def column_list(names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Field:
+class Field:
     """How to fetch one column: its type, and the SQL expression that gives its values."""
 
     type: ColumnType
     expression: str
 
 
-class _Source:
-    """A relation in the database, with the file's column names.
+class Source:
+    """A file in a database, its columns by position.
 
-    `names` are the file's, `relation` is what to select from, and `_fields` decides the types.
+    `names` are the file's, `relation` is what to select from. Each column has two expressions: `original`, as it
+    stands in the file, and that of `fields`, in the type as which it is read.
     """
+
+    kind: Literal["csv", "json", "parquet"]
 
     def __init__(self, database: DuckDBPyConnection, names: list[str], relation: str) -> None:
         _check_names(names)
@@ -177,10 +199,8 @@ class _Source:
 
     def table(self, chosen: Sequence[int]) -> Table:
         """Return the table of the chosen columns."""
-        n_rows = self._row("count(*)")[0]
-        if not n_rows:
-            raise DataError(f"there are no rows below the {len(self.names)} column names")
-        fields = self._fields(chosen)
+        n_rows = self.count_rows()
+        fields = self.fields(chosen)
         arrays: dict[str, Any] = {}
         for batch in _batches(list(enumerate(fields))):
             expressions = ", ".join(f"{field.expression} AS c{i}" for i, field in batch)
@@ -191,7 +211,33 @@ class _Source:
         ]
         return Table(tuple(columns), n_rows)
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
+    def count_rows(self) -> int:
+        """Return the number of rows; DataError if there is none."""
+        n_rows: int = self._row("count(*)")[0]
+        if not n_rows:
+            raise DataError(f"there are no rows below the {len(self.names)} column names")
+        return n_rows
+
+    def positions(self, columns: Sequence[str] | None, exclude: Sequence[str] = ()) -> list[int]:
+        """Return where the wanted columns stand; DataError names one that is not there."""
+        return _choose(self.names, columns, exclude)
+
+    def original(self, j: int) -> str:
+        """Return SQL for a column as it stands in the file."""
+        return f"c{j}"
+
+    def fields(self, chosen: Sequence[int], *, lenient: bool = False) -> list[Field]:
+        """Return the chosen columns as they are read.
+
+        A column of numbers with something else in it is refused by DataError; if `lenient`, it is text.
+        """
+        complaints: list[str] = []
+        fields = self._fields(chosen, complaints)
+        if complaints and not lenient:
+            raise DataError("; ".join(complaints))
+        return fields
+
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
         raise NotImplementedError
 
     def _row(self, *expressions: str, where: str = "true") -> tuple[Any, ...]:
@@ -199,50 +245,53 @@ class _Source:
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
-class _ParquetSource(_Source):
+class _ParquetSource(Source):
     """Types are declared; only wide integers are looked at."""
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
-        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
-        return [self._field(_identifier(described[j][0]), described[j][1]) for j in chosen]
+    kind = "parquet"
 
-    def _field(self, name: str, declared: str) -> _Field:
+    def original(self, j: int) -> str:
+        return quote_name(self.names[j])
+
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
+        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
+        return [self._field(quote_name(described[j][0]), described[j][1]) for j in chosen]
+
+    def _field(self, name: str, declared: str) -> Field:
         if declared in INTEGERS:
-            return _Field("integer", name)
+            return Field("integer", name)
         if declared in WIDE_INTEGERS:
             # All of them in 64 bits, or as the double that a database compares them as.
             given, fitting = self._row(f"count({name})", f"count(TRY_CAST({name} AS BIGINT))")
             fits = given == fitting
-            return _Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
+            return Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
         if declared in ("FLOAT", "DOUBLE"):
-            return _Field("float", name)
+            return Field("float", name)
         if declared.startswith("DECIMAL"):
-            return _Field("float", f"CAST({name} AS DOUBLE)")
+            return Field("float", f"CAST({name} AS DOUBLE)")
         if declared == "BOOLEAN":
-            return _Field("boolean", name)
+            return Field("boolean", name)
         text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
         # Dates and the like as text: an infinite date has no Python value.
-        return _Field("text" if text else "other", f"CAST({name} AS VARCHAR)")
+        return Field("text" if text else "other", f"CAST({name} AS VARCHAR)")
 
 
-class _JsonSource(_Source):
+class _JsonSource(Source):
     """Values say their own type; a column has the one type that all of them fit."""
+
+    kind = "json"
 
     def __init__(self, database: DuckDBPyConnection, names: list[str], relation: str, null: Sequence[str]) -> None:
         super().__init__(database, names, relation)
         self.null = null
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
-        complaints: list[str] = []
-        fields = [self._field(j, complaints) for j in chosen]
-        if complaints:
-            raise DataError("; ".join(complaints))
-        return fields
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
+        return [self._field(j, complaints) for j in chosen]
 
-    def _field(self, j: int, complaints: list[str]) -> _Field:
+    def _field(self, j: int, complaints: list[str]) -> Field:
         value = f"c{j}"
         if self.null:
-            tokens = ", ".join(_literal(token.strip()) for token in self.null)
+            tokens = ", ".join(quote_text(token.strip()) for token in self.null)
             is_null = f"json_type({value}) = 'VARCHAR' AND trim({value}->>'$') IN ({tokens})"
             value = f"(CASE WHEN {is_null} THEN NULL ELSE {value} END)"
         count_kinds = f"SELECT json_type({value}), count(*) FROM {self.relation} GROUP BY 1"
@@ -252,45 +301,45 @@ class _JsonSource(_Source):
         if set(kinds) <= JSON_NUMBERS:
             whole = f"TRY_CAST({text} AS BIGINT)"
             if given and "DOUBLE" not in kinds and self._row(f"count({whole})")[0] == given:
-                return _Field("integer", whole)
-            return _Field("float", f"TRY_CAST({text} AS DOUBLE)")
+                return Field("integer", whole)
+            return Field("float", f"TRY_CAST({text} AS DOUBLE)")
         if set(kinds) == {"BOOLEAN"}:
-            return _Field("boolean", f"CAST({text} AS BOOLEAN)")
+            return Field("boolean", f"CAST({text} AS BOOLEAN)")
         if set(kinds) & {"ARRAY", "OBJECT"}:
-            return _Field("other", text)
-        offending = f"json_type({value}) NOT IN ({', '.join(map(_literal, sorted(JSON_NUMBERS)))})"
+            return Field("other", text)
+        offending = f"json_type({value}) NOT IN ({', '.join(map(quote_text, sorted(JSON_NUMBERS)))})"
         numbers = sum(n for kind, n in kinds.items() if kind in JSON_NUMBERS)
         complaints += _almost_numeric(self, self.names[j], text, offending, numbers, given)
-        return _Field("text", text)
+        return Field("text", text)
 
 
-class _CsvSource(_Source):
+class _CsvSource(Source):
     """Everything is text, and a column is numeric if all of its values are."""
 
-    def __init__(self, database: DuckDBPyConnection, names: list[str], decimal: str) -> None:
+    kind = "csv"
+
+    def __init__(self, database: DuckDBPyConnection, names: list[str], decimal: str, delimiter: str) -> None:
         super().__init__(database, names, "fields")
         self.decimal = decimal
+        self.delimiter = delimiter
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
         counts: list[int] = []
         for batch in _batches(chosen):
             expressions = ((f"c{j}", self._number(f"c{j}"), self._whole(f"c{j}")) for j in batch)
             counts += self._row(*(f"count({expression})" for each in expressions for expression in each))
         fields = []
-        complaints: list[str] = []
         for i, j in enumerate(chosen):
             given, numbers, whole = counts[3 * i : 3 * i + 3]
             if given == whole > 0:
-                fields.append(_Field("integer", self._whole(f"c{j}")))
+                fields.append(Field("integer", self._whole(f"c{j}")))
             elif given == numbers:
-                fields.append(_Field("float", self._number(f"c{j}")))
+                fields.append(Field("float", self._number(f"c{j}")))
             else:
                 complaints += self._comma_numbers(j, given, numbers) or _almost_numeric(
                     self, self.names[j], f"c{j}", f"{self._number(f'c{j}')} IS NULL", numbers, given
                 )
-                fields.append(_Field("text", f"c{j}"))
-        if complaints:
-            raise DataError("; ".join(complaints))
+                fields.append(Field("text", f"c{j}"))
         return fields
 
     def _number(self, field: str) -> str:
@@ -321,11 +370,11 @@ class _CsvSource(_Source):
         ]
 
 
-def _almost_numeric(source: _Source, name: str, text: str, offending: str, numbers: int, given: int) -> list[str]:
+def _almost_numeric(source: Source, name: str, text: str, offending: str, numbers: int, given: int) -> list[str]:
     """Return a complaint about a column of numbers with something else in it, or nothing for plain text."""
     if not numbers:
         return []
-    spellings = ", ".join(map(_literal, MISSING_SPELLINGS))
+    spellings = ", ".join(map(quote_text, MISSING_SPELLINGS))
     where = f"{text} IS NOT NULL AND {offending}"
     words, example, row, distinct = source._row(
         f"count(*) FILTER (lower(trim({text})) NOT IN ({spellings}))",
@@ -527,23 +576,25 @@ def _is_binary(content: bytes) -> bool:
     return b"\0" in content or control > MOST_CONTROL_BYTES * len(content)
 
 
-def _identifier(name: str) -> str:
+def quote_name(name: str) -> str:
+    """Return a name as DuckDB's SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(text: str) -> str:
+def quote_text(text: str) -> str:
+    """Return text as a literal of DuckDB's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _file_literal(file: str) -> str:
     # A file name may look like a pattern.
-    return _literal(glob.escape(file))
+    return quote_text(glob.escape(file))
 
 
 # Parquet and JSON --------------------------------------------------------------------------------
 
 
-def _parquet(database: DuckDBPyConnection, file: str) -> _Source:
+def _parquet(database: DuckDBPyConnection, file: str) -> Source:
     # The schema is a tree in pre-order; DuckDB's own description has renamed what repeats.
     schema = database.execute(f"SELECT name, num_children FROM parquet_schema({_file_literal(file)})").fetchall()
     names = []
@@ -557,7 +608,7 @@ def _parquet(database: DuckDBPyConnection, file: str) -> _Source:
     return _ParquetSource(database, names, f"read_parquet({_file_literal(file)}, hive_partitioning=false)")
 
 
-def _json(database: DuckDBPyConnection, file: str, null: Sequence[str]) -> _Source:
+def _json(database: DuckDBPyConnection, file: str, null: Sequence[str]) -> Source:
     documents = f"read_json_objects({_file_literal(file)}, format='auto', compression='none', hive_partitioning=false)"
     numbered = f"(SELECT json, row_number() OVER () AS row FROM {documents})"
     stray = database.execute(
@@ -578,8 +629,8 @@ def _json(database: DuckDBPyConnection, file: str, null: Sequence[str]) -> _Sour
     if "" in names:
         raise DataError("a column has an empty name: rename it")
     _check_names(names)
-    types = ", ".join(f"{_literal(name)}: 'JSON'" for name in names)
-    selected = ", ".join(f"{_identifier(name)} AS c{j}" for j, name in enumerate(names))
+    types = ", ".join(f"{quote_text(name)}: 'JSON'" for name in names)
+    selected = ", ".join(f"{quote_name(name)} AS c{j}" for j, name in enumerate(names))
     database.execute(
         f"CREATE TABLE fields AS SELECT {selected} FROM read_json({_file_literal(file)}, "
         f"columns={{{types}}}, format='auto', compression='none', hive_partitioning=false)"
@@ -649,7 +700,7 @@ def _csv(
     decimal: str,
     null: Sequence[str],
     scratch: str,
-) -> _Source:
+) -> Source:
     """Load the fields of a CSV file as text into the table ``fields``."""
     names, n_rows, blank_lines = _shape(text, delimiter)
     if len(names) == 1:
@@ -660,12 +711,12 @@ def _csv(
     types = ", ".join(f"'c{j}': 'VARCHAR'" for j in range(len(names)))
     missing = "NULLIF(c{}, '')"
     if null:
-        tokens = ", ".join(_literal(token.strip()) for token in ("", *null))
+        tokens = ", ".join(quote_text(token.strip()) for token in ("", *null))
         missing = f"CASE WHEN trim(c{{}}, ' \t') IN ({tokens}) THEN NULL ELSE c{{}} END"
     selected = ", ".join(f"{missing.replace('{}', str(j))} AS c{j}" for j in range(len(names)))
     database.execute(
         f"CREATE TABLE fields AS SELECT {selected} FROM read_csv({_file_literal(text)}, auto_detect=false, "
-        f"columns={{{types}}}, delim={_literal(delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
+        f"columns={{{types}}}, delim={quote_text(delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
         "null_padding=false, compression='none', hive_partitioning=false)"
     )
     [(loaded,)] = database.execute("SELECT count(*) FROM fields").fetchall()
@@ -673,7 +724,7 @@ def _csv(
         raise DataError(
             f"the file has {n_rows} rows, but DuckDB finds {loaded}; quote the fields in it, or use Parquet"
         )
-    return _CsvSource(database, names, decimal)
+    return _CsvSource(database, names, decimal, delimiter)
 
 
 def _open_text(text: str) -> TextIO:

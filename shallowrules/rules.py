@@ -30,6 +30,7 @@ from shallowrules.metrics import (
     weighted_average_depth,
     weighted_average_explanation_size,
 )
+from shallowrules.summation import group_means
 from shallowrules.table import Table
 from shallowrules.tree import LEAF, Tree, compare
 
@@ -193,6 +194,8 @@ class Statistics:
     `cost` and `reference_cost` are k-means costs (the paper's Eq. 1) in squared units of the
     space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
+    `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
+    rows that belonged to no cluster (noise, or without a label) and are in no other figure.
     """
 
     rows: int
@@ -206,6 +209,8 @@ class Statistics:
     agreement: float
     wad: float
     waes: float
+    labelled: bool = False
+    left_out: int = 0
     notes: tuple[str, ...] = field(default=())
 
 
@@ -426,6 +431,8 @@ class RuleSet:
             labels,
             labels if reference is None else _numbered(np.asarray(reference), names, n_rows),
             weight=weight,
+            weighted=weight is not None,
+            labelled=reference is not None,
             fallback=np.tile(np.average(explained, axis=0, weights=weight), (k, 1)),
             method=method,
         )[0]
@@ -504,9 +511,12 @@ def describe_tree(
     reference: NDArray[np.int32],
     *,
     weight: NDArray[np.float64] | None,
+    weighted: bool,
     fallback: NDArray[np.float64],
     method: str,
     tradeoff: float = 0.0,
+    labelled: bool = False,
+    left_out: int = 0,
     notes: tuple[str, ...] = (),
 ) -> tuple[RuleSet, NDArray[np.float64]]:
     """Measure a tree on its rows and return its rules.
@@ -520,11 +530,14 @@ def describe_tree(
     explained, clustered : ndarray of float32 or float64, shapes (n_rows, n_columns) and (n_rows, m)
         The same as one matrix, and the space in which costs are measured.
     labels, reference : ndarray of int32, shape (n_rows,)
-        Cluster of each row by the tree, and by the clustering that it follows.
-    weight : ndarray of float64, shape (n_rows,), optional
+        Cluster of each row by the tree, and by the clustering that it follows; anything where rows do not count.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Rows of weight 0 do not count.
+    weighted : bool
+        Whether weights were given: where rows are in no cluster, there is a `weight` without.
     fallback : ndarray of float64, shape (k, n_columns)
         What stands for the mean of a cluster that has no rows.
-    method, tradeoff, notes
+    method, tradeoff, labelled, left_out, notes
         As in `Statistics`.
 
     Returns
@@ -534,15 +547,19 @@ def describe_tree(
         Mean of every cluster, also of those without a leaf, in the units of the table.
     """
     k = len(tree.names)
-    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
+    cost = partition_cost(clustered, labels, weight)
+    reference_cost = cost if reference is labels else partition_cost(clustered, reference, weight)
+    means = group_means(explained, labels, k, weight)
+    means = np.where(np.isnan(means), fallback, means)
+    if weight is not None and not weight.all():
+        counted = weight > 0
+        labels, reference, weight = labels[counted], reference[counted], weight[counted]
+    counts = np.bincount(labels, minlength=k)
     sums = counts.astype(np.float64) if weight is None else np.bincount(labels, weight, minlength=k)
-    means = np.empty((k, explained.shape[1]))
-    columns = []
-    for j, column in enumerate(table.columns):
-        values = explained[:, j].astype(np.float64, copy=False)
-        total = np.bincount(labels, values if weight is None else values * weight, minlength=k)
-        means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), fallback[:, j])
-        columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
+    columns = tuple(
+        _describe(column.name, column.type, column.values, float(np.average(means[:, j], weights=sums)))
+        for j, column in enumerate(table.columns)
+    )
     precision, recall = precision_and_recall(labels, reference, k, weight)
     clusters = tuple(
         Cluster(
@@ -557,12 +574,10 @@ def describe_tree(
         )
         for i in np.unique(tree.cluster[tree.leaves])
     )
-    cost = partition_cost(clustered, labels, weight)
-    reference_cost = cost if reference is labels else partition_cost(clustered, reference, weight)
     statistics = Statistics(
         rows=int(counts.sum()),
         weight=float(sums.sum()),
-        weighted=weight is not None,
+        weighted=weighted,
         method=method,
         tradeoff=tradeoff,
         cost=cost,
@@ -571,9 +586,11 @@ def describe_tree(
         agreement=agreement(labels, reference, weight),
         wad=weighted_average_depth(tree),
         waes=weighted_average_explanation_size(tree),
+        labelled=labelled,
+        left_out=left_out,
         notes=notes,
     )
-    return RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics), means
+    return RuleSet(columns, _rule_nodes(tree, table), clusters, statistics), means
 
 
 def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
@@ -754,6 +771,8 @@ def _validate(rules: RuleSet) -> None:
     statistics = rules.statistics
     if statistics.weight <= 0 or statistics.rows <= 0:
         refuse("statistics.rows and statistics.weight must be positive")
+    if statistics.left_out < 0:
+        refuse("statistics.left_out must not be negative")
     for column in rules.columns:
         if column.minimum > column.maximum:
             refuse(f"column {column.name!r} has its minimum {column.minimum} above its maximum {column.maximum}")

@@ -43,6 +43,22 @@ class Column:
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
 
+    @classmethod
+    def of(cls, name: str, data: Any) -> Column:
+        """Return a series, array or sequence as a column; DataError if it is not one-dimensional."""
+        if isinstance(data, Column):
+            return data
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _from_series(name, series)
+        # NumPy alone would make texts of numbers and missing values beside a text.
+        values = np.array(data, dtype=object) if isinstance(data, list | tuple) else np.asarray(data)
+        if values.ndim != 1:
+            raise DataError(f"expected one value per row for {name!r}, got an array of {values.ndim} dimension(s)")
+        if values.dtype.kind == "b":  # numbers only in a matrix
+            return Column(name, "boolean", values.astype(object))
+        return _column(name, values)
+
     @property
     def is_numeric(self) -> bool:
         """Whether the values are numbers."""

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Per stage, its modules or packages.
 STAGES = {
     "table": ["table", "reading"],
-    "encoding": ["encoding"],
+    "encoding": ["encoding", "scaling"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
     "growing": ["growing"],
@@ -25,7 +25,7 @@ STAGES = {
     "exporters": ["exporters"],
     "estimator": ["estimator", "tradeoff"],
     "cli": ["cli", "verification"],
-    "open": ["errors", "files"],
+    "open": ["errors", "files", "summation"],
     "face": [""],  # the package's __init__
 }
 

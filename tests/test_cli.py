@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
-from shallowrules import encoding, growing, verification
+from shallowrules import growing, scaling, verification
 from shallowrules.cli import commands, options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.rules import RuleSet
@@ -252,6 +252,110 @@ def test_weights_count():
     assert [column["name"] for column in document["columns"]] == ["x"]
     assert document["statistics"]["weight"] == 40
     assert sorted(cluster["share"] for cluster in document["clusters"]) == [0.25, 0.75]
+
+
+def labelled(path="t.csv"):
+    """Write the three groups with a name for each but the last row's, a weight, and one row named wrongly."""
+    with open(blobs("plain.csv"), encoding="utf-8") as stream:
+        header, *rows = csv.reader(stream)
+    names = [["low", "wide|", "high"][i % 3] for i in range(len(rows))]
+    names[0], names[-1] = "high", ""
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        made = [[*row, name, 1 + i % 2] for i, (row, name) in enumerate(zip(rows, names, strict=True))]
+        csv.writer(stream).writerows([[*header, "segment", "w"], *made])
+    os.remove("plain.csv")
+    return path
+
+
+def test_given_labels_are_explained(folder):
+    result = call("run", labelled(), "--labels", "segment", "--exclude", "w")
+    assert result.exit_code == 0
+    assert result.stderr == "note: left out of fitting: 1 of 60 rows, without a given label\n"
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert [column.name for column in rules.columns] == ["width", "my height"]
+    assert [cluster.name for cluster in rules.clusters] == ["high", "low", "wide|"]
+    statistics = rules.statistics
+    assert (statistics.labelled, statistics.left_out, statistics.rows) == (True, 1, 59)
+    assert statistics.agreement == pytest.approx(58 / 59)
+    assert rules.clusters[1].precision == pytest.approx(19 / 20)  # the one that is named wrongly
+    assert rules.clusters[0].recall == pytest.approx(19 / 20)
+    words = " ".join(result.stdout.split())
+    assert "cluster rows share precision recall rule" in words
+    assert re.search(r"1 \(low\) 20 33\.9% 95\.0% 100\.0% ", words)
+    assert "98.3% of the rows get their given label" in words
+    assert "times that of the given clusters" in words
+    assert "left out 1 row in no cluster" in words
+    sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
+    for line in (
+        "| Agreement with the given labels | 98.3 % |",
+        "| Left out | 1 row |",
+        "| Cluster | Rows | Share | Precision | Recall | Rule |",
+        "| 1 (low) | 20 | 33.9 % | 95.0 % | 100.0 % | ",
+        "| 2 (wide\\|) | 20 | 33.9 % | 100.0 % | 100.0 % | ",
+        "95.0 % of what the rules put here has the given label 'low' (precision)",
+        "- left out of fitting: 1 of 60 rows, without a given label",
+    ):
+        assert line in sheet
+    assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
+    assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
+    found = pq.read_table("out.parquet")["cluster"].to_pylist()
+    assert found == [["low", "wide|", "high"][i % 3] for i in range(60)]
+
+
+def test_weights_count_in_all_that_is_said(folder):
+    result = call("run", labelled(), "--labels", "segment", "--weight", "w")
+    assert "note: rows count by the weights in column 'w'\n" in result.stderr
+    statistics = RuleSet.from_json("t_rules/rules.json").statistics
+    assert (statistics.rows, statistics.weight, statistics.weighted) == (59, 88, True)
+    assert statistics.agreement == pytest.approx(87 / 88)
+    assert "98.9% of the weight gets its given label" in result.stdout
+    sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
+    assert "59 rows, 2 columns, weighing 88 in all" in sheet
+    assert "- rows count by the weights in column 'w'" in sheet
+    unlabelled = call("run", "t.csv", "-k", 3, "--weight", "w", "--exclude", "segment", "--force")
+    assert "of the weight stays in its cluster" in unlabelled.stdout
+
+
+def test_labels_that_no_cut_can_follow_are_warned_of():
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write("x,c\n" + "".join(f"{i},{i % 2}\n" for i in [*range(30), 5, 5]))
+    result = call("fit", "t.csv", "--labels", "c")
+    assert result.exit_code == 0
+    assert "warning: the rules give" in result.stderr
+    assert json.loads(result.stdout)["statistics"]["agreement"] < 0.8
+
+
+def test_some_columns_are_clustered_and_others_explain():
+    document = json.loads(call("fit", labelled(), "-k", 3, "--columns", "width", "--explain", "my height").stdout)
+    assert [column["name"] for column in document["columns"]] == ["width", "my height"]
+    assert {node["column"] for node in document["nodes"] if "column" in node} == {1}
+    everything = json.loads(call("fit", "t.csv", "-k", 3, "--explain", "width", "--exclude", "segment").stdout)
+    assert [column["name"] for column in everything["columns"]] == ["width", "my height", "w"]
+    assert {node["column"] for node in everything["nodes"] if "column" in node} == {0}
+    by_labels = json.loads(call("fit", "t.csv", "--labels", "segment", "--explain", "my height,width").stdout)
+    assert [column["name"] for column in by_labels["columns"]] == ["my height", "width"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "status"),
+    [
+        (["-k", "3", "--labels", "segment"], "-k does not go with --labels", 2),
+        (["--labels", "nix"], "there is no column 'nix'", 1),
+        (["--labels", "w", "--weight", "w"], "column 'w' cannot be both the weights and the labels", 2),
+        (["--labels", "segment", "--columns", "width,segment"], "'segment' has the labels: do not use, explain", 2),
+        (["--labels", "segment", "--exclude", "segment"], "'segment' has the labels: do not use, explain", 2),
+        (["-k", "3", "--explain", "w", "--exclude", "w"], "column 'w' is in --explain and in --exclude", 2),
+        (["-k", "3", "--explain", "nix", "--exclude", "segment"], "there is no column 'nix'", 1),
+        (["--labels", "width", "--exclude", "segment"], "column 'width' has another label in each of", 1),
+        (["--labels", "same", "--exclude", "segment"], "column 'same' has one label only", 1),
+        (["--labels", "segment", "--weight", "w", "--exclude", "width,my height,same"], "has no column but the", 1),
+    ],
+)
+def test_labels_that_are_refused(arguments, message, status):
+    rows = [f"{i * i + 0.5},{i % 5},{'abc'[i % 3]},{1 + i % 2},5\n" for i in range(30)]
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.writelines(["width,my height,segment,w,same\n", *rows])
+    assert message in refused("run", "t.csv", *arguments, status=status)
 
 
 def test_columns_and_exclude_are_lists():
@@ -648,7 +752,7 @@ def test_text_that_is_no_unicode_is_refused(folder, rules):
 
 def test_the_choices_are_those_of_the_estimator():
     assert set(options.METHODS) == set(growing.METHODS)
-    assert set(options.SCALES) - {"none"} == set(encoding.SCALES) - {None}
+    assert set(options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():

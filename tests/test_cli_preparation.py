@@ -22,7 +22,9 @@ def options(**changed):
         "scale": None,
         "seed": 0,
         "columns": None,
+        "explain": None,
         "exclude": (),
+        "labels": None,
         "weight": None,
         "drop_missing": False,
     }
@@ -223,3 +225,26 @@ def test_weights(write):
         prepare(write(a=[1, 5], w=[1, ""]), options(weight="w"), READING)
     dropped = prepare(write(a=[1, 5, 6], w=[1, "", 2]), options(weight="w", drop_missing=True), READING)
     assert dropped.weight.tolist() == [1, 2]
+
+
+def test_a_column_dominates_by_the_weights_of_its_rows(write):
+    path = write(a=[1000, 5, 5, 6, 7], b=[1, 5, 2, 9, 5], w=[0, 1, 1, 1, 1])
+    assert prepare(path, options(weight="w"), READING).warnings == ()
+    [warning] = prepare(path, options(exclude=("w",)), READING).warnings
+    assert "column 'a' has" in warning
+
+
+def test_only_clustered_columns_are_judged_for_clustering(write):
+    path = write(a=[1, 2, 1, 2, 1, 2], b=[1000, 2, 5, 7, 8, 11], c=[5, 5, 6, 6, 7, 7])
+    with pytest.raises(DataError, match="3 clusters were asked for .* only 2 distinct rows"):
+        prepare(path, options(clusters=3, columns=("a",), explain=("b",)), READING)
+    prepared = prepare(path, options(columns=("c", "a"), explain=("b", "a")), READING)
+    assert (prepared.clustered, prepared.explained) == (["c", "a"], ["b", "a"])
+    assert prepared.warnings == ()
+
+
+def test_rows_left_out_lose_their_labels_too(write):
+    path = write(a=[1, "", 3, 4, 5], c=["x", "y", "", "y", "x"])
+    prepared = prepare(path, options(clusters=None, labels="c", drop_missing=True), READING)
+    assert prepared.labels.values.tolist() == ["x", None, "y", "x"]
+    assert prepared.table.names == ["a"]

@@ -45,15 +45,31 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
+    """What to cluster, and how: the estimator's parameters and the choice of rows and columns.
 
-    clusters: int
+    Raises
+    ------
+    OptionError
+        Unless either clusters are to be made, or those of a column to be explained.
+    """
+
+    clusters: int | None
     scale: str | None
     seed: int
     columns: tuple[str, ...] | None
+    explain: tuple[str, ...] | None
     exclude: tuple[str, ...]
+    labels: str | None
     weight: str | None
     drop_missing: bool
+
+    def __post_init__(self) -> None:
+        if self.clusters is None and self.labels is None:
+            raise OptionError(
+                "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+            )
+        if self.clusters is not None and self.labels is not None:
+            raise OptionError("-k does not go with --labels: the clusters are those of the labels")
 
 
 @dataclass(frozen=True)
@@ -193,9 +209,11 @@ fit_options = _together(
         "-k",
         "--clusters",
         type=click.IntRange(min=2),
-        required=True,
         metavar="K",
-        help="Number of clusters, 2 or more.",
+        help="Number of clusters, 2 or more. Needed unless --labels is given.",
+    ),
+    click.option(
+        "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
     ),
     click.option(
         "--scale",
@@ -210,6 +228,13 @@ fit_options = _together(
     ),
     click.option(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
+    ),
+    click.option(
+        "--explain",
+        multiple=True,
+        metavar="A,B,…",
+        callback=_names_if_any,
+        help="Let rules test these columns, not those that are clustered. May be repeated.",
     ),
     click.option(
         "--exclude", multiple=True, metavar="A,B,…", callback=_names, help="Leave these columns out. May be repeated."

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
-from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
 
@@ -30,15 +30,19 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numeric columns, and their weights.
+    """What to cluster: complete rows of numeric columns, their weights and their given labels.
 
-    `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
+    `clustered` and `explained` are the names of columns to cluster and to explain by, None for the
+    estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
     """
 
     table: Table
     weight: NDArray[Any] | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    labels: Column | None = None
+    clustered: list[str] | None = None
+    explained: list[str] | None = None
 
 
 def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
@@ -48,38 +52,69 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     ------
     DataError
         If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
-        are missing or infinite; if weights are negative or all zero; or if there are fewer distinct rows
-        than clusters.
+        are missing or infinite; if weights are negative or all zero; if there are fewer distinct rows
+        than clusters; or if labels are no clustering.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
-        table, weight = _read(path, fit, reading)
+        table, weight, labels = _read(path, fit, reading)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
+    clustered = None if fit.columns is None else [name for name in table.names if name in fit.columns]
+    explained = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
     _refuse_not_numeric(table, weight)
     _refuse_empty(table)
-    _refuse_ids(table, fit.columns or ())
-    table, weight, notes = _without_missing(table, weight, fit.drop_missing)
+    _refuse_ids(table, (*(fit.columns or ()), *(fit.explain or ())))
+    table, weight, labels, notes = _without_missing(table, weight, labels, fit.drop_missing)
     _refuse_infinite(table, weight)
     weights = None if weight is None else _checked_weights(weight)
-    _refuse_too_many_clusters(table, weights, fit.clusters)
+    if labels is not None:
+        _refuse_no_clustering(labels, weights)
+    space = table.select(clustered or (explained if labels is not None else None) or table.names)
+    if fit.clusters is not None:
+        _refuse_too_many_clusters(space, weights, fit.clusters)
     notes += _constant_columns(table)
-    dominant = _dominant_column(table) if fit.scale is None else []
-    return Prepared(table, weights, tuple(notes), (*doubts, *dominant))
+    if weight is not None:
+        notes.append(f"rows count by the weights in column {weight.name!r}")
+    dominant = _dominant_column(space, weights) if fit.scale is None and labels is None else []
+    return Prepared(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
 
 
-def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None]:
-    """Return the columns to cluster, and the weights."""
-    columns = fit.columns
-    if columns is not None and fit.weight is not None:
-        columns = (*columns, fit.weight)
+def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None, Column | None]:
+    """Return the columns to cluster and explain by, the weights, and the given labels."""
+    roles = {"weights": fit.weight, "labels": fit.labels}
+    named = {name: what for what, name in roles.items() if name is not None}
+    if fit.weight is not None and fit.weight == fit.labels:
+        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
+    for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
+        if name in named:
+            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+        if name in fit.exclude and name in (fit.explain or ()):
+            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+    columns = None
+    if fit.columns is not None:
+        columns = (*fit.columns, *(fit.explain or ()), *named)
+    elif fit.explain is not None and fit.labels is not None:
+        columns = (*fit.explain, *named)  # nothing is clustered
     table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
-    if fit.weight is None:
-        return table, None
-    weight = table[fit.weight]
-    others = [name for name in table.names if name != fit.weight]
+    weight, labels = (None if name is None else table[name] for name in roles.values())
+    others = [name for name in table.names if name not in named]
     if not others:
-        raise DataError(f"{path} has no column but the weights {fit.weight!r}")
-    return table.select(others), weight
+        listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
+        raise DataError(f"{path} has no column but {listed}")
+    return table.select(others), weight, labels
+
+
+def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
+    """Refuse labels that tell no rows apart, or all of them."""
+    counted = ~labels.absent if weights is None else ~labels.absent & (weights > 0)
+    n_rows = int(np.count_nonzero(counted))
+    values = labels.values[counted]
+    distinct = len(set(values.tolist()))
+    if distinct < 2:
+        what = "no label" if not distinct else "one label only"
+        raise DataError(f"column {labels.name!r} has {what}: a clustering to explain has 2 or more (--labels)")
+    if distinct == n_rows:
+        raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
 
 
 def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
@@ -144,12 +179,14 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
-def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[Table, Column | None, list[str]]:
-    """Return the complete rows, or refuse incomplete ones."""
+def _without_missing(
+    table: Table, weight: Column | None, labels: Column | None, drop: bool
+) -> tuple[Table, Column | None, Column | None, list[str]]:
+    """Return the complete rows, or refuse incomplete ones. Rows may lack a label: the estimator counts them."""
     used = table.columns if weight is None else (*table.columns, weight)
     found = [column for column in used if column.absent.any()]
     if not found:
-        return table, weight, []
+        return table, weight, labels, []
     incomplete = np.logical_or.reduce([column.absent for column in found])
     n_rows = int(np.count_nonzero(incomplete))
     counts = ", ".join(f"{column.name!r} ({_count(int(column.absent.sum()), 'row')})" for column in found)
@@ -161,11 +198,11 @@ def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[T
     if n_rows == table.n_rows:
         raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")
     note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
-    complete = ~incomplete
-    table = table.take(complete)
-    if weight is not None:
-        weight = Table((weight,), len(complete)).take(complete).columns[0]
-    return table, weight, [note]
+
+    def complete(column: Column | None) -> Column | None:
+        return None if column is None else Table((column,), len(incomplete)).take(~incomplete).columns[0]
+
+    return table.take(~incomplete), complete(weight), complete(labels), [note]
 
 
 def _refuse_infinite(table: Table, weight: Column | None) -> None:
@@ -221,14 +258,18 @@ def _constant_columns(table: Table) -> list[str]:
     ]
 
 
-def _dominant_column(table: Table) -> list[str]:
+def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
     """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
     varying = [column for column in table.columns if not _is_constant(column)]
     if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.
     largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in varying)
-    variances = [float(np.var(column.numbers() / largest)) for column in varying]
+    variances = []
+    for column in varying:
+        values = column.numbers() / largest
+        mean = np.average(values, weights=weights)
+        variances.append(float(np.average((values - mean) ** 2, weights=weights)))
     dominant = int(np.argmax(variances))
     share = variances[dominant] / sum(variances)
     if share <= DOMINANT:

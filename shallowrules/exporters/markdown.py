@@ -2,8 +2,9 @@
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``figures`` (what the sheet says
 of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
-``at_most`` (exact text or none) of every condition, and of every cluster ``quality`` (text),
-``profile`` (rows of its table of means) and ``left_out`` (columns that the table lacks).
+``at_most`` (exact text or none) of every condition, and of every cluster ``quality`` (text, already
+Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means) and
+``left_out`` (columns that the table lacks).
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ class MarkdownExporter:
                     value = condition[bound]
                     condition[side] = None if value is None else _exact(value)
         for described, cluster in zip(context["clusters"], rules.by_size, strict=True):
-            described["quality"] = _quality(cluster)
+            described["quality"] = _quality(cluster, rules.statistics.labelled)
+            described["precision_text"] = percent(cluster.precision)
+            described["recall_text"] = percent(cluster.recall)
             described["words"] = _words_of_cluster(described["rules"])
             profile = _profile(rules, cluster)
             described["profile"] = profile if settings.all_columns else profile[:COLUMNS_SHOWN]
@@ -130,7 +133,13 @@ def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
     return "; or ".join(rule["words"] for rule in rules)
 
 
-def _quality(cluster: Cluster) -> str:
+def _quality(cluster: Cluster, labelled: bool) -> str:
+    if labelled:
+        label = write_md(repr(cluster.name))
+        return (
+            f"{percent(cluster.precision)} of what the rules put here has the given label {label} (precision), "
+            f"and the rules find {percent(cluster.recall)} of what has it (recall)."
+        )
     return (
         f"{percent(cluster.precision)} of what the rules put here belongs here without rules too (precision), "
         f"and the rules find {percent(cluster.recall)} of what belongs here without rules (recall)."
@@ -175,7 +184,7 @@ def _figures(rules: RuleSet) -> dict[str, str]:
         )
     elif extra > -0.00005:
         price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
-    else:
+    else:  # given labels need not be the tightest clusters, nor need those of k-means
         price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
     return {
         "table": f"{count(s.rows, 'row')}, {count(len(rules.columns), 'column')}"
@@ -184,6 +193,7 @@ def _figures(rules: RuleSet) -> dict[str, str]:
         f"that test {count(len(rules.tested_columns), 'column')}",
         "tradeoff": f"{100 * s.tradeoff:g} %",
         "agreement": percent(s.agreement),
+        "left_out": count(s.left_out, "row"),
         "price": price,
         "cost": f"{s.cost:.6g}",
         "reference_cost": f"{s.reference_cost:.6g}",
