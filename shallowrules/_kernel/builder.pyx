@@ -16,21 +16,15 @@ from libc.math cimport INFINITY, frexp, ldexp, log2
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.choosing cimport (
-    BOUNDS, ENDS, FIRST, INSIDE, Search, examine, first_point, refine_point, weight_of
-)
-from shallowrules._kernel.mistakes cimport count_mistakes
+from shallowrules._kernel.dense cimport MOST, default_dense_limit, instructions_of_machine
+from shallowrules._kernel.matrix cimport load_point, matrix_of
+from shallowrules._kernel.neighbors cimport distance_to
 from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
-from shallowrules._kernel.dense cimport (
-    MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, is_dense, settle_events, sum_rows
-)
-from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
-from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
+from shallowrules._kernel.search cimport choose, prepare
 from shallowrules._kernel.state cimport (
-    BLOCK, CHUNK, LANES, LIST, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
+    BLOCK, CHUNK, LANES, LIST, Bin, Cut, Item, Node, Scratch, State, Tally
 )
 from shallowrules._kernel.surrogate cimport cheapest_cost, price_leaf
-from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
     """
@@ -50,18 +44,7 @@ cdef enum:
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
-cdef double TIE = 1e-9
 cdef double LOOK_UP = 4e6       # codes swept between two reports: some hundredths of a second
-cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
-
-
-cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
-    """Set scratch.killer from the path to a node: an edge kills an earlier one of its feature and direction."""
-    cdef const Node* node = &state.nodes[index]
-    memset(scratch.killer, 0, state.n_features)
-    while node.parent >= 0:
-        scratch.killer[state.nodes[node.parent].feature] |= 1 if node.is_left else 2
-        node = &state.nodes[node.parent]
 
 
 cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
@@ -107,224 +90,14 @@ cdef void _make_children(
         child.last_center = node.first_center + n_left if side else node.last_center
 
 
-cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
-    cdef double lowest = INFINITY
-    cdef int f
-    for f in range(state.n_features):
-        lowest = min(lowest, scratch.best[f])
-    return lowest
-
-
-cdef void _prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint is_root) noexcept nogil:
-    """Fill or filter the lists of a node and sum its cost. A dense node has none, and sums as it sweeps."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, t
-    if is_dense(state, node):
-        return
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _prepare_part(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, is_root)
-    _sum_chunks(state, node)
-
-
-cdef void _prepare_part(
-    State* state, Node* node, Scratch* scratch, Py_ssize_t first, Py_ssize_t last, bint is_root
-) noexcept nogil:
-    cdef Py_ssize_t begin = node.first + first * CHUNK, end = min(node.first + last * CHUNK, node.last), chunk
-    list_members(state, node, scratch)
-    if is_root:
-        fill_lists(state, node, scratch, begin, end)
-    else:
-        filter_lists(state, node, scratch, begin, end)
-    for chunk in range(first, last):
-        chunk_place(state, node)[chunk] = sum_costs(state, node, chunk)
-
-
-cdef void _sum_chunks(const State* state, Node* node) noexcept nogil:
-    """Sum the node's current cost, always in the same order."""
-    cdef Py_ssize_t chunk
-    node.cost = 0.0
-    for chunk in range((node.last - node.first + CHUNK - 1) // CHUNK):
-        node.cost += chunk_place(state, node)[chunk]
-
-
-cdef void _examine_part(
-    const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight,
-    int n_threads, int part, Search search, double limit,
-) noexcept nogil:
-    """Find the lowest objective, or a bound of it, of every n_threads-th feature."""
-    cdef int f = part, t
-    cdef Cut cut
-    while f < state.n_features:
-        if search != INSIDE:
-            for t in range(1, n_threads):
-                add_histograms(state, node, &scratches[0], &scratches[t], f)
-        if search == BOUNDS:
-            settle_events(state, node, scratches, f)
-        cut.objective = INFINITY
-        examine(
-            state, node, &scratches[part], &scratches[0], fixed, total_weight, f, limit * (1.0 + TIE), search, &cut
-        )
-        if search == BOUNDS:
-            scratches[0].bound[f] = cut.objective
-        elif search == ENDS:
-            scratches[0].best[f] = cut.objective
-        else:
-            scratches[0].best[f] = min(scratches[0].best[f], cut.objective)
-        f += n_threads
-
-
-cdef void _search_swept(
-    State* state, Node* node, Scratch* scratches, int n_threads, const FixedPoint* fixed, int64_t* total_weight
-) noexcept nogil:
-    """Find the lowest objective of every feature, once every thread's histograms are full."""
-    cdef int t
-    cdef double lowest
-    total_weight[0] = 0
-    for t in range(n_threads):
-        total_weight[0] += weight_of(state, node, &scratches[t])
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, ENDS, INFINITY)
-    lowest = _lowest(state, scratches)
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, INSIDE, lowest)
-
-
-cdef void _search_mistakes(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
-) noexcept nogil:
-    """Find the fewest mistakes of every feature (IMM)."""
-    cdef Py_ssize_t n = node.counted - node.first
-    cdef int t
-    fixed.scale = state.weight_scale if state.weighted else 1.0
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        clear_histograms(state, node, &scratches[t])
-        count_mistakes(
-            state, node, &scratches[t], node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
-        )
-    _search_swept(state, node, scratches, n_threads, fixed, total_weight)
-
-
-cdef void _search_lists(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
-) noexcept nogil:
-    """Find the lowest objective of every feature of a node that keeps lists."""
-    cdef Py_ssize_t n = node.last - node.first
-    cdef int t
-    fixed[0] = first_point(state, node)
-    while True:
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            clear_histograms(state, node, &scratches[t])
-            sweep_rows(
-                state, node, &scratches[t], fixed, node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
-            )
-        _search_swept(state, node, scratches, n_threads, fixed, total_weight)
-        if not refine_point(state, node, _lowest(state, scratches), fixed):
-            break
-
-
-cdef void _bound_features(
-    State* state, Node* node, Scratch* scratches, int n_threads, int64_t* total_weight
-) noexcept nogil:
-    """Bound every feature's lowest objective, and sum the node's cost."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK
-    cdef int t
-    cdef FixedPoint units
-    units.scale = bound_scale(state, node, &scratches[0])
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        bound_rows(
-            state, node, &scratches[t], units.scale, n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads
-        )
-    _sum_chunks(state, node)
-    total_weight[0] = 0
-    for t in range(n_threads):
-        total_weight[0] += weight_of(state, node, &scratches[t])
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _examine_part(state, node, scratches, &units, total_weight[0], n_threads, t, BOUNDS, INFINITY)
-
-
-cdef void _search_dense(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
-) noexcept nogil:
-    """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
-    cdef Py_ssize_t n = node.last - node.first
-    cdef int t, f, likeliest
-    cdef double lowest
-    cdef Cut cut
-    _bound_features(state, node, scratches, n_threads, total_weight)
-    if node.cost == 0.0:  # objectives are costs in units there, which a bound has others of
-        for f in range(state.n_features):
-            scratches.bound[f] = 0.0
-    fixed[0] = first_point(state, node)
-    while True:
-        lowest = INFINITY
-        for f in range(state.n_features):
-            scratches.best[f] = INFINITY
-            scratches.searched[f] = False
-        while True:
-            likeliest = -1
-            for f in range(state.n_features):
-                if not scratches.searched[f] and (likeliest < 0 or scratches.bound[f] < scratches.bound[likeliest]):
-                    likeliest = f
-            if likeliest < 0 or scratches.bound[likeliest] > lowest * (1.0 + SLACK) or scratches.bound[likeliest] == INFINITY:
-                break
-            for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-                sum_rows(
-                    state, node, &scratches[t], fixed, likeliest,
-                    node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
-                )
-            for t in range(1, n_threads):
-                add_histograms(state, node, scratches, &scratches[t], likeliest)
-            settle_events(state, node, scratches, likeliest)
-            cut.objective = INFINITY
-            examine(state, node, scratches, scratches, fixed, total_weight[0], likeliest, INFINITY, ENDS, &cut)
-            scratches.best[likeliest] = cut.objective
-            lowest = min(lowest, cut.objective)
-            cut.objective = INFINITY
-            examine(
-                state, node, scratches, scratches, fixed, total_weight[0], likeliest, lowest * (1.0 + TIE), INSIDE, &cut
-            )
-            scratches.best[likeliest] = min(scratches.best[likeliest], cut.objective)
-            lowest = min(lowest, cut.objective)
-            scratches.searched[likeliest] = True
-        if not refine_point(state, node, lowest, fixed):
-            break
-
-
-cdef bint _choose(State* state, int index, Scratch* scratches, int n_threads, Cut* cut, int* feature) noexcept nogil:
-    """Find a node's cut: the first feature's first threshold with an objective near the lowest."""
-    cdef Node* node = &state.nodes[index]
-    cdef FixedPoint fixed
-    cdef int64_t total_weight
-    cdef double lowest
-    cdef int f, t
-    for t in range(n_threads):
-        _mark_killers(state, index, &scratches[t])
-    if state.assigned != NULL:
-        _search_mistakes(state, node, scratches, n_threads, &fixed, &total_weight)
-    elif is_dense(state, node):
-        _search_dense(state, node, scratches, n_threads, &fixed, &total_weight)
-    else:
-        _search_lists(state, node, scratches, n_threads, &fixed, &total_weight)
-    lowest = _lowest(state, scratches)
-    if lowest == INFINITY:
-        return False
-    for f in range(state.n_features):
-        if scratches.best[f] <= lowest * (1.0 + TIE):
-            cut.objective = INFINITY
-            feature[0] = f
-            return examine(
-                state, node, scratches, scratches, &fixed, total_weight, f, lowest * (1.0 + TIE), FIRST, cut
-            )
-    return False
-
-
 cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
     """Cut a node, or make it a leaf; return whether it has children."""
     cdef Node* node = &state.nodes[index]
-    cdef int n_left, child
+    cdef int n_left, child, wanted = 0
     cdef Py_ssize_t n_rows_left
     cdef Cut cut
-    if node.last_center - node.first_center == 1 or not _choose(
-        state, index, scratches, n_threads, &cut, &node.feature
+    if node.last_center - node.first_center == 1 or not choose(
+        state, index, scratches, n_threads, state.tradeoffs, &wanted, 1, &cut, &node.feature
     ):
         _make_leaf(state, node, scratches)
         return False
@@ -336,7 +109,7 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noe
         if state.assigned != NULL:
             drop_mistakes(state, &state.nodes[node.right if child else node.left], n_threads)
         else:
-            _prepare(state, &state.nodes[node.right if child else node.left], scratches, n_threads, False)
+            prepare(state, &state.nodes[node.right if child else node.left], scratches, n_threads, False)
     return True
 
 
@@ -395,7 +168,7 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
     cdef bint is_split
     cdef Node* node
     if state.assigned == NULL:
-        _prepare(state, &state.nodes[0], scratches, n_threads, True)
+        prepare(state, &state.nodes[0], scratches, n_threads, True)
     stack[0] = 0
     while n_stacked and not state.stopped:
         n_stacked -= 1
@@ -508,7 +281,7 @@ def openmp_enabled():
 
 
 def grow_nodes(
-    explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
+    explained, clustered, int[::1] rows, weight, explained_centers, centers, tradeoffs, int n_threads,
     *, assigned=None, int n_leaves=0, report=None, int instructions=2, dense_limit=None,
 ):
     """Grow ExShallow's tree, or IMM's, over distinct rows of positive weight.
@@ -525,7 +298,7 @@ def grow_nodes(
         Positive weights of these rows; reordered likewise.
     explained_centers : ndarray of float64, shape (k, d)
     centers : ndarray of float64, shape (k, m)
-    tradeoff : float
+    tradeoffs : ndarray of float64, shape (1,)
         The paper's lambda; 0 is ExGreedy.
     n_threads : int
         Threads to use; the tree does not depend on it.
@@ -580,7 +353,7 @@ def grow_nodes(
     cdef int exponent
     frexp(state.total_weight, &exponent)
     state.weight_scale = ldexp(1.0, min(max(60 - exponent, -1000), 1000))
-    state.tradeoff = tradeoff
+    state.tradeoffs = <const double*><size_t>address_of(tradeoffs)
     state.instructions = min(instructions_of_machine(), max(0, instructions))
     state.report = <void*>report
     state.failures = <void*>failures
@@ -635,6 +408,8 @@ def grow_nodes(
         scratches[t].members = <int*><size_t>room(k, np.int32)
         scratches[t].pending = <int*><size_t>room(LANES, np.int32)
         scratches[t].killer = <unsigned char*><size_t>room(d, np.uint8, 0)
+        scratches[t].unit_scale = <double*><size_t>room(d, np.float64)
+        scratches[t].exact = <unsigned char*><size_t>room(d, np.uint8)
         scratches[t].bound = <double*><size_t>room(d, np.float64)
         scratches[t].searched = <unsigned char*><size_t>room(d, np.uint8)
         scratches[t].best = <double*><size_t>room(d, np.float64)

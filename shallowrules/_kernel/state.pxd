@@ -80,7 +80,8 @@ cdef struct State:
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
-    double tradeoff
+    const double* tradeoffs
+    double tradeoff             # the one that is priced at the moment
     int instructions            # which version of the vectorised code to use
     int dense_limit             # nodes of at most so many centers keep no lists
     # By slot; rows move when a node is split, so that a node's rows are contiguous.
@@ -88,7 +89,7 @@ cdef struct State:
     int* codes                  # [d, n]
     double* weight              # or NULL
     int* assigned               # [n] each row's center, -1 once a cut separated them; NULL: not IMM
-    uint16_t* near              # [n, LIST] nearest centers of the row's node, filled up with the first; NULL: no lists
+    uint16_t* near              # [n, LIST] nearest centers of the row's node, then the first; NULL: no lists
     double* distance            # [n, LIST] squared distances, alike
     unsigned char* length       # [n] how many are listed
     unsigned char* side         # [n] where the cut being made sends the row: 1 is left
@@ -103,6 +104,10 @@ cdef struct State:
     bint stopped
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
+
+
+cdef inline bint is_dense(const State* state, const Node* node) noexcept nogil:
+    return node.last_center - node.first_center <= state.dense_limit
 
 
 cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:
@@ -133,6 +138,8 @@ cdef struct Scratch:
     int* members                # [k] the node's centers by number
     int* pending                # [LANES] slots whose lists wait to be filled
     unsigned char* killer       # [d] bit 0: a left edge of the feature is on the path; bit 1: a right one
+    double* unit_scale          # [d] units per unit of cost in the feature's histograms
+    unsigned char* exact        # [d] whether they are exact
     double* bound               # [d] no cut of the feature has a lower objective
     unsigned char* searched     # [d] whether the lowest objective of the feature is known
     double* best                # [d] lowest objective of the feature, infinity where it was not looked for
