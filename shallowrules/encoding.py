@@ -1,23 +1,34 @@
 """How raw columns become the numbers that are clustered and cut.
 
-Two matrices over the same rows: `explained`, in raw units, where cuts live, and `clustered`, the same
-columns brought to comparable scales if asked for, where distances are taken. Rules are read off the
-explained columns, so nothing is ever inverted.
+Two matrices over the same rows: `explained`, where cuts live, has the raw numbers and, for each value of a column of
+categories, a column of 0 and 1; `clustered`, where distances are taken, has the same brought to
+comparable scales. Rules are read off the raw columns, so nothing is ever inverted.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules.errors import DataError
-from shallowrules.table import Table
+from shallowrules.table import Column, Table, Value
 
-__all__ = ["SCALES", "Encoding", "encode"]
+__all__ = [
+    "CATEGORY_WEIGHT",
+    "SCALES",
+    "Encoder",
+    "Encoding",
+    "ModelColumn",
+    "categories",
+    "encode",
+    "too_many_values",
+]
 
 SCALES: dict[str | None, type | None] = {
     None: None,
@@ -27,6 +38,125 @@ SCALES: dict[str | None, type | None] = {
 }
 """The spaces in which a table can be clustered, by the name of the option."""
 
+CATEGORY_WEIGHT = math.sqrt(0.5)
+"""What a column of 0 and 1 is multiplied by: two categories are then as far apart as 0 and 1.
+
+Rows of different categories differ in two such columns, so that their squared distance is twice the square
+of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
+"""
+
+MOST_VALUES = 50
+NEARLY_ALL = 0.9
+FEWEST_VALUES = 10
+"""Values from which "another in nearly every row" is no matter of a small table."""
+
+
+@dataclass(frozen=True)
+class ModelColumn:
+    """One column of the explained matrix, and the raw column that it came from.
+
+    Parameters
+    ----------
+    source : int
+        Position of the raw column in the table.
+    kind : {"number", "indicator", "rank"}
+        The raw number; 1 where the raw value is the one of `values` and else 0; or the raw value's position in
+        `values`, which is ``len(values)`` for any other.
+    values : tuple of str or bool
+        Categories, but for a number.
+    direction : {1, -1}
+        -1 for a number whose sign is turned, because what is clustered falls where it rises.
+    """
+
+    source: int
+    kind: Literal["number", "indicator", "rank"] = "number"
+    values: tuple[Value, ...] = ()
+    direction: Literal[1, -1] = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """What turns a table into matrices, once the training table has decided how.
+
+    Parameters
+    ----------
+    columns : tuple of ModelColumn
+        The columns of the explained matrix.
+    scaler : fitted scikit-learn scaler or None
+        What takes the numbers to the clustered space.
+    category_weight : float
+        What the columns of 0 and 1 are multiplied by in the clustered space.
+    """
+
+    columns: tuple[ModelColumn, ...]
+    scaler: Any
+    category_weight: float
+
+    @property
+    def numbers(self) -> list[int]:
+        """Positions of the numbers among the model columns."""
+        return [j for j, column in enumerate(self.columns) if column.kind == "number"]
+
+    @property
+    def indicators(self) -> list[int]:
+        """Positions of the columns of 0 and 1 among the model columns."""
+        return [j for j, column in enumerate(self.columns) if column.kind != "number"]
+
+    def explain(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the explained matrix of a table, `matrix` itself where it is that already.
+
+        Parameters
+        ----------
+        table : Table
+            With the columns of the training table, in their order. A category that the training table
+            did not have is none of its categories.
+        matrix : ndarray, shape (n_rows, n_columns), optional
+            The same table where it is a matrix.
+
+        Returns
+        -------
+        ndarray of float32 or float64, shape (n_rows, n_model_columns)
+            NaN where a number is missing.
+        """
+        if matrix is not None and matrix.dtype in (np.float32, np.float64) and matrix.dtype.isnative:
+            return matrix
+        single = all(column.values.dtype == np.float32 for column in table.columns)
+        explained = np.empty((table.n_rows, len(self.columns)), np.float32 if single else np.float64, order="F")
+        positions: dict[int, NDArray[np.intp]] = {}
+        for j, column in enumerate(self.columns):
+            raw = table.columns[column.source]
+            if column.kind == "number":
+                explained[:, j] = raw.numbers()
+                if raw.missing is not None:
+                    explained[raw.missing, j] = np.nan
+                if column.direction < 0:
+                    explained[:, j] *= -1
+            elif column.kind == "rank":
+                places = raw.positions(column.values)
+                explained[:, j] = np.where(places < 0, len(column.values), places)
+            else:
+                if column.source not in positions:
+                    positions[column.source] = raw.positions(self._values_of(column.source))
+                explained[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
+        return explained
+
+    def _values_of(self, source: int) -> tuple[Value, ...]:
+        """Return the categories of a raw column that have a column of 0 and 1."""
+        return tuple(
+            column.values[0] for column in self.columns if column.source == source and column.kind == "indicator"
+        )
+
+    def place(self, explained: NDArray[Any]) -> NDArray[Any]:
+        """Return rows of the explained matrix in the clustered space, the same object where that is one."""
+        indicators = self.indicators
+        if not indicators:
+            return explained if self.scaler is None else self.scaler.transform(explained)
+        clustered = explained.copy(order="K")
+        if self.scaler is not None:
+            clustered[:, self.numbers] = self.scaler.transform(explained[:, self.numbers])
+        clustered[:, indicators] *= self.category_weight
+        return clustered
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
@@ -34,17 +164,16 @@ class Encoding:
 
     Parameters
     ----------
-    explained : ndarray of float32 or float64, shape (n_rows, n_columns)
-        The raw columns. X itself, not a copy, where X is a float matrix.
-    clustered : ndarray of float32 or float64, shape (n_rows, n_columns)
-        The same object unless the columns are scaled.
-    scaler : fitted scikit-learn scaler or None
-        What takes the explained columns to the clustered space.
+    encoder : Encoder
+    explained : ndarray of float32 or float64, shape (n_rows, n_model_columns)
+        Where cuts live. X itself, not a copy, where X is a float matrix.
+    clustered : ndarray of float32 or float64, shape (n_rows, n_clustered)
+        Where distances are taken; the same object where there is one space.
     """
 
+    encoder: Encoder
     explained: NDArray[Any]
     clustered: NDArray[Any]
-    scaler: Any = None
 
     @property
     def one_space(self) -> bool:
@@ -52,40 +181,102 @@ class Encoding:
         return self.explained is self.clustered
 
 
-def explained_matrix(table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return the raw columns as one float matrix, `matrix` itself where it is one already."""
-    if matrix is not None and matrix.dtype in (np.float32, np.float64) and matrix.dtype.isnative:
-        return matrix
-    refused = [column for column in table.columns if not column.is_numeric]
-    if refused:
-        what = ", ".join(f"{column.name!r} ({column.type})" for column in refused)
-        raise DataError(f"columns that are not numeric cannot be used: {what}; exclude them")
-    single = all(column.values.dtype == np.float32 for column in table.columns)
-    explained = np.empty((table.n_rows, len(table.columns)), dtype=np.float32 if single else np.float64)
-    for position, column in enumerate(table.columns):
-        explained[:, position] = column.values
-        if column.missing is not None:
-            explained[column.missing, position] = np.nan
-    return explained
-
-
-def encode(explained: NDArray[Any], scale: str | None, sample_weight: NDArray[np.float64] | None = None) -> Encoding:
-    """Return the explained columns together with the space to cluster in.
+def encode(
+    table: Table,
+    scale: str | None = None,
+    *,
+    category_weight: float = CATEGORY_WEIGHT,
+    sample_weight: NDArray[np.float64] | None = None,
+    matrix: NDArray[Any] | None = None,
+) -> Encoding:
+    """Decide how a table is clustered and explained, and do it.
 
     Parameters
     ----------
-    explained : ndarray of float32 or float64, shape (n_rows, n_columns)
+    table : Table
+        Complete rows. Texts and truth values become a column of 0 and 1 for each of their values.
     scale : None, "minmax", "standard" or "robust"
-        As scikit-learn's scalers do it; rows of weight 0 do not count, and "standard" honours weights.
+        For the numbers, as scikit-learn's scalers do it; rows of weight 0 do not count, and "standard" honours weights.
+    category_weight : float
+        For the columns of 0 and 1.
     sample_weight : ndarray of float64, shape (n_rows,), optional
+    matrix : ndarray, shape (n_rows, n_columns), optional
+        The same table where it is a matrix.
+
+    Raises
+    ------
+    DataError
+        If a column holds neither numbers nor categories, or too many categories.
     """
+    counted = table if sample_weight is None or sample_weight.all() else table.take(sample_weight > 0)
+    columns = _model_columns(counted)
+    encoder = Encoder(columns, None, category_weight)
+    explained = encoder.explain(table, matrix)
+    numbers = encoder.numbers
     kind = SCALES[scale]
-    if kind is None:
-        return Encoding(explained, explained)
-    present = explained if sample_weight is None else explained[sample_weight > 0]
+    if kind is not None and numbers:
+        present = explained[:, numbers] if encoder.indicators else explained
+        encoder = Encoder(columns, _fitted_scaler(kind, present, sample_weight), category_weight)
+    return Encoding(encoder, explained, encoder.place(explained))
+
+
+def _fitted_scaler(kind: type, present: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Any:
     scaler = kind()
-    if kind is StandardScaler and sample_weight is not None:
-        scaler.fit(present, sample_weight=sample_weight[sample_weight > 0])
-    else:
-        scaler.fit(present)
-    return Encoding(explained, scaler.transform(explained), scaler)
+    if sample_weight is None:
+        return scaler.fit(present)
+    inside = sample_weight > 0
+    if kind is StandardScaler:
+        return scaler.fit(present[inside], sample_weight=sample_weight[inside])
+    return scaler.fit(present[inside])
+
+
+def _model_columns(table: Table) -> tuple[ModelColumn, ...]:
+    """Return the columns of the explained matrix, in the order of the table and then of the values."""
+    _refuse_unusable(table)
+    found = []
+    for source, column in enumerate(table.columns):
+        if column.is_numeric:
+            found.append(ModelColumn(source))
+        else:
+            found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
+    return tuple(found)
+
+
+def _refuse_unusable(table: Table) -> None:
+    """Raise DataError naming the columns that can be neither numbers nor categories."""
+    other = [column for column in table.columns if column.type == "other"]
+    if other:
+        what = ", ".join(f"{column.name!r} ({column.nature})" for column in other)
+        raise DataError(f"columns that are neither numbers nor categories cannot be used: {what}; exclude them")
+    many = too_many_values(table.columns)
+    if many:
+        what = ", ".join(f"{column.name!r} ({count:,} values in {table.n_rows:,} rows)" for column, count in many)
+        raise DataError(
+            f"{what}: too many values to be categories (more than {MOST_VALUES}, or another in nearly every row), "
+            "as ids and free text have them; exclude what is to play no part"
+        )
+
+
+def categories(column: Column) -> tuple[Value, ...]:
+    """Return the distinct values of a column of categories, ascending; DataError for values of mixed types."""
+    wanted = (bool, np.bool_) if column.type == "boolean" else str
+    present = column.values[~column.absent]
+    other = next((value for value in present if not isinstance(value, wanted)), None)
+    if other is not None:
+        raise DataError(
+            f"column {column.name!r} mixes {column.nature} with {other!r} ({type(other).__name__}): "
+            "make its values of one type, or exclude it"
+        )
+    return tuple(sorted({bool(value) if column.type == "boolean" else str(value) for value in present}))
+
+
+def too_many_values(columns: Sequence[Column]) -> list[tuple[Column, int]]:
+    """Return the columns of text with too many values to be categories, and how many each has."""
+    found = []
+    for column in columns:
+        if column.type == "text":
+            n_rows = int(np.count_nonzero(~column.absent))
+            count = len(set(column.values[~column.absent].tolist()))
+            if count > MOST_VALUES or (count >= FEWEST_VALUES and count > NEARLY_ALL * n_rows):
+                found.append((column, count))
+    return found

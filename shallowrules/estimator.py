@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from dataclasses import replace
@@ -13,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import SCALES, Encoding, encode, explained_matrix
+from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, Encoding, categories, encode
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import METHODS, Growth, grow
 from shallowrules.metrics import (
@@ -27,7 +28,7 @@ from shallowrules.metrics import (
     weighted_average_explanation_size,
 )
 from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
-from shallowrules.table import Table
+from shallowrules.table import Column, Table, Value
 from shallowrules.thresholds import readable_threshold
 from shallowrules.tree import LEAF, Tree
 
@@ -64,7 +65,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     scale : {None, "minmax", "standard", "robust"}, default=None
         Scale the columns for the clustering. Rules stay in the units of X.
     categories : {"auto"}, default="auto"
-        How columns that are not numeric enter. For now they are refused by name.
+        How columns that are not numeric enter. "auto": text and truth values of a dataframe become a column of 0
+        and 1 for each value, and rules ask for values by name. Columns of more than 50 values, or of another
+        in nearly every row, are refused by name, and so are dates.
+    category_weight : float, default=sqrt(1/2)
+        What these columns of 0 and 1 are multiplied by for the clustering. By default rows that differ in a
+        category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
+        differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans.
     n_jobs : int or None, default=None
@@ -77,7 +84,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of each training row, by the tree.
     tree_ : Tree
-        The tree over the columns of X, thresholds in their units.
+        The tree over the explained columns: those of X, thresholds in their units, and where X has categories
+        a column of 0 and 1 for each, as ``encoder_.columns`` lists them.
+    encoder_ : Encoder
+        What turns rows of X into explained columns (``encoder_.explain``) and these into the space that was
+        clustered (``encoder_.place``).
     rules_ : RuleSet
         One rule per leaf, with everything an exporter needs.
     n_leaves_ : int
@@ -93,8 +104,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Its cost, with the means of its labels.
     normalized_cost_ : float
         ``inertia_ / reference_inertia_``, the price of explainability.
-    cluster_centers_ : ndarray of float64, shape (k, n_features)
-        Means of the tree's clusters, in the units of X; the reference center where a cluster is empty.
+    cluster_centers_ : ndarray of float64, shape (k, n_explained)
+        Means of the tree's clusters in the explained columns, in the units of X (shares for categories); the
+        reference center where a cluster is empty.
     clusterer_ : estimator or None
         The fitted clusterer.
     scaler_ : estimator or None
@@ -134,6 +146,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         clusterer: Any = None,
         scale: str | None = None,
         categories: str = "auto",
+        category_weight: float = CATEGORY_WEIGHT,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -146,6 +159,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.clusterer = clusterer
         self.scale = scale
         self.categories = categories
+        self.category_weight = category_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -156,7 +170,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, dataframe or Table of shape (n_samples, n_features)
-            Numbers without missing or infinite values. float32 and float64 arrays are not copied.
+            Numbers without missing or infinite values; in a dataframe also text and truth values.
+            float32 and float64 arrays are not copied.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights, none negative, not all 0. A row of weight 0 does not count but gets a label.
@@ -166,25 +181,29 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        table, explained = self._read(X, reset=True)
-        if y is not None and hasattr(y, "__len__") and len(y) != len(explained):
-            raise DataError(f"y has {len(y)} entries, X has {len(explained)} rows")
+        table, matrix = self._read(X, reset=True)
+        if y is not None and hasattr(y, "__len__") and len(y) != table.n_rows:
+            raise DataError(f"y has {len(y)} entries, X has {table.n_rows} rows")
         weight = None
         if sample_weight is not None:
             if not np.asarray(sample_weight).any():
                 raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-            weight = _check_sample_weight(sample_weight, explained, dtype=np.float64)
+            rows = np.broadcast_to(np.float64(0), (table.n_rows, 1))
+            weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
             if (weight < 0).any():
                 raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
-        n_counted = len(explained) if weight is None else int(np.count_nonzero(weight))
+        n_counted = table.n_rows if weight is None else int(np.count_nonzero(weight))
         if self.clusterer is None and n_counted < self.n_clusters:
             raise DataError(
                 f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
                 "ask for fewer clusters or give more rows"
             )
-        encoding = encode(explained, self.scale, weight)
-        self.scaler_ = encoding.scaler
-        self._say(f"clustering {len(explained)} rows x {explained.shape[1]} columns")
+        encoding = encode(
+            table, self.scale, category_weight=float(self.category_weight), sample_weight=weight, matrix=matrix
+        )
+        self.encoder_ = encoding.encoder
+        self.scaler_ = encoding.encoder.scaler
+        self._say(f"clustering {table.n_rows} rows x {encoding.clustered.shape[1]} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
@@ -207,12 +226,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.tree_ = _place_thresholds(growth, table)
+        self.tree_ = _place_thresholds(growth, encoding.encoder, table)
         self.labels_ = growth.labels
         if weight is not None and not weight.all():
             apart = weight == 0
             self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
-        self._measure(encoding.explained, encoding.clustered, reference, weight, table)
+        self._measure(encoding, reference, weight, table)
         return self
 
     def _grow(
@@ -249,31 +268,39 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             raise OptionError(f"n_clusters must be a whole number of at least 1, not {self.n_clusters!r}")
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
+        weight = self.category_weight
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
+            raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")
         _thread_count(self.n_jobs)
 
-    def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any]]:
-        """Return X as a table and as the matrix of its explained columns, validated as scikit-learn does."""
+    def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any] | None]:
+        """Return X as a table, and as a matrix where it is one, validated as scikit-learn does."""
         if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
             table = Table.of(X)
-            explained = explained_matrix(table)
+            if not table.n_rows or not table.columns:
+                raise DataError(
+                    f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) while a minimum "
+                    "of 1 is required: the table needs rows and columns"
+                )
             if isinstance(X, Table):
                 self._check_names(X.names, reset=reset)
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            _refuse_unusable(table, explained)
-            check_array(explained, dtype=None, ensure_all_finite=False, estimator=self)
-            return table, explained
+            _refuse_unusable(table)
+            return table, None
         integral = _kind_of(X) in "biu"
-        explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        matrix = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         try:
-            assert_all_finite(explained)
+            assert_all_finite(matrix)
         except ValueError:
-            _refuse_unusable(Table.of(explained), explained)
-        names = [f"x{j}" for j in range(explained.shape[1])]
-        if integral:
-            raw = np.asarray(X)
-            return Table.of(raw.astype(np.int8) if raw.dtype.kind == "b" else raw, names), explained
-        return Table.of(explained, names), explained
+            _refuse_unusable(Table.of(matrix))
+        names = [f"x{j}" for j in range(matrix.shape[1])]
+        return Table.of(np.asarray(X) if integral else matrix, names), matrix
+
+    def _explain(self, X: Any) -> NDArray[Any]:
+        """Return the explained columns of new rows."""
+        table, matrix = self._read(X, reset=False)
+        return self.encoder_.explain(table, matrix)
 
     def _check_names(self, names: list[str], *, reset: bool) -> None:
         """Do for a Table what scikit-learn's validation does for a dataframe."""
@@ -284,15 +311,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
 
     def _measure(
-        self,
-        explained: NDArray[Any],
-        clustered: NDArray[Any],
-        reference: Reference,
-        weight: NDArray[np.float64] | None,
-        table: Table,
+        self, encoding: Encoding, reference: Reference, weight: NDArray[np.float64] | None, table: Table
     ) -> None:
         """Set the fitted attributes that say how good the tree is, and its rules."""
-        tree = self.tree_
+        tree, clustered = self.tree_, encoding.clustered
         self.n_leaves_ = tree.n_leaves
         self.wad_ = weighted_average_depth(tree)
         self.waes_ = weighted_average_explanation_size(tree)
@@ -315,17 +337,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 stacklevel=3,
             )
         counts = np.bincount(self.labels_ if weight is None else self.labels_[weight > 0], minlength=k)
-        sums = counts.astype(np.float64) if weight is None else np.bincount(self.labels_, weight, minlength=k)
-        means = np.empty((k, explained.shape[1]))
-        columns = []
-        for j, column in enumerate(table.columns):
-            values = explained[:, j].astype(np.float64, copy=False)
-            weighted_values = values if weight is None else values * weight
-            total = np.bincount(self.labels_, weighted_values, minlength=k)
-            means[:, j] = np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), reference.explained_centers[:, j])
-            columns.append(_describe(column.name, column.type, column.values, total.sum() / sums.sum()))
-        self.cluster_centers_ = means
+        sums = (counts if weight is None else np.bincount(self.labels_, weight, minlength=k)).astype(np.float64)
+        means = _cluster_means(encoding.explained, self.labels_, weight, sums)
+        self.cluster_centers_ = np.where((sums > 0)[:, None], means, reference.explained_centers)
         precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
+        columns, profiles = _describe_columns(encoding.encoder, table, means, self.labels_, weight, sums)
         clusters = tuple(
             Cluster(
                 index=int(i),
@@ -335,7 +351,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 share=float(sums[i] / sums.sum()),
                 precision=float(precision[i]),
                 recall=float(recall[i]),
-                means=tuple(float(value) for value in means[i]),
+                **profiles[i],
             )
             for i in np.unique(tree.cluster[tree.leaves])
         )
@@ -352,7 +368,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             wad=self.wad_,
             waes=self.waes_,
         )
-        self.rules_ = RuleSet(tuple(columns), _rule_nodes(tree, table), clusters, statistics)
+        self.rules_ = RuleSet(columns, _rule_nodes(tree, encoding.encoder, table), clusters, statistics)
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -361,12 +377,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
         check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False)[1])
+        return self.tree_.apply(self._explain(X))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster of each row, shape (n_samples,)."""
         check_is_fitted(self)
-        return self.tree_.predict(self._read(X, reset=False)[1])
+        return self.tree_.predict(self._explain(X))
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Fit and return the cluster of each training row, shape (n_samples,)."""
@@ -379,12 +395,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
-        explained = self._read(X, reset=False)[1]
+        explained = self._explain(X)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
         labels = self.tree_.predict(explained)
-        centers = self.cluster_centers_
-        if self.scaler_ is not None:
-            explained, centers = self.scaler_.transform(explained), self.scaler_.transform(centers)
+        explained, centers = self.encoder_.place(explained), self.encoder_.place(self.cluster_centers_)
         gaps = explained.astype(np.float64, copy=False) - centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
@@ -408,14 +422,14 @@ def _thread_count(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def _refuse_unusable(table: Table, explained: NDArray[Any]) -> None:
+def _refuse_unusable(table: Table) -> None:
     """Raise DataError naming the columns that hold missing or infinite values, and how many."""
     missing, infinite = [], []
-    for j, column in enumerate(table.columns):
+    for column in table.columns:
         n_missing = int(column.absent.sum())
         if n_missing:
             missing.append(f"{column.name!r} ({n_missing} rows)")
-        n_infinite = int(np.isinf(explained[:, j]).sum())
+        n_infinite = int(np.isinf(column.values).sum()) if column.is_numeric else 0
         if n_infinite:
             infinite.append(f"{column.name!r} ({n_infinite} rows)")
     if missing:
@@ -427,44 +441,111 @@ def _refuse_unusable(table: Table, explained: NDArray[Any]) -> None:
         raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
 
 
-def _place_thresholds(growth: Growth, table: Table) -> Tree:
+def _place_thresholds(growth: Growth, encoder: Encoder, table: Table) -> Tree:
     """Choose a readable threshold in every gap, which parts the training rows as the gap does."""
     threshold = np.zeros(len(growth.feature))
     for node in np.flatnonzero(growth.feature != LEAF):
         lower, upper = float(growth.lower[node]), float(growth.upper[node])
-        column = table.columns[growth.feature[node]]
+        cut = encoder.columns[growth.feature[node]]
+        if cut.kind != "number":
+            threshold[node] = (lower + upper) / 2
+            continue
+        column = table.columns[cut.source]
+        if cut.direction < 0:
+            lower, upper = -upper, -lower
         value = readable_threshold(lower, upper, integer=column.type == "integer")
-        threshold[node] = value
-        if threshold[node] != value or not lower <= threshold[node] < upper:
+        if float(value) != value or not lower <= float(value) < upper:
             raise DataError(
                 f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
                 "exclude it, or subtract a constant from it"
             )
+        # Turned, "above the value" is "below its negative", so the threshold is the float before that.
+        threshold[node] = value if cut.direction > 0 else math.nextafter(-value, -math.inf)
     return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight)
 
 
-def _describe(name: str, kind: str, values: NDArray[Any], mean: float) -> RuleColumn:
-    """Return what the rules keep of a column."""
-    number = int if kind == "integer" else float
-    return RuleColumn(name, kind, float(mean), number(values.min()), number(values.max()))  # type: ignore[arg-type]
+def _cluster_means(
+    explained: NDArray[Any],
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    sums: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean row of each cluster, shape (k, n_explained), as float64; 0 for an empty one."""
+    means = np.empty((len(sums), explained.shape[1]))
+    for j in range(explained.shape[1]):
+        values = explained[:, j].astype(np.float64, copy=False)
+        means[:, j] = np.bincount(labels, values if weight is None else values * weight, minlength=len(sums))
+    return means / np.where(sums > 0, sums, 1.0)[:, None]
 
 
-def _rule_nodes(tree: Tree, table: Table) -> tuple[Split | Leaf, ...]:
-    """Return the tree's nodes as the rules keep them: integers for integer columns."""
+def _describe_columns(
+    encoder: Encoder,
+    table: Table,
+    means: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    sums: NDArray[np.float64],
+) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
+    """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
+    place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
+    columns: list[RuleColumn] = []
+    of_numbers: list[list[float | None]] = [[] for _ in sums]
+    of_values: list[list[tuple[float, ...]]] = [[] for _ in sums]
+    for source, raw in enumerate(table.columns):
+        if raw.is_numeric:
+            j = place[source]
+            in_cluster = means[:, j] * encoder.columns[j].direction
+            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum())))
+            shares = np.empty((len(sums), 0))
+        else:
+            described, shares = _describe_values(raw, labels, weight, sums)
+            columns.append(described)
+        for i in range(len(sums)):
+            of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
+            of_values[i].append(tuple(shares[i].tolist()))
+    mixed = any(not column.is_numeric for column in columns)
+    profiles = [
+        {"means": tuple(numbers), "shares": tuple(values) if mixed else ()}
+        for numbers, values in zip(of_numbers, of_values, strict=True)
+    ]
+    return tuple(columns), profiles
+
+
+def _describe_numbers(raw: Column, mean: float) -> RuleColumn:
+    number = int if raw.type == "integer" else float
+    return RuleColumn(raw.name, raw.type, mean, number(raw.values.min()), number(raw.values.max()))  # type: ignore[arg-type]
+
+
+def _describe_values(
+    raw: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, sums: NDArray[np.float64]
+) -> tuple[RuleColumn, NDArray[np.float64]]:
+    """Return a column of categories, the most frequent first, and their shares, shape (k, n_values)."""
+    values: list[Value] = list(categories(raw))
+    positions = raw.positions(values)
+    cells = np.bincount(labels * len(values) + positions, weight, len(sums) * len(values)).reshape(len(sums), -1)
+    order = np.argsort(-cells.sum(axis=0), kind="stable")
+    shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]
+    of_all = (cells.sum(axis=0)[order] / sums.sum()).tolist()
+    described = RuleColumn(raw.name, raw.type, None, None, None, tuple(values[i] for i in order), tuple(of_all))  # type: ignore[arg-type]
+    return described, shares
+
+
+def _rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Split | Leaf, ...]:
+    """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns."""
     nodes: list[Split | Leaf] = []
     for node in range(tree.n_nodes):
         if tree.feature[node] == LEAF:
             nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
             continue
-        value = float(tree.threshold[node])
-        integer = table.columns[tree.feature[node]].type == "integer"
-        nodes.append(
-            Split(
-                int(tree.feature[node]),
-                "<=",
-                int(value) if integer else value,
-                int(tree.left[node]),
-                int(tree.right[node]),
-            )
-        )
+        cut = encoder.columns[tree.feature[node]]
+        threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
+        if cut.kind == "indicator":
+            nodes.append(Split(cut.source, "=", cut.values[0], above, below))
+        elif cut.kind == "rank":
+            nodes.append(Split(cut.source, "in", cut.values[: math.floor(threshold) + 1], below, above))
+        else:
+            value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
+            left, right = (below, above) if cut.direction > 0 else (above, below)
+            integer = table.columns[cut.source].type == "integer"
+            nodes.append(Split(cut.source, "<=", int(value) if integer else value, left, right))
     return tuple(nodes)

@@ -50,6 +50,9 @@ NEARLY_ALL = 0.9
 MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
 """Ways to write "no value" that betray a column of numbers, however many there are. In lower case."""
 
+DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
+"""Texts that are dates, with or without a time."""
+
 CONTROL_BYTES = bytes({*range(32)} - set(b"\t\n\v\f\r"))
 MOST_CONTROL_BYTES = 0.02
 """Share of control bytes from which a file is no text in any encoding."""
@@ -101,7 +104,7 @@ def read_table(
     Table
         A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single
         precision where Parquet says so, else in double). ``true`` and ``yes`` are text
-        in a CSV file; dates, lists and objects are "other".
+        in a CSV file; dates (also as text), lists and objects are "other".
 
     Raises
     ------
@@ -194,6 +197,11 @@ class _Source:
     def _fields(self, chosen: Sequence[int]) -> list[_Field]:
         raise NotImplementedError
 
+    def _words(self, text: str, given: int) -> _Field:
+        """Return how to fetch a column of text, or of dates if all of it is."""
+        dates = self._row(f"count(*) FILTER (regexp_full_match({text}, {_literal(DATES)}))")[0]
+        return _Field("other" if dates == given else "text", text)
+
     def _row(self, *expressions: str, where: str = "true") -> tuple[Any, ...]:
         query = f"SELECT {', '.join(expressions)} FROM {self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
@@ -261,7 +269,7 @@ class _JsonSource(_Source):
         offending = f"json_type({value}) NOT IN ({', '.join(map(_literal, sorted(JSON_NUMBERS)))})"
         numbers = sum(n for kind, n in kinds.items() if kind in JSON_NUMBERS)
         complaints += _almost_numeric(self, self.names[j], text, offending, numbers, given)
-        return _Field("text", text)
+        return self._words(text, given)
 
 
 class _CsvSource(_Source):
@@ -288,7 +296,7 @@ class _CsvSource(_Source):
                 complaints += self._comma_numbers(j, given, numbers) or _almost_numeric(
                     self, self.names[j], f"c{j}", f"{self._number(f'c{j}')} IS NULL", numbers, given
                 )
-                fields.append(_Field("text", f"c{j}"))
+                fields.append(self._words(f"c{j}", given))
         if complaints:
             raise DataError("; ".join(complaints))
         return fields

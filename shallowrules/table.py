@@ -6,7 +6,7 @@ Files become tables in `shallowrules.reading`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
 
-__all__ = ["Column", "ColumnType", "Table"]
+__all__ = ["Column", "ColumnType", "Table", "Value"]
+
+Value = str | bool
+"""A value of a column that is no number: what a category is."""
 
 ColumnType = Literal["integer", "float", "text", "boolean", "other"]
 
@@ -48,6 +51,14 @@ class Column:
         """Whether the values are numbers."""
         return self.type in ("integer", "float")
 
+    @property
+    def nature(self) -> str:
+        """What the column holds, in the words of a message."""
+        if self.type != "other":
+            return {"boolean": "true or false"}.get(self.type, self.type)
+        nested = any(str(value).startswith(("[", "{")) for value in self.values[~self.absent])
+        return "mixed or nested values" if nested else "dates or the like"
+
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
         """Where the value is missing (NULL, None or NaN), shape (n_rows,)."""
@@ -62,6 +73,30 @@ class Column:
         if not self.is_numeric:
             raise DataError(f"column {self.name!r} is not numeric (it was read as {self.type})")
         return self.values
+
+    def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
+        """Return the position in `values` of each row's value, -1 for any other and where it is missing.
+
+        Texts are compared character by character. DataError names a column that holds values of another type.
+        """
+        kind = bool if values and isinstance(values[0], bool) else str
+        if self.is_numeric and self.absent.all():
+            return np.full(len(self.values), -1, dtype=np.intp)  # without a value there is no type either
+        other = self._first_other(kind is str)
+        if other is not None:
+            wanted = "text" if kind is str else "true and false"
+            raise DataError(
+                f"column {self.name!r} must hold {wanted}, but holds {other!r} ({type(other).__name__}): "
+                "convert it first"
+            )
+        place: dict[Value, int] = {value: i for i, value in enumerate(values)}
+        return np.fromiter((place.get(value, -1) for value in self.values), np.intp, len(self.values))
+
+    def _first_other(self, text: bool) -> Any:
+        """Return the first value that is neither missing nor text (or a truth value), None if there is none."""
+        kinds = (str,) if text else (bool, np.bool_)
+        present = zip(self.values, self.absent, strict=True)
+        return next((value for value, absent in present if not absent and not isinstance(value, kinds)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +133,8 @@ class Table:
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table with these rows only (a boolean mask or positions)."""
         columns = tuple(
-            Column(c.name, c.type, c.values[rows], None if c.missing is None else c.missing[rows]) for c in self.columns
+            replace(c, values=c.values[rows], missing=None if c.missing is None else c.missing[rows])
+            for c in self.columns
         )
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return Table(columns, n_rows)
@@ -130,6 +166,8 @@ class Table:
         if isinstance(frame, nw.DataFrame):
             return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
         matrix = np.asarray(data)
+        if matrix.dtype.kind == "b":
+            matrix = matrix.astype(np.int8)  # a matrix has one type, and it is one of numbers
         if matrix.ndim != 2:
             raise DataError(f"expected a table of rows and columns, got an array of {matrix.ndim} dimension(s)")
         if names is None:
@@ -152,6 +190,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 return Column(name, "integer", whole, missing if missing.any() else None)
             except OverflowError:
                 pass
+        if all(isinstance(value, bool | np.bool_) for value in present):
+            return Column(name, "boolean", values)
         try:
             if any(isinstance(value, str | bytes | bool) for value in present):
                 return Column(name, "text", values)
@@ -160,7 +200,7 @@ def _column(name: str, values: NDArray[Any]) -> Column:
         except (TypeError, ValueError):
             return Column(name, "other", values)
     if kind == "b":
-        return Column(name, "integer", values.astype(np.int8))
+        return Column(name, "boolean", values.astype(object))
     if kind in "iu":
         return Column(name, "integer", values)
     if kind == "f":

@@ -74,6 +74,12 @@ def refused(*arguments, status=1, **settings):
 # The main job --------------------------------------------------------------------------------------
 
 
+SCALED = (
+    "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
+    "the rules are in the table's own units"
+)
+
+
 def test_run_writes_four_files_and_a_summary(folder):
     result = call("run", blobs(), "-k", 3)
     assert result.exit_code == 0
@@ -82,7 +88,8 @@ def test_run_writes_four_files_and_a_summary(folder):
     rules = RuleSet.from_json("t_rules/rules.json")
     assert len(rules.clusters) == 3
     assert sorted(cluster.rows for cluster in rules.clusters) == [20, 20, 20]
-    assert result.stderr == ""
+    assert result.stderr == f"note: {SCALED}\n"
+    assert SCALED in rules.statistics.notes
     for rule in rules:
         assert str(rule) in result.stdout
     for text in ("33.3%", "k-means cost", f"{rules.statistics.normalized_cost:.3f}", "t_rules/report.md"):
@@ -151,14 +158,33 @@ def test_methods(method):
 def test_the_tradeoff_and_the_scale_are_passed_on():
     statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
     assert statistics["tradeoff"] == 0.25
-    assert call("fit", "t.csv", "-k", 3, "--scale", "minmax").exit_code == 0
+    for scale in ("none", "standard", "robust"):
+        notes = json.loads(call("fit", "t.csv", "-k", 3, "--scale", scale).stdout)["statistics"]["notes"]
+        assert (scale == "none") == (not any(f"--scale {scale}" in note for note in notes))
+
+
+def test_categories_get_rules_by_name(folder):
+    rows = [(10.0 * (i % 2), ("month to month", "two year, fixed")[i % 2], i % 3) for i in range(30)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("pay", "contract", "n"), *rows])
+    result = call("run", "t.csv", "-k", 2, "--columns", "contract,n", "--category-weight", 5)
+    assert result.exit_code == 0
+    assert {str(rule) for rule in RuleSet.from_json("t_rules/rules.json")} == {
+        "contract = 'month to month'",
+        "contract <> 'month to month'",
+    }
+    assert "\"contract\" = 'month to month'" in (folder / "t_rules" / "rules.sql").read_text()
+    assert "contract == 'month to month'" in (folder / "t_rules" / "rules.py").read_text()
+    assert "**contract** is 'month to month'" in (folder / "t_rules" / "report.md").read_text()
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout
 
 
 def test_notes_are_said_and_kept(folder):
     rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
-    result = call("run", "t.csv", "-k", 3, "--drop-missing")
+    result = call("run", "t.csv", "-k", 3, "--drop-missing", "--scale", "none")
     assert result.exit_code == 0
     notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
     for note in (
@@ -298,11 +324,17 @@ def test_a_read_only_folder(folder):
         ("a,a\n1,2\n3,4\n", [], "columns 1 and 2 are both named 'a'"),
         ("a,A\n1,2\n3,4\n", [], "columns 1 and 2 are named 'a' and 'A'"),
         (
-            "a,b\n1,x\n3,y\n5,z\n",
+            "a,b\n1,2020-01-01\n3,2020-01-02\n5,\n",
             [],
-            "1 column is not numeric: 'b' (text); leave out what is to play no part: --exclude b",
+            "1 column holds neither numbers nor categories: 'b' (dates or the like); "
+            "leave out what is to play no part: --exclude b",
         ),
-        ("a,b\n1,2020-01-01\n3,2020-01-02\n", [], "'b' (text)"),
+        (
+            "a,b\n" + "".join(f"{i % 3},name {i}\n" for i in range(1200)),
+            [],
+            "too many different texts to be categories, as ids and free text have them, in 'b' (1,200 values) of "
+            "1,200 rows; leave out what is to play no part: --exclude b",
+        ),
         ("a,b\n1,\n3,4\n2,5\n", [], "values are missing in 'b' (1 row), 1 of 3 rows in all"),
         ("a,b\n1,nan\n3,4\n2,5\n", [], "values are missing in 'b' (1 row)"),
         ("a,b\n1,inf\n3,4\n2,5\n", [], "values are infinite in 'b' (1 row)"),
@@ -546,7 +578,7 @@ def test_version_and_help():
 def test_streams_and_status_of_a_process(folder):
     blobs()
     done = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     assert "k-means cost" in done.stdout
     assert "\x1b" not in done.stdout
     again = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
@@ -560,7 +592,7 @@ def test_a_poor_terminal_is_no_reason_to_fail(folder):
     (folder / "t.csv").write_text("größe,b\n" + "1,2\n4,5\n" * 5, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = spawn("run", "t.csv", "-k", "2", env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     fitted = subprocess.run([*COMMAND, "fit", "t.csv", "-k", "2"], capture_output=True, env=environment, check=True)
     assert fitted.stdout == (folder / "t_rules" / "rules.json").read_bytes()
     assert "größe" in fitted.stdout.decode()

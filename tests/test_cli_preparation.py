@@ -22,6 +22,7 @@ def options(**changed):
         "method": "exshallow",
         "tradeoff": 0.03,
         "scale": None,
+        "category_weight": 0.5,
         "seed": 0,
         "columns": None,
         "exclude": (),
@@ -50,19 +51,33 @@ def test_numeric_columns_pass(write):
     assert prepared.notes == ()
 
 
-def test_columns_that_are_not_numeric_are_named_with_the_way_out(write):
-    path = write(**{"my name": ["x", "y", "z"], "b": [1, 1, 2], "day": ["2020-01-01"] * 3})
-    with pytest.raises(DataError, match=r"2 columns are not numeric: 'my name' \(text\), 'day' \(text\)") as caught:
+def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(write):
+    n_rows = 120
+    path = write(
+        **{
+            "my name": [f"row {i}" for i in range(n_rows)],
+            "b": [i % 7 for i in range(n_rows)],
+            "kind": ["x", "y", "z"] * 40,
+            "free": [f"text {i % 60}" for i in range(n_rows)],
+        }
+    )
+    with pytest.raises(DataError, match=r"in 'my name' \(120 values\), 'free' \(60 values\) of 120 rows") as caught:
         prepare(path, options(), READING)
     advice = shlex.split(str(caught.value).partition("--exclude ")[2])[0]
-    assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b"]
+    assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b", "kind"]
 
 
-def test_dates_and_truth_values_are_refused(tmp_path):
+def test_dates_are_refused(tmp_path, write):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2], "b": [True, False], "d": pa.array([1, 2], pa.date32())}), path)
-    with pytest.raises(DataError, match=r"'b' \(yes or no\), 'd' \(dates or the like\).*--exclude b,d"):
+    with pytest.raises(DataError, match=r"1 column holds neither .*: 'd' \(dates or the like\).*--exclude d$"):
         prepare(str(path), options(), READING)
+    assert prepare(str(path), options(exclude=("d",)), READING).table["b"].type == "boolean"
+    path = write(a=[1, 2, 2], day=["2020-01-01", "2020-01-02 10:00", ""], when=["1.2.2020", "", "03.04.2020"])
+    with pytest.raises(
+        DataError, match=r"'day' \(dates or the like\), 'when' \(dates or the like\).*--exclude day,when$"
+    ):
+        prepare(path, options(), READING)
 
 
 @pytest.mark.parametrize("value", ['[1, "x"]', '{"b": 1}'])
@@ -186,6 +201,22 @@ def test_rows_of_no_weight_are_no_rows_to_cluster(write):
     path = write(a=[1, 2, 3], w=[1, 0, 1])
     with pytest.raises(DataError, match="only 2 distinct rows"):
         prepare(path, options(clusters=3, weight="w"), READING)
+
+
+def test_rows_of_other_categories_are_distinct_rows(write):
+    path = write(a=[1, 1, 1, 1], b=["x", "y", "x", "y"])
+    assert prepare(path, options(clusters=2), READING).table.n_rows == 4
+    with pytest.raises(DataError, match="only 2 distinct rows"):
+        prepare(path, options(clusters=3), READING)
+
+
+def test_what_is_done_to_the_scales_is_noted(write):
+    path = write(a=[1, 5, 3], b=["x", "y", "x"])
+    assert prepare(path, options(), READING).notes == ()
+    for scale in ("minmax", "standard", "robust"):
+        [note] = prepare(path, options(scale=scale), READING).notes
+        assert f"(--scale {scale})" in note
+    assert prepare(path, options(scale="minmax", exclude=("a",)), READING).notes == ()
 
 
 def test_a_constant_column_is_named(write):

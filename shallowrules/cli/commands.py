@@ -105,7 +105,7 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
     \b
     Examples:
       shallowrules run wine.csv -k 3
-      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
+      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale standard
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
     """  # noqa: D301 (click wants a backspace)
     stem = _stem(table_file)
@@ -277,6 +277,7 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
             method=chosen.method,
             tradeoff=chosen.tradeoff,
             scale=chosen.scale,
+            category_weight=chosen.category_weight,
             random_state=chosen.seed,
             n_jobs=-1,
         ).fit(prepared.table, sample_weight=prepared.weight)

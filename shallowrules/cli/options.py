@@ -46,6 +46,7 @@ class FitOptions:
     method: str
     tradeoff: float
     scale: str | None
+    category_weight: float
     seed: int
     columns: tuple[str, ...] | None
     exclude: tuple[str, ...]
@@ -171,10 +172,18 @@ fit_options = _together(
     click.option(
         "--scale",
         type=click.Choice(SCALES),
-        default="none",
+        default="minmax",
         show_default=True,
         callback=_scale,
         help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
+    ),
+    click.option(
+        "--category-weight",
+        type=click.FloatRange(0, 1e6, min_open=True, max_open=True),
+        default=math.sqrt(0.5),
+        metavar="WEIGHT",
+        help="What the columns of 0 and 1 count that stand for categories. [default: 0.707, by which two categories "
+        "are as far apart as the ends of a column of numbers]",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."

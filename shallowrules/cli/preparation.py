@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.encoding import categories, too_many_values
 from shallowrules.errors import DataError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
@@ -30,7 +31,7 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numeric columns, and their weights.
+    """What to cluster: complete rows of numbers and categories, and their weights.
 
     `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
     """
@@ -47,22 +48,23 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     Raises
     ------
     DataError
-        If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
-        are missing or infinite; if weights are negative or all zero; or if there are fewer distinct rows
-        than clusters.
+        If the file is no table; if a column holds dates or the like, has too many categories, looks like an id,
+        or has no values; if values are missing or infinite; if weights are negative or all zero; or if there are
+        fewer distinct rows than clusters.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
         table, weight = _read(path, fit, reading)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-    _refuse_not_numeric(table, weight)
+    _refuse_unusable(table, weight)
     _refuse_empty(table)
+    _refuse_too_many_values(table)
     _refuse_ids(table, fit.columns or ())
     table, weight, notes = _without_missing(table, weight, fit.drop_missing)
     _refuse_infinite(table, weight)
     weights = None if weight is None else _checked_weights(weight)
     _refuse_too_many_clusters(table, weights, fit.clusters)
-    notes += _constant_columns(table)
+    notes += _constant_columns(table) + _spaces(table, fit.scale)
     dominant = _dominant_column(table) if fit.scale is None else []
     return Prepared(table, weights, tuple(notes), (*doubts, *dominant))
 
@@ -82,23 +84,26 @@ def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, C
     return table.select(others), weight
 
 
-def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
+def _refuse_unusable(table: Table, weight: Column | None) -> None:
     if weight is not None and not weight.is_numeric:
         raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
-    found = [column for column in table.columns if not column.is_numeric]
+    found = [column for column in table.columns if column.type == "other"]
     if found:
-        listed = ", ".join(f"{column.name!r} ({_kind(column)})" for column in found)
+        listed = ", ".join(f"{column.name!r} ({column.nature})" for column in found)
         raise DataError(
-            f"{_count(len(found), 'column is', 'columns are')} not numeric: {listed}; "
+            f"{_count(len(found), 'column holds', 'columns hold')} neither numbers nor categories: {listed}; "
             f"leave out what is to play no part: {_exclude(found)}"
         )
 
 
-def _kind(column: Column) -> str:
-    if column.type != "other":
-        return "yes or no" if column.type == "boolean" else "text"
-    nested = any(str(value).startswith(("[", "{")) for value in column.values[~column.absent])
-    return "mixed or nested values" if nested else "dates or the like"
+def _refuse_too_many_values(table: Table) -> None:
+    found = too_many_values(table.columns)
+    if found:
+        listed = ", ".join(f"{column.name!r} ({_count(count, 'value')})" for column, count in found)
+        raise DataError(
+            f"too many different texts to be categories, as ids and free text have them, in {listed} of "
+            f"{_count(table.n_rows, 'row')}; leave out what is to play no part: {_exclude([c for c, _ in found])}"
+        )
 
 
 def _refuse_empty(table: Table) -> None:
@@ -111,7 +116,8 @@ def _refuse_empty(table: Table) -> None:
 
 
 def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
-    found = [column for column in table.columns if column.name not in insisted and _is_id(column)]
+    numeric = (column for column in table.columns if column.is_numeric)
+    found = [column for column in numeric if column.name not in insisted and _is_id(column)]
     if found:
         raise DataError(
             f"{_listed(found)} {'looks' if len(found) == 1 else 'look'} like the number of a row, another in each and "
@@ -170,7 +176,7 @@ def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[T
 
 def _refuse_infinite(table: Table, weight: Column | None) -> None:
     used = table.columns if weight is None else (*table.columns, weight)
-    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used}
+    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used if column.is_numeric}
     found = [column for column, count in counts.items() if count]
     if found:
         listed = ", ".join(f"{column.name!r} ({_count(counts[column], 'row')})" for column in found)
@@ -194,11 +200,12 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
     if clusters > table.n_rows:
         raise DataError(f"{clusters} clusters were asked for (-k), but {_only(table.n_rows, 'row')}")
     counted = table if weights is None else table.take(weights > 0)
+    coded = [c.numbers() if c.is_numeric else c.positions(categories(c)) for c in counted.columns]
     n_rows, distinct = 0, 0
     while n_rows < counted.n_rows:
         # Mostly the first rows have enough distinct ones already.
         n_rows = min(max(4 * clusters, 4 * n_rows), counted.n_rows)
-        distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
+        distinct = len(np.unique(np.column_stack([codes[:n_rows] for codes in coded]), axis=0))
         if distinct >= clusters:
             return
     raise DataError(f"{clusters} clusters were asked for (-k), but {_only(distinct, 'distinct row')}")
@@ -210,20 +217,32 @@ def _only(number: int, what: str) -> str:
 
 
 def _is_constant(column: Column) -> bool:
-    return bool((column.numbers() == column.numbers()[0]).all())
+    return bool((column.values == column.values[0]).all())
 
 
 def _constant_columns(table: Table) -> list[str]:
     return [
-        f"column {column.name!r} has one value only ({column.numbers()[0].item()}) and plays no part"
+        f"column {column.name!r} has one value only ({column.values.tolist()[0]}) and plays no part"
         for column in table.columns
         if _is_constant(column)
     ]
 
 
+def _spaces(table: Table, scale: str | None) -> list[str]:
+    """Return a note on the scales in which the table is clustered, unless they are its own."""
+    if scale is None or not any(column.is_numeric for column in table.columns):
+        return []
+    how = {
+        "minmax": "every column of numbers is brought to the range from 0 to 1",
+        "standard": "every column of numbers is brought to mean 0 and standard deviation 1",
+        "robust": "every column of numbers is brought to median 0 and quartiles one apart",
+    }[scale]
+    return [f"for the clustering, {how} (--scale {scale}); the rules are in the table's own units"]
+
+
 def _dominant_column(table: Table) -> list[str]:
     """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
-    varying = [column for column in table.columns if not _is_constant(column)]
+    varying = [column for column in table.columns if column.is_numeric and not _is_constant(column)]
     if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.

@@ -25,7 +25,10 @@ __all__ = ["PythonExporter", "PythonOptions"]
 
 # What the shipped template defines or imports, and its function's parameter.
 MODULE_NAMES = frozenset(
-    {"CLUSTERS", "Decimal", "operator", "row", "_float", "_integer", "_is_missing", "_read", "_to_float"}
+    {
+        *("CLUSTERS", "Decimal", "operator", "row"),
+        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_read", "_text", "_to_float"),
+    }
 )
 
 
@@ -134,9 +137,23 @@ def _test(rule: Rule, variables: Mapping[int, str]) -> str:
 
 
 def _compare(condition: Condition, variable: str) -> str:
+    if not condition.column.is_numeric:
+        return _compare_category(condition, variable)
     lower, upper = bounds(condition)
     if lower is None:
         return f"{variable} <= {upper!r}"
     if upper is None:
         return f"{variable} > {lower!r}"
     return f"{lower!r} < {variable} <= {upper!r}"
+
+
+def _compare_category(condition: Condition, variable: str) -> str:
+    """Return the test of a column of categories; a missing value is None there and meets none."""
+    values = condition.excluded if condition.included is None else condition.included
+    if not values:
+        return "False"
+    if condition.column.type == "boolean":
+        return " or ".join(f"{variable} is {value!r}" for value in values)
+    one, many = ("==", "in") if condition.included is not None else ("!=", "not in")
+    test = f"{variable} {one} {values[0]!r}" if len(values) == 1 else f"{variable} {many} {values!r}"
+    return test if condition.included is not None else f"{variable} is not None and {test}"

@@ -22,13 +22,14 @@ from shallowrules.errors import ExportError, OptionError, check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Rule, RuleSet
+from shallowrules.rules import Condition, Rule, RuleSet, Value
 
 __all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions"]
 
 STYLES = ("where", "case", "select")
 
 EVERY_ROW = "1 = 1"
+NO_ROW = "1 = 0"
 
 # Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as
 # it is long.
@@ -70,6 +71,17 @@ class Dialect:
         Between a table and its alias.
     backticks : bool
         Quote by backticks, whatever sqlglot does.
+    text, literal : str
+        What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
+        collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
+    nul : str or None
+        An expression for the character 0, which a literal cannot hold, and before it what joins texts; None
+        where no text can hold it. Empty where the literal can.
+    prefix : str
+        What a text literal begins with.
+    true, false : str
+    empty_text : bool
+        Whether there is an empty text that is not NULL.
     """
 
     name: str
@@ -81,6 +93,13 @@ class Dialect:
     qualify_star: bool = False
     alias: str = " AS "
     backticks: bool = False
+    text: str = "{column}"
+    literal: str = "{literal}"
+    nul: str | None = None
+    prefix: str = ""
+    true: str = "TRUE"
+    false: str = "FALSE"
+    empty_text: bool = True
 
     def identifier(self, name: str) -> str:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""
@@ -99,8 +118,26 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def string(self, text: str) -> str:
-        """Return a text literal."""
-        return Literal.string(text).sql(dialect=self.name)
+        """Return a text literal; ExportError if the dialect cannot hold it."""
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
+        if not text and not self.empty_text:
+            raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
+        if "\0" not in text or self.nul == "":
+            return self._literal(text)
+        if self.nul is None:
+            raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
+        link = self.nul.partition(" ")[0]
+        return f"({f' {self.nul} {link} '.join(map(self._literal, text.split(chr(0))))})"
+
+    def _literal(self, text: str) -> str:
+        return self.prefix + Literal.string(text).sql(dialect=self.name)
+
+    def category(self, value: Value) -> str:
+        """Return a category as it is compared with a column."""
+        if isinstance(value, bool):
+            return self.true if value else self.false
+        return self.literal.format(literal=self.string(value))
 
     def number(self, value: int | float) -> str:
         """Return an integer literal for an int, and the shortest exact double literal for a float."""
@@ -119,23 +156,40 @@ class Dialect:
 # SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 DIALECTS: Mapping[str, Dialect] = {
     "ansi": Dialect("", qualify_star=True),
-    "sqlite": Dialect("sqlite", double="{digits}", infinity="9e999", fold=_ascii_lower, backticks=True),
-    "duckdb": Dialect("duckdb", infinity="CAST('Infinity' AS DOUBLE PRECISION)", fold=_ascii_lower),
+    "sqlite": Dialect(
+        "sqlite",
+        double="{digits}",
+        infinity="9e999",
+        fold=_ascii_lower,
+        backticks=True,
+        text="{column} COLLATE BINARY",
+        nul="|| char(0)",
+    ),
+    # Not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with 'yes'.
+    "duckdb": Dialect("duckdb", infinity="CAST('Infinity' AS DOUBLE PRECISION)", fold=_ascii_lower, nul="|| chr(0)"),
     "postgres": Dialect(
         "postgres",
         double="{digits}::float8",
         infinity="CAST('Infinity' AS DOUBLE PRECISION)",
         longest_name=63,
         name_unit="bytes",
+        text='CAST({column} AS TEXT) COLLATE "C"',
     ),
-    "mysql": Dialect("mysql", longest_name=64, fold=str.casefold),
+    "mysql": Dialect(
+        "mysql",
+        longest_name=64,
+        fold=str.casefold,
+        text="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
+        literal="CAST(CONVERT({literal} USING utf8mb4) AS BINARY)",
+        nul="",
+    ),
     "snowflake": Dialect(
-        "snowflake", double="CAST('{digits}' AS DOUBLE)", infinity="CAST('inf' AS DOUBLE)", longest_name=255
+        "snowflake", double="CAST('{digits}' AS DOUBLE)", infinity="CAST('inf' AS DOUBLE)", longest_name=255, nul=""
     ),
-    "bigquery": Dialect("bigquery", longest_name=300, fold=str.casefold),
-    "spark": Dialect("spark", double="{digits}D", infinity="CAST('Infinity' AS DOUBLE)", fold=str.casefold),
-    "trino": Dialect("trino", fold=str.casefold),
-    "clickhouse": Dialect("clickhouse"),
+    "bigquery": Dialect("bigquery", longest_name=300, fold=str.casefold, nul=""),
+    "spark": Dialect("spark", double="{digits}D", infinity="CAST('Infinity' AS DOUBLE)", fold=str.casefold, nul=""),
+    "trino": Dialect("trino", fold=str.casefold, nul="|| chr(0)"),
+    "clickhouse": Dialect("clickhouse", nul=""),
     "oracle": Dialect(
         "oracle",
         double="{digits}d",
@@ -144,8 +198,22 @@ DIALECTS: Mapping[str, Dialect] = {
         name_unit="bytes",
         qualify_star=True,
         alias=" ",
+        nul="|| CHR(0)",
+        true="1",
+        false="0",
+        empty_text=False,
     ),
-    "tsql": Dialect("tsql", longest_name=128, fold=str.casefold),
+    "tsql": Dialect(
+        "tsql",
+        longest_name=128,
+        fold=str.casefold,
+        text="CAST(CAST({column} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
+        literal="CAST({literal} AS VARBINARY(MAX))",
+        prefix="N",
+        nul="+ NCHAR(0)",
+        true="1",
+        false="0",
+    ),
 }
 
 ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
@@ -271,6 +339,8 @@ def _name_columns(rules: RuleSet, settings: SqlOptions, dialect: Dialect) -> lis
 def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> list[str]:
     """Return the comparisons that a condition asks for."""
     column = dialect.identifier(names[condition.feature])
+    if not condition.column.is_numeric:
+        return [_compare_category(condition, column, dialect)]
     lower, upper = bounds(condition)
     parts = []
     if lower is not None:
@@ -280,6 +350,19 @@ def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> li
     elif dialect.infinity is not None:  # integer columns too: the database may hold them as doubles
         parts.append(f"{column} <= {dialect.infinity}")
     return parts
+
+
+def _compare_category(condition: Condition, column: str, dialect: Dialect) -> str:
+    """Return the comparison of a column of categories, NULL where the column is."""
+    values = condition.excluded if condition.included is None else condition.included
+    if not values:
+        return NO_ROW
+    if condition.column.type == "text":
+        column = dialect.text.format(column=column)
+    literals = [dialect.category(value) for value in values]
+    if len(literals) == 1:
+        return f"{column} {'<>' if condition.included is None else '='} {literals[0]}"
+    return f"{column} {'NOT IN' if condition.included is None else 'IN'} ({', '.join(literals)})"
 
 
 def _any_of(predicates: Sequence[str]) -> str:
