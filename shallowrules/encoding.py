@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
+from shallowrules.conversion import Number
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table, Value
 
@@ -27,6 +28,7 @@ __all__ = [
     "ModelColumn",
     "categories",
     "encode",
+    "imputed_values",
     "too_many_values",
 ]
 
@@ -86,11 +88,14 @@ class Encoder:
         What takes the numbers to the clustered space.
     category_weight : float
         What the columns of 0 and 1 are multiplied by in the clustered space.
+    imputed : tuple
+        Per raw column what a missing value is taken as, None where it is not taken as anything; empty if none is.
     """
 
     columns: tuple[ModelColumn, ...]
     scaler: Any
     category_weight: float
+    imputed: tuple[Number | Value | None, ...] = ()
 
     @property
     def numbers(self) -> list[int]:
@@ -101,6 +106,13 @@ class Encoder:
     def indicators(self) -> list[int]:
         """Positions of the columns of 0 and 1 among the model columns."""
         return [j for j, column in enumerate(self.columns) if column.kind != "number"]
+
+    def fill(self, table: Table) -> Table:
+        """Return a table with its missing values imputed, as far as they are."""
+        if not self.imputed:
+            return table
+        columns = (column.filled(value) for column, value in zip(table.columns, self.imputed, strict=True))
+        return Table(tuple(columns), table.n_rows)
 
     def explain(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the explained matrix of a table, `matrix` itself where it is that already.
@@ -118,7 +130,13 @@ class Encoder:
         ndarray of float32 or float64, shape (n_rows, n_model_columns)
             NaN where a number is missing.
         """
-        if matrix is not None and matrix.dtype in (np.float32, np.float64) and matrix.dtype.isnative:
+        table = self.fill(table)
+        if (
+            matrix is not None
+            and not self.imputed
+            and matrix.dtype in (np.float32, np.float64)
+            and matrix.dtype.isnative
+        ):
             return matrix
         single = all(column.values.dtype == np.float32 for column in table.columns)
         explained = np.empty((table.n_rows, len(self.columns)), np.float32 if single else np.float64, order="F")
@@ -186,6 +204,7 @@ def encode(
     scale: str | None = None,
     *,
     category_weight: float = CATEGORY_WEIGHT,
+    impute: str | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     matrix: NDArray[Any] | None = None,
 ) -> Encoding:
@@ -194,11 +213,14 @@ def encode(
     Parameters
     ----------
     table : Table
-        Complete rows. Texts and truth values become a column of 0 and 1 for each of their values.
+        Complete rows, unless values are imputed. Texts and truth values become a column of 0 and 1 for each of
+        their values.
     scale : None, "minmax", "standard" or "robust"
         For the numbers, as scikit-learn's scalers do it; rows of weight 0 do not count, and "standard" honours weights.
     category_weight : float
         For the columns of 0 and 1.
+    impute : None or "median"
+        What `imputed_values` takes missing values as.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
         The same table where it is a matrix.
@@ -208,16 +230,49 @@ def encode(
     DataError
         If a column holds neither numbers nor categories, or too many categories.
     """
+    imputed = () if impute is None else imputed_values(table, sample_weight)
     counted = table if sample_weight is None or sample_weight.all() else table.take(sample_weight > 0)
-    columns = _model_columns(counted)
-    encoder = Encoder(columns, None, category_weight)
-    explained = encoder.explain(table, matrix)
+    encoder = Encoder(_model_columns(counted), None, category_weight, imputed)
+    explained = encoder.explain(table, None if imputed else matrix)
     numbers = encoder.numbers
     kind = SCALES[scale]
     if kind is not None and numbers:
         present = explained[:, numbers] if encoder.indicators else explained
-        encoder = Encoder(columns, _fitted_scaler(kind, present, sample_weight), category_weight)
+        encoder = replace(encoder, scaler=_fitted_scaler(kind, present, sample_weight))
     return Encoding(encoder, explained, encoder.place(explained))
+
+
+def imputed_values(table: Table, sample_weight: NDArray[np.float64] | None = None) -> tuple[Number | Value | None, ...]:
+    """Return what a missing value is taken as in every column that has one, None in the others.
+
+    That is the median of a column of numbers, and of one of categories the most frequent one. The median is
+    a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight 3
+    is three rows. Empty where no value is missing.
+
+    Raises
+    ------
+    DataError
+        If a column has no value at all.
+    """
+    weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
+    imputed = tuple(_middle(column, weight) if column.absent.any() else None for column in table.columns)
+    return imputed if any(value is not None for value in imputed) else ()
+
+
+def _middle(column: Column, weight: NDArray[np.float64]) -> Number | Value:
+    """Return the median of a column of numbers, or the most frequent category, the first of several."""
+    counted = ~column.absent & (weight > 0)
+    if not counted.any():
+        raise DataError(f"column {column.name!r} has no values, so that none can be imputed; exclude it")
+    values, weight = column.values[counted], weight[counted]
+    if not column.is_numeric:
+        distinct = categories(column)
+        shares = np.bincount(column.positions(distinct)[counted], weight, len(distinct))
+        return distinct[int(np.argmax(shares))]
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    middle: Number = values[order][np.searchsorted(reached, reached[-1] / 2)].item()
+    return middle
 
 
 def _fitted_scaler(kind: type, present: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -72,6 +73,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         What these columns of 0 and 1 are multiplied by for the clustering. By default rows that differ in a
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
+    impute : {None, "median"}, default=None
+        None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
+        table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
+        so for new rows; in columns without a missing value in X they are refused later too.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans.
     n_jobs : int or None, default=None
@@ -147,6 +152,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         scale: str | None = None,
         categories: str = "auto",
         category_weight: float = CATEGORY_WEIGHT,
+        impute: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -160,6 +166,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.scale = scale
         self.categories = categories
         self.category_weight = category_weight
+        self.impute = impute
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -199,7 +206,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 "ask for fewer clusters or give more rows"
             )
         encoding = encode(
-            table, self.scale, category_weight=float(self.category_weight), sample_weight=weight, matrix=matrix
+            table,
+            self.scale,
+            category_weight=float(self.category_weight),
+            impute=self.impute,
+            sample_weight=weight,
+            matrix=matrix,
         )
         self.encoder_ = encoding.encoder
         self.scaler_ = encoding.encoder.scaler
@@ -262,6 +274,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         check_choice("categories", self.categories, ("auto",))
         if self.scale is not None:
             check_choice("scale", self.scale, [name for name in SCALES if name is not None])
+        if self.impute is not None:
+            check_choice("impute", self.impute, ("median",))
         if self.max_leaves is not None:
             raise OptionError(f"max_leaves does not apply to method={self.method!r}, whose leaves are the clusters")
         if not isinstance(self.n_clusters, Integral) or isinstance(self.n_clusters, bool) or self.n_clusters < 1:
@@ -286,16 +300,22 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 self._check_names(X.names, reset=reset)
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            _refuse_unusable(table)
+            _refuse_unusable(table, self._imputing(table, reset))
             return table, None
         integral = _kind_of(X) in "biu"
         matrix = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         try:
             assert_all_finite(matrix)
         except ValueError:
-            _refuse_unusable(Table.of(matrix))
+            _refuse_unusable(Table.of(matrix), self._imputing(Table.of(matrix), reset))
         names = [f"x{j}" for j in range(matrix.shape[1])]
         return Table.of(np.asarray(X) if integral else matrix, names), matrix
+
+    def _imputing(self, table: Table, reset: bool) -> list[bool]:
+        """Return for each column whether its missing values are imputed."""
+        if reset:
+            return [self.impute is not None] * len(table.columns)
+        return [value is not None for value in self.encoder_.imputed] or [False] * len(table.columns)
 
     def _explain(self, X: Any) -> NDArray[Any]:
         """Return the explained columns of new rows."""
@@ -341,7 +361,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         means = _cluster_means(encoding.explained, self.labels_, weight, sums)
         self.cluster_centers_ = np.where((sums > 0)[:, None], means, reference.explained_centers)
         precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
-        columns, profiles = _describe_columns(encoding.encoder, table, means, self.labels_, weight, sums)
+        columns, profiles = _describe_columns(
+            encoding.encoder, encoding.encoder.fill(table), means, self.labels_, weight, sums
+        )
         clusters = tuple(
             Cluster(
                 index=int(i),
@@ -367,6 +389,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             agreement=same,
             wad=self.wad_,
             waes=self.waes_,
+            notes=_imputation_notes(table, encoding.encoder),
         )
         self.rules_ = RuleSet(columns, _rule_nodes(tree, encoding.encoder, table), clusters, statistics)
 
@@ -422,11 +445,11 @@ def _thread_count(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def _refuse_unusable(table: Table) -> None:
-    """Raise DataError naming the columns that hold missing or infinite values, and how many."""
+def _refuse_unusable(table: Table, imputing: Sequence[bool]) -> None:
+    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
     missing, infinite = [], []
-    for column in table.columns:
-        n_missing = int(column.absent.sum())
+    for column, imputed in zip(table.columns, imputing, strict=True):
+        n_missing = 0 if imputed else int(column.absent.sum())
         if n_missing:
             missing.append(f"{column.name!r} ({n_missing} rows)")
         n_infinite = int(np.isinf(column.values).sum()) if column.is_numeric else 0
@@ -434,8 +457,8 @@ def _refuse_unusable(table: Table) -> None:
             infinite.append(f"{column.name!r} ({n_infinite} rows)")
     if missing:
         raise DataError(
-            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them, "
-            "or exclude the columns"
+            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them "
+            "(impute), or exclude the columns"
         )
     if infinite:
         raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
@@ -503,12 +526,28 @@ def _describe_columns(
         for i in range(len(sums)):
             of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
             of_values[i].append(tuple(shares[i].tolist()))
+    imputed = encoder.imputed or (None,) * len(columns)
+    columns = [
+        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=value)
+        for described, raw, value in zip(columns, table.columns, imputed, strict=True)
+    ]
     mixed = any(not column.is_numeric for column in columns)
     profiles = [
         {"means": tuple(numbers), "shares": tuple(values) if mixed else ()}
         for numbers, values in zip(of_numbers, of_values, strict=True)
     ]
     return tuple(columns), profiles
+
+
+def _imputation_notes(table: Table, encoder: Encoder) -> tuple[str, ...]:
+    """Return what a reader of the rules has to know of missing values that were imputed."""
+    notes = []
+    for column, value in zip(table.columns, encoder.imputed, strict=False):
+        if value is not None:
+            what = "the median" if column.is_numeric else "the most frequent value"
+            count = int(column.absent.sum())
+            notes.append(f"a missing value of column {column.name!r} ({count:,} rows) is taken as {value!r}, {what}")
+    return tuple(notes)
 
 
 def _describe_numbers(raw: Column, mean: float) -> RuleColumn:

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.conversion import Conversion, Number
 from shallowrules.errors import DataError, RulesFormatError
 from shallowrules.files import write_whole
 from shallowrules.table import Column, Table, Value
@@ -27,7 +28,9 @@ from shallowrules.tree import compare
 __all__ = [
     "Cluster",
     "Condition",
+    "Conversion",
     "Leaf",
+    "Number",
     "Rule",
     "RuleColumn",
     "RuleSet",
@@ -41,15 +44,12 @@ FORMAT = "shallowrules/1"
 UNMATCHED = -1
 MOST_CLUSTER = np.iinfo(np.int32).max
 
-Number = int | float
-
 CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
 
 
-def _optional() -> Any:
-    """Return a field that a document need not have, and that is left out where it is empty."""
-    return field(default=(), metadata={"optional": True})
+OPTIONAL = {"optional": True}
+"""Marks a field that a document need not have, and that is left out where it has its default."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class RuleColumn:
     `type` is how its values were read and are compared. Of numbers, `mean`, `minimum` and `maximum`
     describe the training rows, in the column's own units; of categories they are None, and
     `values` are those of the training rows, the most frequent first, with their `shares` of the weight.
+
+    `decimal` and `nulls` say how the text of a file became the values, where it was needed
+    (`shallowrules.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it is
+    not taken as anything.
     """
 
     name: str
@@ -66,13 +70,36 @@ class RuleColumn:
     mean: float | None
     minimum: Number | None
     maximum: Number | None
-    values: tuple[Value, ...] = _optional()
-    shares: tuple[float, ...] = _optional()
+    values: tuple[Value, ...] = field(default=(), metadata=OPTIONAL)
+    shares: tuple[float, ...] = field(default=(), metadata=OPTIONAL)
+    decimal: str = field(default=".", metadata=OPTIONAL)
+    nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def conversion(self) -> Conversion:
+        """How a reader that has been told nothing has to read the column."""
+        return Conversion(self.decimal, self.nulls)
+
+    def read(self, given: Column) -> Column:
+        """Return a column as the rules compare it: converted, and with its missing values imputed.
+
+        Raises
+        ------
+        DataError
+            If it holds values of another type.
+        """
+        return given.converted(self.conversion, numeric=self.is_numeric).filled(self.imputed)
 
     @property
     def is_numeric(self) -> bool:
         """Whether the values are numbers."""
         return self.type not in CATEGORICAL
+
+    @property
+    def from_text(self) -> bool:
+        """Whether the values are numbers, and text to a reader that has been told nothing."""
+        return self.is_numeric and self.conversion.from_text
 
 
 @dataclass(frozen=True)
@@ -223,7 +250,7 @@ class Cluster:
     precision: float
     recall: float
     means: tuple[float | None, ...]
-    shares: tuple[tuple[float, ...], ...] = _optional()
+    shares: tuple[tuple[float, ...], ...] = field(default=(), metadata=OPTIONAL)
 
     @property
     def title(self) -> str:
@@ -460,6 +487,7 @@ class _Matching:
     """One column of a table, ready to be held against conditions."""
 
     def __init__(self, column: RuleColumn, given: Column) -> None:
+        given = column.read(given)
         self.present = ~given.absent
         if column.is_numeric:
             self.numbers = given.numbers()
@@ -582,6 +610,11 @@ _KINDS: dict[str, tuple[Any, str, Any]] = {
         lambda value: _is_number(value) or _is_value(value) or _is_values(value),
         "a finite number, a category or a list of categories",
         lambda value: tuple(value) if isinstance(value, list | tuple) else value,
+    ),
+    "Number | Value | None": (
+        lambda value: value is None or _is_number(value) or _is_value(value),
+        "a finite number, a category or null",
+        lambda value: value,
     ),
     "tuple[Value, ...]": (_is_values, "a list of texts or of true and false", tuple),
     "tuple[float, ...]": (_is_numbers, "a list of finite numbers", lambda value: tuple(map(float, value))),
@@ -719,6 +752,9 @@ def _among(value: Value, values: Sequence[Value]) -> bool:
 def _column_fault(column: RuleColumn) -> str | None:
     """Return what is wrong with the figures of a column, to follow its name."""
     minimum, maximum = column.minimum, column.maximum
+    fault = _reading_fault(column)
+    if fault:
+        return fault
     if column.is_numeric:
         if column.mean is None or minimum is None or maximum is None:
             return f"is of type {column.type} and has no mean, minimum or maximum"
@@ -733,6 +769,24 @@ def _column_fault(column: RuleColumn) -> str | None:
     if len(set(column.values)) != len(column.values):
         return "has a value twice"
     return _shares_fault(column.shares, column)
+
+
+def _reading_fault(column: RuleColumn) -> str | None:
+    """Return what is wrong with how a column is read, to follow its name."""
+    if column.decimal not in (".", ",") or (column.decimal == "," and not column.is_numeric):
+        return f"is of type {column.type} and has the decimal separator {column.decimal!r}"
+    if column.nulls and column.type == "boolean":
+        return "is of type boolean, and no text means a missing value in it"
+    if any(token != token.strip(" ") for token in column.nulls):
+        return "has spaces around a text that means a missing value"
+    if column.imputed is None:
+        return None
+    kinds: dict[str, Any] = {"integer": _is_whole, "float": _is_number, "text": _is_text}
+    if not kinds.get(column.type, lambda value: isinstance(value, bool))(column.imputed):
+        return f"is of type {column.type} and takes missing values as {column.imputed!r}"
+    if column.is_numeric and not -sys.float_info.max <= cast(float, column.imputed) <= sys.float_info.max:
+        return "takes missing values as a number that is not finite"
+    return None
 
 
 def _profile_fault(cluster: Cluster, columns: Sequence[RuleColumn]) -> str | None:

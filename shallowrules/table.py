@@ -15,6 +15,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from shallowrules.conversion import PLAIN, Conversion, Number
 from shallowrules.errors import DataError
 
 __all__ = ["Column", "ColumnType", "Table", "Value"]
@@ -39,12 +40,15 @@ class Column:
         Integers and floats in a NumPy number type, anything else as objects.
     missing : ndarray of bool, shape (n_rows,), optional
         Where the value is missing, beyond the NaN that a float column may hold.
+    conversion : Conversion
+        What the text of a file needed to become these values.
     """
 
     name: str
     type: ColumnType
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
+    conversion: Conversion = PLAIN
 
     @property
     def is_numeric(self) -> bool:
@@ -73,6 +77,59 @@ class Column:
         if not self.is_numeric:
             raise DataError(f"column {self.name!r} is not numeric (it was read as {self.type})")
         return self.values
+
+    def filled(self, value: Number | Value | None) -> Column:
+        """Return the column with a value in place of each that is missing; as it is for None."""
+        if value is None or not self.absent.any():
+            return self
+        values = self.values
+        if values.dtype.kind in "iu":
+            values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
+        values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
+        kind = "float" if values.dtype.kind == "f" else self.type
+        return replace(self, type=kind, values=values, missing=None)
+
+    def converted(self, conversion: Conversion, *, numeric: bool) -> Column:
+        """Return the column as rules compare it, where it comes as a reader gives it that was told nothing.
+
+        Parameters
+        ----------
+        conversion : Conversion
+            What a reader has to be told. Already made, it changes nothing.
+        numeric : bool
+            Whether the rules compare numbers.
+
+        Raises
+        ------
+        DataError
+            If a text in a column of numbers is neither a number nor means "no value".
+        """
+        column = self
+        if self.type == "text" and not numeric:
+            values = [None if isinstance(v, str) and conversion.is_null(v) else v for v in self.values]
+            return replace(self, values=np.array(values, dtype=object)) if conversion.nulls else self
+        if self.type == "text" and conversion.from_text:
+            column = self._parsed(conversion)
+        if not column.is_numeric or not conversion.null_numbers:
+            return column
+        return replace(column, missing=column.absent | np.isin(column.values, conversion.null_numbers))
+
+    def _parsed(self, conversion: Conversion) -> Column:
+        """Return the numbers in a column of text."""
+        absent = self.absent.copy()
+        numbers: list[Any] = []
+        for row, value in enumerate(self.values):
+            text = isinstance(value, str)
+            if text and (not value or conversion.is_null(value)):
+                absent[row] = True
+            numbers.append(0 if absent[row] else conversion.number(value) if text else value)
+            if numbers[-1] is None:
+                raise DataError(
+                    f"column {self.name!r} holds numbers, but row {row + 1} has {value!r}: "
+                    "correct it, or leave it empty"
+                )
+        parsed = _column(self.name, np.array(numbers, dtype=object))
+        return replace(parsed, missing=absent if absent.any() else None)
 
     def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
         """Return the position in `values` of each row's value, -1 for any other and where it is missing.

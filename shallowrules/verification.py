@@ -13,12 +13,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.errors import MissingExtraError, check_choice
+from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
 from shallowrules.rules import Condition, Leaf, Rule, RuleSet
 from shallowrules.table import Column, Table
@@ -69,7 +70,9 @@ class Comparison:
     first: Difference | None
 
 
-def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> Iterator[Comparison]:
+def verify(
+    rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS, relation: str | None = None
+) -> Iterator[Comparison]:
     """Compare every form of the rules with the tree, one at a time.
 
     Parameters
@@ -79,11 +82,14 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
         Rows to compare on, besides those of `boundary_table`.
     dialects : sequence of str
         Of `DIALECTS`: the SQL to execute.
+    relation : str, optional
+        What DuckDB reads the same rows from by itself, such as ``read_csv('customers.csv')``. The SQL of that
+        dialect is run on it too.
 
     Yields
     ------
     Comparison
-        Of ``RuleSet.assign``, the emitted Python, and each style of SQL in each dialect.
+        Of ``RuleSet.assign``, the emitted Python, each style of SQL in each dialect, and SQL on the relation.
 
     Raises
     ------
@@ -101,6 +107,8 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
     tables = [("row", table), ("boundary row", boundary)]
     if any(column.values.dtype == np.float32 for column in table.columns):
         tables.append(("boundary row in single precision", _single(boundary)))
+    if any(rules.columns[feature].from_text for feature in rules.tested_columns):
+        tables.append(("boundary row as text", _spelt(rules, boundary)))
     parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
@@ -117,6 +125,9 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
                     for query, part in zip(queries, parts, strict=True)
                 ]
                 yield _compare(f"SQL, {dialect}, {style}", parts, found)
+    if relation is not None and "duckdb" in dialects and table.n_rows:
+        rows = _Part("row", table, parts[0].expected)
+        yield _compare("SQL, duckdb, on the file itself", [rows], [_labels_of_file(rules, relation, table.n_rows)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +177,7 @@ def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
 def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
     """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
     labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    read: dict[int, Column] = {}
     pending = [(0, np.arange(table.n_rows))]
     while pending:
         index, rows = pending.pop()
@@ -173,7 +185,10 @@ def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
         if isinstance(node, Leaf):
             labels[rows] = node.cluster
             continue
-        column = table[rules.columns[node.column].name]
+        wanted = rules.columns[node.column]
+        if node.column not in read:
+            read[node.column] = wanted.read(table[wanted.name])
+        column = read[node.column]
         rows = rows[~column.absent[rows]]
         if node.operator == "<=":
             goes_left, goes_right = compare(column.numbers()[rows], cast(float, node.value))
@@ -226,7 +241,7 @@ def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, Cell]]:
         if condition.column.type == "boolean":
             hard = [None, True, False]
         elif condition.column.type == "text":
-            hard = [None, "", *_similar(condition)]
+            hard = [None, "", *condition.column.nulls, *_similar(condition)]
         elif condition.column.type == "integer":
             bounds = [int(bound) for bound in (condition.lower, condition.upper) if bound is not None]
             near = [bound + step for bound in bounds for step in (-1, 0, 1)]
@@ -236,6 +251,8 @@ def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, Cell]]:
             for bound in (condition.lower, condition.upper):
                 if bound is not None:
                     hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
+        if condition.column.is_numeric:
+            hard += condition.column.conversion.null_numbers
         yield from ({**inside, condition.feature: value} for value in hard)
 
 
@@ -272,6 +289,22 @@ def _single(boundary: Table) -> Table:
     return Table(tuple(columns), boundary.n_rows)
 
 
+def _spelt(rules: RuleSet, boundary: Table) -> Table:
+    """Return the finite rows as a reader gives them that was not told how to convert text."""
+    kept = np.ones(boundary.n_rows, dtype=bool)
+    columns = []
+    for feature, column in zip(rules.tested_columns, boundary.columns, strict=True):
+        if rules.columns[feature].from_text:
+            conversion = rules.columns[feature].conversion
+            kept &= column.absent | np.isfinite(column.values)
+            texts = [f" {value!r}".replace(".", conversion.decimal) for value in column.values.tolist()]
+            absent = f" {conversion.words[0]} " if conversion.words else None
+            values = np.where(column.absent, np.array(absent, dtype=object), np.array(texts, dtype=object))
+            column = Column(column.name, "text", values)
+        columns.append(column)
+    return Table(tuple(columns), boundary.n_rows).take(kept)
+
+
 # The forms, executed ------------------------------------------------------------------------------
 
 
@@ -306,6 +339,20 @@ def _labels(rules: RuleSet, style: str, text: str, query: Query, n_rows: int) ->
     return labels
 
 
+def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.int32]:
+    """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
+    duckdb = _import_duckdb()
+    text = export(rules, "sql", dialect="duckdb", style="case")
+    with duckdb.connect() as database:
+        try:
+            found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
+        except duckdb.Error as error:
+            raise DataError(f"DuckDB cannot run the rules on the file as it reads it: {error}") from error
+    if len(found) != n_rows:
+        raise DataError(f"DuckDB finds {len(found)} rows in the file where {n_rows} were read")
+    return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int32)
+
+
 _TOKEN = re.compile(r"""--[^\n]*|"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|[^-"`']+|-""")
 
 
@@ -320,13 +367,18 @@ def _predicates(text: str) -> list[str]:
     return found
 
 
-@contextmanager
-def _run_duckdb(table: Table) -> Iterator[Query]:
-    """Load a table into an embedded DuckDB, every column in its own type."""
+def _import_duckdb() -> ModuleType:
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("verifying the SQL of dialect 'duckdb'", "duckdb", "cli") from None
+    return duckdb
+
+
+@contextmanager
+def _run_duckdb(table: Table) -> Iterator[Query]:
+    """Load a table into an embedded DuckDB, every column in its own type."""
+    duckdb = _import_duckdb()
     arrays: dict[str, NDArray[Any]] = {"number": np.arange(table.n_rows)}
     selected = [f'number AS "{ROW_NUMBER}"']
     for j, column in enumerate(table.columns):

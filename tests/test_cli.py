@@ -110,7 +110,7 @@ def test_the_emitted_forms_agree_with_the_rules(folder):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert re.search(r"Python\s+\d+\s+0\b", result.stdout)
-    assert result.stdout.count("SQL, ") == 6
+    assert result.stdout.count("SQL, ") == 7
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
@@ -196,6 +196,42 @@ def test_notes_are_said_and_kept(folder):
     [dominant] = [note for note in notes if "'big' has 99.9% of the variance" in note]
     assert f"warning: {dominant}\n" in result.stderr
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
+
+
+def test_conversions_and_imputing_go_all_the_way(folder):
+    """What was said once, when reading, is known to the rules: verify is not told again."""
+    rows = [(f"{i % 3},5", f" {i % 4}" if i % 7 else " ", ("a", "b")[i % 2] if i % 11 else "n/a") for i in range(99)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, delimiter=";").writerows([("x", "n", "c"), *rows])
+    said = ["--decimal", ",", "--null", "", "--null", "n/a", "--impute", "median"]
+    result = call("run", "t.csv", "-k", 9, *said)
+    assert result.exit_code == 0, result.stderr
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert [(c.type, c.decimal, c.nulls, c.imputed) for c in rules.columns] == [
+        ("float", ",", (), None),
+        ("integer", ".", ("",), 1),
+        ("text", ".", ("n/a",), "a"),
+    ]
+    assert rules.tested_columns == (0, 1, 2)
+    for note in (
+        "a missing value of column 'n' (15 rows) is taken as 1, the median",
+        "a missing value of column 'c' (9 rows) is taken as 'a', the most frequent value",
+    ):
+        assert f"note: {note}\n" in result.stderr
+        assert note in rules.statistics.notes
+    sql, python, sheet = ((folder / "t_rules" / name).read_text() for name in ("rules.sql", "rules.py", "report.md"))
+    assert "COALESCE(" in sql
+    assert "REPLACE(" in sql
+    assert "nulls=('',)" in python
+    assert "decimal=','" in python
+    assert "**n** (1 where missing)" in sheet
+    assert "**c** ('a' where missing)" in sheet
+    assert "is taken as 1, the median" in sheet
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout + verified.stderr
+    assert re.search(r"on the file itself +99 +0\b", verified.stdout)
+    again = call("verify", "t_rules/rules.json", "t.csv", *said[:-2])
+    assert again.exit_code == 0, again.stdout
 
 
 def test_weights_count():

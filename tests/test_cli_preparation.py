@@ -11,7 +11,7 @@ import pytest
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
 from shallowrules.cli.preparation import prepare
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, OptionError
 
 READING = ReadingOptions(None, ".", (), "utf-8")
 
@@ -28,6 +28,7 @@ def options(**changed):
         "exclude": (),
         "weight": None,
         "drop_missing": False,
+        "impute": None,
     }
     return FitOptions(**{**given, **changed})
 
@@ -158,6 +159,19 @@ def test_missing_values_are_counted_or_dropped(write):
     prepared = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
     assert prepared.table["a"].values.tolist() == [1, 3, 3]
     assert prepared.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
+
+
+def test_missing_values_that_are_imputed_are_kept(write):
+    path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
+    prepared = prepare(path, options(impute="median", weight="w"), READING)
+    assert prepared.table.n_rows == 4
+    assert prepared.table["a"].absent.tolist() == [False, True, False, False]
+    with pytest.raises(OptionError, match="--drop-missing and --impute exclude each other"):
+        prepare(path, options(impute="median", drop_missing=True), READING)
+    with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
+        prepare(write(a=[1, "", 3], w=[1, "", 1]), options(impute="median", weight="w"), READING)
+    with pytest.raises(DataError, match="only 2 distinct rows"):
+        prepare(write(a=[1, "", 3, 1]), options(impute="median", clusters=3), READING)
 
 
 def test_no_row_left_is_an_error(write):

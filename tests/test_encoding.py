@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
 from shallowrules.estimator import _place_thresholds, _rule_nodes
 from shallowrules.growing import grow
@@ -198,6 +198,69 @@ def test_missing_categories_are_refused_by_name():
 def test_the_weight_of_categories_is_checked(weight):
     with pytest.raises(OptionError, match="category_weight must be a number above 0"):
         ExplainableKMeans(3, category_weight=weight).fit(shop())
+
+
+# --- missing values
+
+
+def gaps(n_rows=300):
+    frame = shop(n_rows)
+    frame["months"] = pd.array(frame["months"].where(frame.index % 9 > 0), dtype="Int64")
+    frame.loc[frame.index % 10 == 0, "contract"] = None
+    frame.loc[frame.index % 13 == 0, "amount"] = np.nan
+    return frame
+
+
+def test_missing_values_are_imputed_where_asked_for():
+    frame = gaps()
+    with pytest.raises(DataError, match=r"'contract' \(30 rows\), 'months' \(34 rows\), 'amount' \(24 rows\).*impute"):
+        ExplainableKMeans(6).fit(frame)
+    model = ExplainableKMeans(8, scale="minmax", impute="median", random_state=0).fit(frame)
+    imputed = {column.name: column.imputed for column in model.rules_.columns if column.imputed is not None}
+    present = frame["months"].dropna().sort_values().tolist()
+    assert imputed == {
+        "contract": frame["contract"].mode()[0],
+        "months": present[(len(present) - 1) // 2],
+        "amount": pytest.approx(frame["amount"].dropna().quantile(interpolation="lower")),
+    }
+    assert len(model.rules_.statistics.notes) == 3
+    filled = frame.fillna(imputed).astype({"months": int})
+    np.testing.assert_array_equal(model.labels_, model.predict(filled))
+    np.testing.assert_array_equal(model.labels_, model.predict(frame))
+    np.testing.assert_array_equal(model.labels_, model.rules_.assign(frame))
+    assert 0 in model.rules_.tested_columns
+    for comparison in verify(model.rules_, frame):
+        assert comparison.disagreements == 0, comparison
+    assert RuleSet.from_dict(model.rules_.to_dict()) == model.rules_
+    with pytest.raises(DataError, match=r"missing values .* 'paid' \(300 rows\): leave"):
+        model.predict(filled.assign(paid=pd.array([None] * 300, dtype=object)))
+
+
+def test_imputing_in_arrays():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    complete = ExplainableKMeans(4, impute="median", random_state=0).fit(X)
+    assert complete.rules_.statistics.notes == ()
+    X[::7, 1] = np.nan
+    model = ExplainableKMeans(4, impute="median", random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
+    with pytest.raises(DataError, match="'x0'"):
+        model.predict([[np.nan, 1.0]])
+    with pytest.raises(DataError, match="'x1'"):
+        complete.predict([[1.0, np.nan]])
+    with pytest.raises(DataError, match="column 'x1' has no values"):
+        ExplainableKMeans(4, impute="median").fit(np.column_stack([X[:, 0], np.full(100, np.nan)]))
+    with pytest.raises(OptionError, match="unknown impute 'mean'; known are: median"):
+        ExplainableKMeans(4, impute="mean").fit(X)
+
+
+def test_the_median_of_a_row_of_weight_three_is_that_of_three_rows():
+    table = Table.of({"n": np.array([5, 1, None, 9, 7], object), "c": np.array(["a", "b", None, "b", "c"], object)})
+    weight = np.array([1.0, 2.0, 5.0, 0.0, 4.0])
+    repeated = table.take(np.repeat(np.arange(5), weight.astype(int)))
+    assert imputed_values(table, weight) == imputed_values(repeated) == (7, "c")
+    assert imputed_values(table) == (5, "b")
+    assert imputed_values(table.take(np.array([0, 1]))) == ()
 
 
 # --- units

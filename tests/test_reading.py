@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.reading import column_list, read_table
+from shallowrules.reading import column_list, file_relation, read_table
 
 
 @pytest.fixture
@@ -311,6 +311,40 @@ def test_what_is_wrong_is_said_of_all_columns_at_once(write):
 @pytest.mark.parametrize(("null", "values"), [([""], [1, None, 3]), (["  "], [1, None, 3]), (["x", ""], [1, None, 3])])
 def test_null_makes_blanks_missing(write, null, values):
     assert typed(read_table(write("a,b\n1,0\n ,0\n3,0\n"), null=null))[0] == ("a", "integer", values)
+
+
+def test_what_was_needed_of_the_conversion_is_kept(write):
+    path = write("a;b;c;d;e;f\n1,5;1;x;1;-9;y\nNA;2;NA;3; -9.0;z\n2;NA; ;-9;5;z\n")
+    table = read_table(path, decimal=",", null=["NA", "-9", ""])
+    found = {column.name: (column.type, column.conversion.decimal, column.conversion.nulls) for column in table.columns}
+    assert found == {
+        "a": ("float", ",", ("NA",)),
+        "b": ("integer", ".", ("NA",)),
+        "c": ("text", ".", ("NA", "")),
+        "d": ("integer", ".", ("-9",)),
+        "e": ("text", ".", ("-9",)),  # with a decimal comma, -9.0 is no number
+        "f": ("text", ".", ()),
+    }
+    [e] = read_table(write("e,g\n-9,1\n -9.0,2\n5,3\n"), null=["-9"], columns=["e"]).columns
+    assert (e.type, e.absent.tolist(), e.conversion.nulls) == ("float", [True, True, False], ("-9",))
+    [n] = read_table(write('{"n": "NA"}\n{"n": 1}\n', "t.jsonl"), null=["NA", "x"]).columns
+    assert (n.type, n.conversion.nulls) == ("integer", ("NA",))
+
+
+def test_columns_as_the_text_that_they_are(write):
+    text = read_table(write("a,b\n1,x\n NA,y\n,z\n"), as_text=["a"], null=["NA"])["a"]
+    assert (text.type, text.values.tolist()) == ("text", ["1", " NA", None])
+    text = read_table(write('{"n": "NA"}\n{"n": 1.25}\n', "t.jsonl"), as_text=["n"])["n"]
+    assert (text.type, text.values.tolist()) == ("text", ["NA", "1.25"])
+
+
+def test_what_a_user_reads_a_file_from(write, tmp_path):
+    assert file_relation(write("a,b\n1,2\n")).startswith("read_csv('")
+    assert "delim=';'" in file_relation(write("a;b\n1;2\n"), ";")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "t.parquet")
+    assert file_relation(tmp_path / "t.parquet").startswith("read_parquet('")
+    assert file_relation(write('{"a": 1}\n', "t.json")) is None
+    assert file_relation(tmp_path / "none.csv") is None
 
 
 def test_null_holds_for_text_too(write):

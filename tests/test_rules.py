@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -121,6 +122,35 @@ def test_what_rules_ask_of_categories():
         "c = 'E' and size not in ('S', 'M')": (5, 5),
         "c not in ('A', 'it''s', 'C', 'E') and size not in ('S', 'M')": (5, 5),
     }
+
+
+def test_columns_are_converted_and_imputed():
+    rules = make_rules([("x", "float"), ("c", "text"), ("n", "integer")], (0, 1.5, (1, "A", 0, 1), (2, 3, 2, 3)))
+    x, c, n = rules.columns
+    columns = (replace(x, decimal=",", nulls=("NA", "-9")), replace(c, nulls=("",), imputed="A"), replace(n, imputed=4))
+    rules = replace(rules, columns=columns)
+    assert RuleSet.from_dict(json.loads(rules.to_json())) == rules
+    table = {
+        "x": np.array(["1,5", " 1,6 ", "NA", "", "-9,0", None, "1e3"], object),
+        "c": np.array(["A", "B", "B", "B", "B", "B", "B"], object),
+        "n": np.array([1, None, 1, 1, 1, 1, 3], object),
+    }
+    assert rules.assign(table).tolist() == [0, 3, -1, -1, -1, -1, 2]
+    assert rules.assign({**table, "x": [1.5, 1.6, -9, np.nan, 0, 0, 9], "n": [9] * 7}).tolist() == [
+        0,
+        3,
+        -1,
+        -1,
+        1,
+        1,
+        3,
+    ]
+    table["c"] = np.array(["  ", "A", "", None, "A ", "A", "A"], object)
+    assert rules.assign({**table, "x": [0.0] * 7}).tolist() == [0, 0, 0, 0, 1, 0, 0]
+    with pytest.raises(DataError, match="column 'x' holds numbers, but row 2 has '1.6'"):
+        rules.assign({"x": ["1", "1.6"], "c": ["A", "A"], "n": [1, 1]})
+    with pytest.raises(DataError, match="column 'x' holds numbers, but row 1 has 'one'"):
+        rules.assign({"x": ["one"], "c": ["A"], "n": [1]})
 
 
 def test_what_contradicts_itself_matches_no_row():
@@ -491,6 +521,16 @@ def test_the_largest_label_is_a_label():
         (change("nodes", 2, "operator", "="), "compares 'size' by '=' with"),
         (change("nodes", 2, "value", []), r"compares 'size' with \(\), which is not among"),
         (change("nodes", 2, "value", "S"), "compares 'size' by 'in' with 'S'"),
+        (change("columns", 2, "decimal", ";"), "'months' is of type integer and has the decimal separator ';'"),
+        (change("columns", 0, "decimal", ","), "'contract' is of type text and has the decimal separator ','"),
+        (change("columns", 1, "nulls", ["NA"]), "'paid' is of type boolean, and no text means"),
+        (change("columns", 0, "nulls", [" NA"]), "'contract' has spaces around a text that means"),
+        (change("columns", 0, "nulls", "NA"), r"columns\[0\].nulls is 'NA', not a list of texts"),
+        (change("columns", 2, "imputed", 0.5), "'months' is of type integer and takes missing values as 0.5"),
+        (change("columns", 2, "imputed", "12"), "'months' is of type integer and takes missing values as '12'"),
+        (change("columns", 2, "imputed", 10**400), "'months' takes missing values as a number that is not finite"),
+        (change("columns", 1, "imputed", 1), "'paid' is of type boolean and takes missing values as 1"),
+        (change("columns", 0, "imputed", True), "'contract' is of type text and takes missing values as True"),
         (change("clusters", 0, "means", 0, 1.0), "cluster 0 has a mean of the text column 'contract'"),
         (change("clusters", 0, "means", 2, None), "cluster 0 has no mean of the integer column 'months'"),
         (change("clusters", 0, "shares", DELETE), "cluster 0 has a column 'contract' that has 0 shares for 3 values"),

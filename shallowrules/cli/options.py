@@ -52,6 +52,7 @@ class FitOptions:
     exclude: tuple[str, ...]
     weight: str | None
     drop_missing: bool
+    impute: str | None
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _delimiter(context: click.Context, parameter: click.Parameter, text: str | N
     return "\t" if text in ("tab", "\\t") else text
 
 
-def _scale(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
+def _none(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
     return None if name == "none" else name
 
 
@@ -174,7 +175,7 @@ fit_options = _together(
         type=click.Choice(SCALES),
         default="minmax",
         show_default=True,
-        callback=_scale,
+        callback=_none,
         help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
     ),
     click.option(
@@ -196,6 +197,14 @@ fit_options = _together(
     ),
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
     click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
+    click.option(
+        "--impute",
+        type=click.Choice(("none", "median")),
+        default="none",
+        show_default=True,
+        callback=_none,
+        help="What missing values are taken as, in the rules too: a column's median or most frequent category.",
+    ),
 )
 
 # The options of `ExportOptions`.

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
-from shallowrules.encoding import categories, too_many_values
-from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.encoding import categories, imputed_values, too_many_values
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
 
@@ -31,7 +31,7 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numbers and categories, and their weights.
+    """What to cluster: rows of numbers and categories, complete unless values are imputed, and their weights.
 
     `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
     """
@@ -60,12 +60,15 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     _refuse_empty(table)
     _refuse_too_many_values(table)
     _refuse_ids(table, fit.columns or ())
-    table, weight, notes = _without_missing(table, weight, fit.drop_missing)
+    if fit.drop_missing and fit.impute is not None:
+        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+    table, weight, notes = _without_missing(table, weight, fit.drop_missing, fit.impute is not None)
     _refuse_infinite(table, weight)
     weights = None if weight is None else _checked_weights(weight)
-    _refuse_too_many_clusters(table, weights, fit.clusters)
-    notes += _constant_columns(table) + _spaces(table, fit.scale)
-    dominant = _dominant_column(table) if fit.scale is None else []
+    filled = table if fit.impute is None else _filled(table, weights)
+    _refuse_too_many_clusters(filled, weights, fit.clusters)
+    notes += _constant_columns(filled) + _spaces(filled, fit.scale)
+    dominant = _dominant_column(filled) if fit.scale is None else []
     return Prepared(table, weights, tuple(notes), (*doubts, *dominant))
 
 
@@ -150,9 +153,19 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
-def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[Table, Column | None, list[str]]:
-    """Return the complete rows, or refuse incomplete ones."""
-    used = table.columns if weight is None else (*table.columns, weight)
+def _filled(table: Table, weights: NDArray[Any] | None) -> Table:
+    """Return the table as it will be clustered."""
+    values = imputed_values(table, weights)
+    columns = (column.filled(value) for column, value in zip(table.columns, values, strict=True))
+    return Table(tuple(columns), table.n_rows) if values else table
+
+
+def _without_missing(
+    table: Table, weight: Column | None, drop: bool, impute: bool
+) -> tuple[Table, Column | None, list[str]]:
+    """Return the complete rows, or refuse incomplete ones; what is imputed is not missing."""
+    used = () if impute else table.columns
+    used = used if weight is None else (*used, weight)
     found = [column for column in used if column.absent.any()]
     if not found:
         return table, weight, []
@@ -162,7 +175,7 @@ def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[T
     if not drop:
         raise DataError(
             f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
-            f"rows out (--drop-missing) or the columns ({_exclude(found)})"
+            f"rows out (--drop-missing) or the columns ({_exclude(found)}), or fill the values (--impute median)"
         )
     if n_rows == table.n_rows:
         raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")

@@ -6,7 +6,8 @@ The context is stable, because users' own templates read it:
     The fields of `shallowrules.rules.Statistics`.
 ``columns``
     Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
-    categories (``type`` is "text" or "boolean") ``values`` and ``shares``.
+    categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
+    text becomes its values, ``imputed`` what a missing one is taken as (none if nothing).
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
@@ -60,7 +61,11 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
     return {
         "statistics": {**asdict(rules.statistics), "notes": list(rules.statistics.notes)},
         "columns": [
-            {**asdict(column), "values": list(column.values), "shares": list(column.shares), "tested": i in tested}
+            {
+                **asdict(column),
+                **{name: list(getattr(column, name)) for name in ("values", "shares", "nulls")},
+                "tested": i in tested,
+            }
             for i, column in enumerate(rules.columns)
         ],
         "clusters": [

@@ -3,8 +3,8 @@
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``figures`` (what the sheet says
 of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
 ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition,
-``categories`` and ``categorical`` (whether some column, and some condition, is of categories), and of
-every cluster ``quality`` (text),
+``imputed``, ``categories`` and ``categorical`` (whether some column has its missing values imputed, whether
+some column and whether some condition is of categories), and of every cluster ``quality`` (text),
 ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and
 ``mark``) and ``left_out`` (columns that the table lacks).
 """
@@ -108,6 +108,7 @@ class MarkdownExporter:
         context.update(
             title=settings.title,
             figures=_figures(rules),
+            imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             options={"title": settings.title, "all_columns": settings.all_columns, "template": None},
@@ -124,7 +125,7 @@ def _words(rule: Rule) -> str:
     """Return a rule as a Markdown sentence without a full stop."""
     parts = []
     for condition in rule.conditions:
-        name = f"**{write_md(condition.column.name)}**"
+        name = f"**{write_md(condition.column.name)}**{_words_of_missing(condition.column)}"
         if not condition.column.is_numeric:
             parts.append(f"{name} is {_words_of_categories(condition)}")
             continue
@@ -133,6 +134,15 @@ def _words(rule: Rule) -> str:
         limits += [f"at most {_exact(upper)}"] if upper is not None else []
         parts.append(f"{name} is {' and '.join(limits)}")
     return ", and ".join(parts) or "every row"
+
+
+def _words_of_missing(column: RuleColumn) -> str:
+    """Return what a missing value is taken as, in brackets, or nothing."""
+    if column.imputed is None:
+        return ""
+    is_number = isinstance(column.imputed, int | float) and not isinstance(column.imputed, bool)
+    value = _exact(column.imputed) if is_number else _listed([column.imputed])  # type: ignore[arg-type, list-item]
+    return f" ({value} where missing)"
 
 
 def _words_of_categories(condition: Condition) -> str:

@@ -1,8 +1,9 @@
 """Rules as a Python module without dependencies.
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
-column its ``column``, ``type``, and the ``variable`` that holds its value), and ``test`` (Python
-text) of every rule.
+column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
+``decimal``, what makes text a value, empty if nothing, and ``imputed`` or none), and ``test`` (Python text) of
+every rule.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Rule, RuleSet
+from shallowrules.rules import Condition, Rule, RuleColumn, RuleSet
 
 __all__ = ["PythonExporter", "PythonOptions"]
 
@@ -27,7 +28,7 @@ __all__ = ["PythonExporter", "PythonOptions"]
 MODULE_NAMES = frozenset(
     {
         *("CLUSTERS", "Decimal", "operator", "row"),
-        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_read", "_text", "_to_float"),
+        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_read", "_text", "_to_float"),
     }
 )
 
@@ -99,10 +100,7 @@ class PythonExporter:
         context = describe(rules, lambda rule: {"test": _test(rule, variables)})
         context.update(
             function_name=settings.function_name,
-            inputs=[
-                {"column": rules.columns[feature].name, "type": rules.columns[feature].type, "variable": variable}
-                for feature, variable in variables.items()
-            ],
+            inputs=[_describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
             options={"function_name": settings.function_name, "template": None},
         )
         text = render(PythonLanguage(), "module.py.j2", context, settings.template)
@@ -111,6 +109,22 @@ class PythonExporter:
         except (SyntaxError, ValueError) as error:
             raise ExportError(f"the template does not give valid Python: {error}") from error
         return text
+
+
+def _describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
+    conversion = column.conversion
+    nulls: tuple[Any, ...] = conversion.nulls
+    if column.is_numeric:
+        nulls = (*conversion.words, *conversion.null_numbers)
+    arguments = repr(nulls) if nulls or column.from_text else ""
+    return {
+        "column": column.name,
+        "type": column.type,
+        "variable": variable,
+        "nulls": arguments,
+        "decimal": repr(conversion.decimal) if conversion.decimal != "." else "",
+        "imputed": None if column.imputed is None else repr(column.imputed),
+    }
 
 
 def _name_variables(rules: RuleSet, function_name: str) -> dict[int, str]:
