@@ -90,12 +90,18 @@ class Encoder:
         What the columns of 0 and 1 are multiplied by in the clustered space.
     imputed : tuple
         Per raw column what a missing value is taken as, None where it is not taken as anything; empty if none is.
+    names : tuple of str
+        The raw columns that `columns` and `imputed` count, where they are not all of the table; else empty.
+    transformer : fitted scikit-learn transformer or None
+        What takes the raw table to the clustered space in place of the scaler and the weight.
     """
 
     columns: tuple[ModelColumn, ...]
     scaler: Any
     category_weight: float
     imputed: tuple[Number | Value | None, ...] = ()
+    names: tuple[str, ...] = ()
+    transformer: Any = None
 
     @property
     def numbers(self) -> list[int]:
@@ -108,7 +114,9 @@ class Encoder:
         return [j for j, column in enumerate(self.columns) if column.kind != "number"]
 
     def fill(self, table: Table) -> Table:
-        """Return a table with its missing values imputed, as far as they are."""
+        """Return the used columns of a table with their missing values imputed, as far as they are."""
+        if self.names:
+            table = table.select(self.names)
         if not self.imputed:
             return table
         columns = (column.filled(value) for column, value in zip(table.columns, self.imputed, strict=True))
@@ -134,6 +142,7 @@ class Encoder:
         if (
             matrix is not None
             and not self.imputed
+            and self.transformer is None
             and matrix.dtype in (np.float32, np.float64)
             and matrix.dtype.isnative
         ):

@@ -31,6 +31,7 @@ from shallowrules.metrics import (
 from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
 from shallowrules.table import Column, Table, Value
 from shallowrules.thresholds import readable_threshold
+from shallowrules.transformers import encode_through, fitted_transformer, transformed
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["ExplainableKMeans"]
@@ -77,6 +78,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
         so for new rows; in columns without a missing value in X they are refused later too.
+    transformer : scikit-learn transformer, default=None
+        In place of `scale`, `category_weight` and `impute`: what takes X to the space to cluster in. Fitted or
+        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
+        X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
+        ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans.
     n_jobs : int or None, default=None
@@ -153,6 +159,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         categories: str = "auto",
         category_weight: float = CATEGORY_WEIGHT,
         impute: str | None = None,
+        transformer: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -167,6 +174,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.categories = categories
         self.category_weight = category_weight
         self.impute = impute
+        self.transformer = transformer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -205,14 +213,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
                 "ask for fewer clusters or give more rows"
             )
-        encoding = encode(
-            table,
-            self.scale,
-            category_weight=float(self.category_weight),
-            impute=self.impute,
-            sample_weight=weight,
-            matrix=matrix,
-        )
+        table, encoding = self._encode(table, X, matrix, weight)
         self.encoder_ = encoding.encoder
         self.scaler_ = encoding.encoder.scaler
         self._say(f"clustering {table.n_rows} rows x {encoding.clustered.shape[1]} columns")
@@ -238,13 +239,33 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.tree_ = _place_thresholds(growth, encoding.encoder, table)
+        self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.fill(table))
         self.labels_ = growth.labels
         if weight is not None and not weight.all():
             apart = weight == 0
             self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
         self._measure(encoding, reference, weight, table)
         return self
+
+    def _encode(
+        self, table: Table, X: Any, matrix: NDArray[Any] | None, weight: NDArray[np.float64] | None
+    ) -> tuple[Table, Encoding]:
+        """Return the table of the columns that are used, and their encoding."""
+        if self.transformer is not None:
+            if isinstance(X, Table):
+                raise OptionError("transformer needs a dataframe or an array that it can transform, not a Table")
+            rows = X if matrix is None else np.asarray(X)
+            encoding = encode_through(fitted_transformer(self.transformer, rows, weight), table, rows)
+            return table.select(encoding.encoder.names), encoding
+        encoding = encode(
+            table,
+            self.scale,
+            category_weight=float(self.category_weight),
+            impute=self.impute,
+            sample_weight=weight,
+            matrix=matrix,
+        )
+        return table, encoding
 
     def _grow(
         self,
@@ -276,6 +297,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             check_choice("scale", self.scale, [name for name in SCALES if name is not None])
         if self.impute is not None:
             check_choice("impute", self.impute, ("median",))
+        if self.transformer is not None and not (self.scale is self.impute is None):
+            raise OptionError("transformer does what scale and impute do: leave these at None")
         if self.max_leaves is not None:
             raise OptionError(f"max_leaves does not apply to method={self.method!r}, whose leaves are the clusters")
         if not isinstance(self.n_clusters, Integral) or isinstance(self.n_clusters, bool) or self.n_clusters < 1:
@@ -314,8 +337,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def _imputing(self, table: Table, reset: bool) -> list[bool]:
         """Return for each column whether its missing values are imputed."""
         if reset:
-            return [self.impute is not None] * len(table.columns)
-        return [value is not None for value in self.encoder_.imputed] or [False] * len(table.columns)
+            # What a transformer leaves missing is known once it is seen through.
+            return [self.impute is not None or self.transformer is not None] * len(table.columns)
+        encoder = self.encoder_
+        names = encoder.names or table.names
+        imputed = dict(zip(names, encoder.imputed or (None,) * len(names), strict=True))
+        return [imputed.get(name, "unused") is not None for name in table.names]
 
     def _explain(self, X: Any) -> NDArray[Any]:
         """Return the explained columns of new rows."""
@@ -361,9 +388,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         means = _cluster_means(encoding.explained, self.labels_, weight, sums)
         self.cluster_centers_ = np.where((sums > 0)[:, None], means, reference.explained_centers)
         precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
-        columns, profiles = _describe_columns(
-            encoding.encoder, encoding.encoder.fill(table), means, self.labels_, weight, sums
-        )
+        self._clustered_centers = self.cluster_centers_
+        if not encoding.one_space:
+            placed = _cluster_means(clustered, self.labels_, weight, sums)
+            self._clustered_centers = np.where((sums > 0)[:, None], placed, reference.centers)
+        filled = encoding.encoder.fill(table)
+        columns, profiles = _describe_columns(encoding.encoder, filled, means, self.labels_, weight, sums)
         clusters = tuple(
             Cluster(
                 index=int(i),
@@ -391,7 +421,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             waes=self.waes_,
             notes=_imputation_notes(table, encoding.encoder),
         )
-        self.rules_ = RuleSet(columns, _rule_nodes(tree, encoding.encoder, table), clusters, statistics)
+        self.rules_ = RuleSet(columns, _rule_nodes(tree, encoding.encoder, filled), clusters, statistics)
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -418,11 +448,16 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
-        explained = self._explain(X)
+        table, matrix = self._read(X, reset=False)
+        explained = self.encoder_.explain(table, matrix)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, explained, dtype=np.float64)
         labels = self.tree_.predict(explained)
-        explained, centers = self.encoder_.place(explained), self.encoder_.place(self.cluster_centers_)
-        gaps = explained.astype(np.float64, copy=False) - centers[labels]
+        transformer = self.encoder_.transformer
+        if transformer is None:
+            clustered = self.encoder_.place(explained)
+        else:
+            clustered = transformed(transformer, X if matrix is None else np.asarray(X))
+        gaps = clustered.astype(np.float64, copy=False) - self._clustered_centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
 
@@ -516,8 +551,10 @@ def _describe_columns(
     of_values: list[list[tuple[float, ...]]] = [[] for _ in sums]
     for source, raw in enumerate(table.columns):
         if raw.is_numeric:
-            j = place[source]
-            in_cluster = means[:, j] * encoder.columns[j].direction
+            if source in place:
+                in_cluster = means[:, place[source]] * encoder.columns[place[source]].direction
+            else:  # a transformer left it out, or took its numbers for categories
+                in_cluster = _cluster_means(raw.values[:, None], labels, weight, sums)[:, 0]
             columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum())))
             shares = np.empty((len(sums), 0))
         else:
@@ -545,6 +582,7 @@ def _imputation_notes(table: Table, encoder: Encoder) -> tuple[str, ...]:
     for column, value in zip(table.columns, encoder.imputed, strict=False):
         if value is not None:
             what = "the median" if column.is_numeric else "the most frequent value"
+            what = what if encoder.transformer is None else "as the transformer does"
             count = int(column.absent.sum())
             notes.append(f"a missing value of column {column.name!r} ({count:,} rows) is taken as {value!r}, {what}")
     return tuple(notes)

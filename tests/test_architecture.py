@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Per stage, its modules or packages.
 STAGES = {
     "table": ["table", "reading", "conversion"],
-    "encoding": ["encoding"],
+    "encoding": ["encoding", "transformers"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
     "growing": ["growing"],
