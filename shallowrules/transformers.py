@@ -212,7 +212,7 @@ def _through_columns(transformer: Any, traces: list[_Trace], table: Table) -> li
     names = getattr(transformer, "feature_names_in_", None)
     for _, step, columns in transformer.transformers_:
         chosen = [traces[position] for position in _positions(columns, len(traces), names)]
-        if isinstance(step, str) and step == "drop":
+        if not chosen or (isinstance(step, str) and step == "drop"):
             continue
         found += chosen if isinstance(step, str) else _follow(step, chosen, table)
     return found

@@ -181,7 +181,12 @@ class Dialect:
 # escapes are sqlglot's business. Redshift and others are missing for want of a known order of NaN.
 # SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 DIALECTS: Mapping[str, Dialect] = {
-    "ansi": Dialect("", qualify_star=True),
+    "ansi": Dialect(
+        "",
+        qualify_star=True,
+        to_double="CAST({text} AS DOUBLE PRECISION)",
+        to_integer="CAST({text} AS BIGINT)",
+    ),
     "sqlite": Dialect(
         "sqlite",
         double="{digits}",
