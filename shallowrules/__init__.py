@@ -11,17 +11,21 @@ from shallowrules.estimator import ExplainableKMeans
 from shallowrules.exporters import check_exporter, export, exporter_names
 from shallowrules.rules import RuleSet
 from shallowrules.table import Table
+from shallowrules.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
 from shallowrules.tree import Tree
 
 __all__ = [
     "ExplainableKMeans",
     "RuleSet",
     "Table",
+    "TradeoffPath",
     "Tree",
     "__version__",
     "check_exporter",
     "export",
     "exporter_names",
+    "fit_to_goal",
+    "tradeoff_path",
 ]
 
 __version__ = version("shallowrules")

@@ -29,6 +29,7 @@ __all__ = [
     "categories",
     "encode",
     "imputed_values",
+    "refuse_unusable",
     "too_many_values",
 ]
 
@@ -208,6 +209,25 @@ class Encoding:
         return self.explained is self.clustered
 
 
+def refuse_unusable(table: Table, imputing: Sequence[bool] = ()) -> None:
+    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
+    missing, infinite = [], []
+    for column, imputed in zip(table.columns, imputing or (False,) * len(table.columns), strict=True):
+        n_missing = 0 if imputed else int(column.absent.sum())
+        if n_missing:
+            missing.append(f"{column.name!r} ({n_missing} rows)")
+        n_infinite = int(np.isinf(column.values).sum()) if column.is_numeric else 0
+        if n_infinite:
+            infinite.append(f"{column.name!r} ({n_infinite} rows)")
+    if missing:
+        raise DataError(
+            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them "
+            "(impute), or exclude the columns"
+        )
+    if infinite:
+        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
+
+
 def encode(
     table: Table,
     scale: str | None = None,
@@ -296,7 +316,7 @@ def _fitted_scaler(kind: type, present: NDArray[Any], sample_weight: NDArray[np.
 
 def _model_columns(table: Table) -> tuple[ModelColumn, ...]:
     """Return the columns of the explained matrix, in the order of the table and then of the values."""
-    _refuse_unusable(table)
+    _refuse_types(table)
     found = []
     for source, column in enumerate(table.columns):
         if column.is_numeric:
@@ -306,7 +326,7 @@ def _model_columns(table: Table) -> tuple[ModelColumn, ...]:
     return tuple(found)
 
 
-def _refuse_unusable(table: Table) -> None:
+def _refuse_types(table: Table) -> None:
     """Raise DataError naming the columns that can be neither numbers nor categories."""
     other = [column for column in table.columns if column.type == "other"]
     if other:

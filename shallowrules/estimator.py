@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,18 +19,12 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering import Reference, reference_clustering
-from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, Encoding, categories, encode
+from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, Encoding, encode, refuse_unusable
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
-from shallowrules.growing import METHODS, Growth, grow
-from shallowrules.metrics import (
-    agreement,
-    partition_cost,
-    precision_and_recall,
-    weighted_average_depth,
-    weighted_average_explanation_size,
-)
-from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
-from shallowrules.table import Column, Table, Value
+from shallowrules.growing import BASES, METHODS, Growth, grow, grow_path
+from shallowrules.metrics import normalized_cost
+from shallowrules.rules import cluster_means, describe_tree
+from shallowrules.table import Table
 from shallowrules.thresholds import readable_threshold
 from shallowrules.transformers import encode_through, fitted_transformer, transformed
 from shallowrules.tree import LEAF, Tree
@@ -39,23 +34,38 @@ __all__ = ["ExplainableKMeans"]
 LOW_AGREEMENT = 0.8
 
 
-class ExplainableKMeans(ClusterMixin, BaseEstimator):
-    """k-means whose clusters are explained by a shallow decision tree (ExShallow).
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table that is read and clustered: all that trees are grown from."""
 
-    A k-means clustering is made, or taken over from `clusterer`; a tree with one leaf per cluster is
-    grown that follows it at little extra cost and with few conditions per leaf; its leaves are rules
-    in the columns and units of X.
+    table: Table
+    encoding: Encoding
+    reference: Reference
+    weight: NDArray[np.float64] | None
+
+
+class ExplainableKMeans(ClusterMixin, BaseEstimator):
+    """k-means whose clusters are explained by a shallow decision tree.
+
+    A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
+    little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
+    of X. Each cluster has one leaf, except by ExKMC, where one may have several or none.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, at least 1. Not used if `clusterer` is given.
-    method : {"exshallow", "exgreedy"}, default="exshallow"
-        How a node's cut is priced. "exgreedy" looks at cost alone.
+    method : {"exshallow", "exgreedy", "imm", "exkmc"}, default="exshallow"
+        How a node's cut is priced. "exshallow" weighs cost against the length of rules, "exgreedy"
+        looks at cost alone, "imm" at the rows that are separated from their center, "exkmc" at the
+        cost of giving each side a single center.
     tradeoff : float, default=0.03
-        The paper's lambda: the share of k-means cost given up to save one condition.
-    max_leaves : None
-        For methods that can give a cluster several leaves; there is none yet.
+        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only.
+    max_leaves : int or None, default=None
+        Of "exkmc" only: leaves at which to stop, at least one per cluster; None is one per cluster.
+        More leaves cost less and make more rules.
+    base : {"none", "imm"}, default="none"
+        Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"none"}, default="none"
         "none" is the published greedy tree.
     clusterer : estimator or array-like of shape (k, n_features), default=None
@@ -88,7 +98,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for growing; None is 1, -1 is all cores. The tree does not depend on it.
     verbose : int, default=0
-        1 reports each stage on standard output.
+        1 reports each stage on standard output, 2 also how far growing is, every second.
 
     Attributes
     ----------
@@ -122,6 +132,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The fitted clusterer.
     scaler_ : estimator or None
         The fitted scaler of ``scale``.
+    on_progress : callable or None
+        Not a parameter, so `clone` does not take it along: if set, growing calls it now and then with the share
+        of its work that is done. What it raises ends the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -146,6 +159,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     3
     """
 
+    on_progress: Callable[[float], None] | None = None
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -153,6 +168,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         method: str = "exshallow",
         tradeoff: float = 0.03,
         max_leaves: int | None = None,
+        base: str = "none",
         refine: str = "none",
         clusterer: Any = None,
         scale: str | None = None,
@@ -168,6 +184,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.method = method
         self.tradeoff = tradeoff
         self.max_leaves = max_leaves
+        self.base = base
         self.refine = refine
         self.clusterer = clusterer
         self.scale = scale
@@ -195,6 +212,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        prepared = self._prepare(X, y, sample_weight)
+        [growth] = self._grow(prepared, [self.tradeoff])
+        return self._finish(prepared, growth)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Prepared:
+        """Validate, read and cluster the table: all that comes before the tree."""
         self._check_parameters()
         table, matrix = self._read(X, reset=True)
         if y is not None and hasattr(y, "__len__") and len(y) != table.n_rows:
@@ -224,28 +247,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 encoding, self.clusterer, self.n_clusters, self.random_state, weight
             )
         k = len(reference.centers)
-        self._say(f"growing a tree for {k} clusters")
-        growth = self._grow(encoding, reference, np.arange(k), weight)
-        used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
-        if growth.n_leaves < k and len(used) < k:
-            # More centers than distinct rows: without the centers that no row has, cuts get valid.
-            smaller = self._grow(encoding, reference, used, weight)
-            growth = max(growth, smaller, key=lambda candidate: candidate.n_leaves)
-        if growth.n_leaves < k:
-            warnings.warn(
-                f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
-                f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
-                "or no rows are near a center",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.fill(table))
-        self.labels_ = growth.labels
-        if weight is not None and not weight.all():
-            apart = weight == 0
-            self.labels_[apart] = self.tree_.predict(encoding.explained[apart])
-        self._measure(encoding, reference, weight, table)
-        return self
+        if self.max_leaves is not None and self.max_leaves < k:
+            raise OptionError(f"max_leaves={self.max_leaves} is less than the {k} clusters: each may need a leaf")
+        return Prepared(table, encoding, reference, weight)
 
     def _encode(
         self, table: Table, X: Any, matrix: NDArray[Any] | None, weight: NDArray[np.float64] | None
@@ -267,26 +271,103 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         )
         return table, encoding
 
-    def _grow(
-        self,
-        encoding: Encoding,
-        reference: Reference,
-        kept: NDArray[np.intp],
-        weight: NDArray[np.float64] | None,
-    ) -> Growth:
-        """Grow the tree that explains the centers `kept`, numbered as in the reference."""
-        growth = grow(
-            encoding.explained,
-            encoding.clustered,
-            reference.explained_centers[kept],
-            reference.centers[kept],
-            weight=weight,
-            method=self.method,
-            tradeoff=self.tradeoff,
-            n_threads=_thread_count(self.n_jobs),
-        )
+    def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[Growth]:
+        """Grow one tree per trade-off; where trees are equal, they are the same object."""
+        reference, weight = prepared.reference, prepared.weight
+        k = len(reference.centers)
+        self._say(f"growing a tree for {k} clusters")
+        growths = self._grow_for(prepared, np.arange(k), tradeoffs)
+        used = np.unique(reference.labels if weight is None else reference.labels[weight > 0])
+        separates = self.method != "exkmc" or self.base == "imm"
+        if separates and len(used) < k and any(growth.n_leaves < k for growth in growths):
+            # More centers than distinct rows: without the centers that no row has, cuts get valid.
+            smaller = self._grow_for(prepared, used, tradeoffs)
+            growths = [
+                max(pair, key=lambda candidate: candidate.n_leaves) for pair in zip(growths, smaller, strict=True)
+            ]
+        return growths
+
+    def _grow_for(self, prepared: Prepared, kept: NDArray[np.integer], tradeoffs: Sequence[float]) -> list[Growth]:
+        """Grow the trees that explain the centers `kept`, numbered as in the reference."""
+        encoding, reference = prepared.encoding, prepared.reference
+        arrays = (encoding.explained, encoding.clustered, reference.explained_centers[kept], reference.centers[kept])
+        n_threads = _thread_count(self.n_jobs)
+        if len(tradeoffs) > 1:
+            growths = grow_path(
+                *arrays, weight=prepared.weight, tradeoffs=tradeoffs, n_threads=n_threads, report=self._watch()
+            )
+        else:
+            growth = grow(
+                *arrays,
+                weight=prepared.weight,
+                method=self.method,
+                tradeoff=tradeoffs[0],
+                max_leaves=self.max_leaves,
+                base=self.base,
+                # Every label has rows, so that where labels are given all centers are kept.
+                assigned=reference.labels if reference.labelled else None,
+                n_threads=n_threads,
+                report=self._watch(),
+            )
+            growths = [growth]
+        if len(kept) == len(reference.centers):
+            return growths
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        return replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+        renumbered = {
+            id(growth): replace(growth, center=numbers[growth.center], labels=numbers[growth.labels])
+            for growth in growths
+        }
+        return [renumbered[id(growth)] for growth in growths]
+
+    def _finish(self, prepared: Prepared, growth: Growth) -> ExplainableKMeans:
+        """Place the tree's thresholds and set the fitted attributes."""
+        table, encoding, reference, weight = prepared.table, prepared.encoding, prepared.reference, prepared.weight
+        k = len(reference.centers)
+        if growth.n_leaves < k:
+            warnings.warn(
+                f"the tree has {growth.n_leaves} leaves for {k} clusters: Number of distinct clusters "
+                f"({growth.n_leaves}) found smaller than n_clusters ({k}), because rows or centers coincide "
+                "or no rows are near a center",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        tree = self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.fill(table), reference.names)
+        self.labels_ = growth.labels.copy()
+        if weight is not None and not weight.all():
+            apart = weight == 0
+            self.labels_[apart] = tree.predict(encoding.explained[apart])
+        leafless = np.setdiff1d(np.arange(k), tree.cluster[tree.leaves])
+        self.rules_, self.cluster_centers_ = describe_tree(
+            tree,
+            table,
+            encoding,
+            self.labels_,
+            reference.labels,
+            weight=weight,
+            fallback=reference.explained_centers,
+            method=self.method,
+            tradeoff=float(self.tradeoff) if self.method == "exshallow" else 0.0,
+            notes=_leafless_note([reference.names[i] for i in leafless], k),
+        )
+        self._clustered_centers = self.cluster_centers_
+        if not encoding.one_space:
+            sums = np.bincount(self.labels_, weight, k).astype(np.float64)
+            self._clustered_centers = cluster_means(encoding.clustered, self.labels_, weight, sums, reference.centers)
+        statistics = self.rules_.statistics
+        self.n_leaves_ = tree.n_leaves
+        self.wad_, self.waes_ = statistics.wad, statistics.waes
+        self.inertia_, self.reference_inertia_ = statistics.cost, statistics.reference_cost
+        self.normalized_cost_ = normalized_cost(self.inertia_, self.reference_inertia_)
+        self.reference_labels_ = reference.labels
+        self.reference_centers_ = reference.centers
+        if reference.labelled and statistics.agreement < LOW_AGREEMENT:
+            warnings.warn(
+                f"the rules give {statistics.agreement:.0%} of the rows their given label: clusters of this shape "
+                "are not told apart by cuts on single columns; see the clusters' precision and recall",
+                ShallowRulesWarning,
+                stacklevel=3,
+            )
+        return self
 
     def _check_parameters(self) -> None:
         """Raise OptionError for a parameter that is not known or not allowed."""
@@ -299,9 +380,14 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             check_choice("impute", self.impute, ("median",))
         if self.transformer is not None and not (self.scale is self.impute is None):
             raise OptionError("transformer does what scale and impute do: leave these at None")
-        if self.max_leaves is not None:
-            raise OptionError(f"max_leaves does not apply to method={self.method!r}, whose leaves are the clusters")
-        if not isinstance(self.n_clusters, Integral) or isinstance(self.n_clusters, bool) or self.n_clusters < 1:
+        check_choice("base", self.base, BASES)
+        if self.method != "exkmc":
+            for name, unset in (("max_leaves", None), ("base", "none")):
+                if getattr(self, name) != unset:
+                    raise OptionError(f"{name} applies to method='exkmc' only, not to method={self.method!r}")
+        if self.max_leaves is not None and (not _is_whole(self.max_leaves) or self.max_leaves < 1):
+            raise OptionError(f"max_leaves must be a whole number of at least n_clusters, not {self.max_leaves!r}")
+        if not _is_whole(self.n_clusters) or self.n_clusters < 1:
             raise OptionError(f"n_clusters must be a whole number of at least 1, not {self.n_clusters!r}")
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
@@ -323,14 +409,14 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 self._check_names(X.names, reset=reset)
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            _refuse_unusable(table, self._imputing(table, reset))
+            refuse_unusable(table, self._imputing(table, reset))
             return table, None
         integral = _kind_of(X) in "biu"
         matrix = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         try:
             assert_all_finite(matrix)
         except ValueError:
-            _refuse_unusable(Table.of(matrix), self._imputing(Table.of(matrix), reset))
+            refuse_unusable(Table.of(matrix), self._imputing(Table.of(matrix), reset))
         names = [f"x{j}" for j in range(matrix.shape[1])]
         return Table.of(np.asarray(X) if integral else matrix, names), matrix
 
@@ -357,71 +443,20 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         elif names != list(getattr(self, "feature_names_in_", names)) or len(names) != self.n_features_in_:
             raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
 
-    def _measure(
-        self, encoding: Encoding, reference: Reference, weight: NDArray[np.float64] | None, table: Table
-    ) -> None:
-        """Set the fitted attributes that say how good the tree is, and its rules."""
-        tree, clustered = self.tree_, encoding.clustered
-        self.n_leaves_ = tree.n_leaves
-        self.wad_ = weighted_average_depth(tree)
-        self.waes_ = weighted_average_explanation_size(tree)
-        self.inertia_ = partition_cost(clustered, self.labels_, weight)
-        self.reference_labels_ = reference.labels
-        self.reference_centers_ = reference.centers
-        self.reference_inertia_ = partition_cost(clustered, reference.labels, weight)
-        # Where the unrestricted clustering costs nothing, so does its explanation, or no ratio tells how much more.
-        if self.reference_inertia_ > 0:
-            self.normalized_cost_ = self.inertia_ / self.reference_inertia_
-        else:
-            self.normalized_cost_ = 1.0 if self.inertia_ == 0 else float("inf")
-        k = len(reference.centers)
-        same = agreement(self.labels_, reference.labels, weight)
-        if reference.labelled and same < LOW_AGREEMENT:
-            warnings.warn(
-                f"the rules give {same:.0%} of the rows their given label: clusters of this shape are not "
-                "told apart by cuts on single columns; see the clusters' precision and recall",
-                ShallowRulesWarning,
-                stacklevel=3,
-            )
-        counts = np.bincount(self.labels_ if weight is None else self.labels_[weight > 0], minlength=k)
-        sums = (counts if weight is None else np.bincount(self.labels_, weight, minlength=k)).astype(np.float64)
-        means = _cluster_means(encoding.explained, self.labels_, weight, sums)
-        self.cluster_centers_ = np.where((sums > 0)[:, None], means, reference.explained_centers)
-        precision, recall = precision_and_recall(self.labels_, reference.labels, k, weight)
-        self._clustered_centers = self.cluster_centers_
-        if not encoding.one_space:
-            placed = _cluster_means(clustered, self.labels_, weight, sums)
-            self._clustered_centers = np.where((sums > 0)[:, None], placed, reference.centers)
-        filled = encoding.encoder.fill(table)
-        columns, profiles = _describe_columns(encoding.encoder, filled, means, self.labels_, weight, sums)
-        clusters = tuple(
-            Cluster(
-                index=int(i),
-                name=reference.names[i],
-                rows=int(counts[i]),
-                weight=float(sums[i]),
-                share=float(sums[i] / sums.sum()),
-                precision=float(precision[i]),
-                recall=float(recall[i]),
-                **profiles[i],
-            )
-            for i in np.unique(tree.cluster[tree.leaves])
-        )
-        statistics = Statistics(
-            rows=int(counts.sum()),
-            weight=float(sums.sum()),
-            weighted=weight is not None,
-            method=self.method,
-            tradeoff=0.0 if self.method == "exgreedy" else float(self.tradeoff),
-            cost=self.inertia_,
-            reference_cost=self.reference_inertia_,
-            normalized_cost=min(self.normalized_cost_, np.finfo(np.float64).max),
-            agreement=same,
-            wad=self.wad_,
-            waes=self.waes_,
-            notes=_imputation_notes(table, encoding.encoder),
-        )
-        self.rules_ = RuleSet(columns, _rule_nodes(tree, encoding.encoder, filled), clusters, statistics)
+    def _watch(self) -> Callable[[float], None] | None:
+        """Return what is to be called with the share of growing that is done."""
+        if self.on_progress is not None or self.verbose < 2:
+            return self.on_progress
+        started = last = time.monotonic()
+
+        def say(done: float) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= 1.0:
+                last = now
+                self._say(f"growing: {done:.0%} after {now - started:.0f} s")
+
+        return say
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -462,6 +497,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return -float(squares.sum() if weight is None else squares @ weight)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _kind_of(X: Any) -> str:
     """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
     try:
@@ -474,32 +513,20 @@ def _thread_count(n_jobs: int | None) -> int:
     """Return the number of threads, reading `n_jobs` as joblib does."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+    if not _is_whole(n_jobs) or n_jobs == 0:
         raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def _refuse_unusable(table: Table, imputing: Sequence[bool]) -> None:
-    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
-    missing, infinite = [], []
-    for column, imputed in zip(table.columns, imputing, strict=True):
-        n_missing = 0 if imputed else int(column.absent.sum())
-        if n_missing:
-            missing.append(f"{column.name!r} ({n_missing} rows)")
-        n_infinite = int(np.isinf(column.values).sum()) if column.is_numeric else 0
-        if n_infinite:
-            infinite.append(f"{column.name!r} ({n_infinite} rows)")
-    if missing:
-        raise DataError(
-            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them "
-            "(impute), or exclude the columns"
-        )
-    if infinite:
-        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
+def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
+    """Return what to say of clusters without a rule: nothing, or one note."""
+    if not names:
+        return ()
+    return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(growth: Growth, encoder: Encoder, table: Table) -> Tree:
+def _place_thresholds(growth: Growth, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
     """Choose a readable threshold in every gap, which parts the training rows as the gap does."""
     threshold = np.zeros(len(growth.feature))
     for node in np.flatnonzero(growth.feature != LEAF):
@@ -519,110 +546,4 @@ def _place_thresholds(growth: Growth, encoder: Encoder, table: Table) -> Tree:
             )
         # Turned, "above the value" is "below its negative", so the threshold is the float before that.
         threshold[node] = value if cut.direction > 0 else math.nextafter(-value, -math.inf)
-    return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight)
-
-
-def _cluster_means(
-    explained: NDArray[Any],
-    labels: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-    sums: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the mean row of each cluster, shape (k, n_explained), as float64; 0 for an empty one."""
-    means = np.empty((len(sums), explained.shape[1]))
-    for j in range(explained.shape[1]):
-        values = explained[:, j].astype(np.float64, copy=False)
-        means[:, j] = np.bincount(labels, values if weight is None else values * weight, minlength=len(sums))
-    return means / np.where(sums > 0, sums, 1.0)[:, None]
-
-
-def _describe_columns(
-    encoder: Encoder,
-    table: Table,
-    means: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-    sums: NDArray[np.float64],
-) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
-    """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
-    place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
-    columns: list[RuleColumn] = []
-    of_numbers: list[list[float | None]] = [[] for _ in sums]
-    of_values: list[list[tuple[float, ...]]] = [[] for _ in sums]
-    for source, raw in enumerate(table.columns):
-        if raw.is_numeric:
-            if source in place:
-                in_cluster = means[:, place[source]] * encoder.columns[place[source]].direction
-            else:  # a transformer left it out, or took its numbers for categories
-                in_cluster = _cluster_means(raw.values[:, None], labels, weight, sums)[:, 0]
-            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum())))
-            shares = np.empty((len(sums), 0))
-        else:
-            described, shares = _describe_values(raw, labels, weight, sums)
-            columns.append(described)
-        for i in range(len(sums)):
-            of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
-            of_values[i].append(tuple(shares[i].tolist()))
-    imputed = encoder.imputed or (None,) * len(columns)
-    columns = [
-        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=value)
-        for described, raw, value in zip(columns, table.columns, imputed, strict=True)
-    ]
-    mixed = any(not column.is_numeric for column in columns)
-    profiles = [
-        {"means": tuple(numbers), "shares": tuple(values) if mixed else ()}
-        for numbers, values in zip(of_numbers, of_values, strict=True)
-    ]
-    return tuple(columns), profiles
-
-
-def _imputation_notes(table: Table, encoder: Encoder) -> tuple[str, ...]:
-    """Return what a reader of the rules has to know of missing values that were imputed."""
-    notes = []
-    for column, value in zip(table.columns, encoder.imputed, strict=False):
-        if value is not None:
-            what = "the median" if column.is_numeric else "the most frequent value"
-            what = what if encoder.transformer is None else "as the transformer does"
-            count = int(column.absent.sum())
-            notes.append(f"a missing value of column {column.name!r} ({count:,} rows) is taken as {value!r}, {what}")
-    return tuple(notes)
-
-
-def _describe_numbers(raw: Column, mean: float) -> RuleColumn:
-    number = int if raw.type == "integer" else float
-    return RuleColumn(raw.name, raw.type, mean, number(raw.values.min()), number(raw.values.max()))  # type: ignore[arg-type]
-
-
-def _describe_values(
-    raw: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, sums: NDArray[np.float64]
-) -> tuple[RuleColumn, NDArray[np.float64]]:
-    """Return a column of categories, the most frequent first, and their shares, shape (k, n_values)."""
-    values: list[Value] = list(categories(raw))
-    positions = raw.positions(values)
-    cells = np.bincount(labels * len(values) + positions, weight, len(sums) * len(values)).reshape(len(sums), -1)
-    order = np.argsort(-cells.sum(axis=0), kind="stable")
-    shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]
-    of_all = (cells.sum(axis=0)[order] / sums.sum()).tolist()
-    described = RuleColumn(raw.name, raw.type, None, None, None, tuple(values[i] for i in order), tuple(of_all))  # type: ignore[arg-type]
-    return described, shares
-
-
-def _rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Split | Leaf, ...]:
-    """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns."""
-    nodes: list[Split | Leaf] = []
-    for node in range(tree.n_nodes):
-        if tree.feature[node] == LEAF:
-            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
-            continue
-        cut = encoder.columns[tree.feature[node]]
-        threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
-        if cut.kind == "indicator":
-            nodes.append(Split(cut.source, "=", cut.values[0], above, below))
-        elif cut.kind == "rank":
-            nodes.append(Split(cut.source, "in", cut.values[: math.floor(threshold) + 1], below, above))
-        else:
-            value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
-            left, right = (below, above) if cut.direction > 0 else (above, below)
-            integer = table.columns[cut.source].type == "integer"
-            nodes.append(Split(cut.source, "<=", int(value) if integer else value, left, right))
-    return tuple(nodes)
+    return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight, names)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import distinct_rows, grow_nodes
+from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes, nearest_centers
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
-__all__ = ["METHODS", "Growth", "grow"]
+__all__ = ["BASES", "METHODS", "Growth", "grow", "grow_path"]
 
-METHODS = ("exshallow", "exgreedy")
+METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
+BASES = ("none", "imm")
 MAX_CENTERS = 65535
 MAX_ROWS = 2**31 - 1
 
@@ -67,9 +69,13 @@ def grow(
     weight: NDArray[np.float64] | None = None,
     method: str = "exshallow",
     tradeoff: float = 0.03,
+    max_leaves: int | None = None,
+    base: str = "none",
+    assigned: NDArray[np.int32] | None = None,
     n_threads: int = 1,
+    report: Callable[[float], None] | None = None,
 ) -> Growth:
-    """Grow the tree that explains the reference centers (the paper's Algorithm 3).
+    """Grow the tree that explains the reference centers (the paper's Algorithm 3, IMM or ExKMC).
 
     Parameters
     ----------
@@ -82,12 +88,22 @@ def grow(
         At most 65535 of them.
     weight : ndarray of float64, shape (n_rows,), optional
         Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
-    method : {"exshallow", "exgreedy"}
+    method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float
-        The paper's lambda, at least 0: the share of cost given up per condition saved.
+        The paper's lambda, at least 0: the share of cost given up per condition saved. ExShallow's alone.
+    max_leaves : int, optional
+        ExKMC's: leaves to stop at, at least k; by default k.
+    base : {"none", "imm"}
+        ExKMC's: what it starts from, one leaf or IMM's tree.
+    assigned : ndarray of int32, shape (n_rows,), optional
+        IMM's: the center that each row should stay with, where a labelling is explained; by default
+        its nearest center.
     n_threads : int
         The result does not depend on it.
+    report : callable, optional
+        Called now and then with the share of the work that is done, nodes weighted by their rows. What it
+        raises ends the work, as an interrupt does.
 
     Returns
     -------
@@ -100,12 +116,111 @@ def grow(
     OptionError
         If there are too many centers.
     """
+    with_imm = method == "imm" or (method == "exkmc" and base == "imm")
+    distinct = _distinct(explained, clustered, centers, weight, assigned if with_imm else None)
+    nodes = grow_nodes(
+        explained,
+        clustered,
+        distinct.slots,
+        distinct.weight,
+        np.ascontiguousarray(explained_centers, dtype=np.float64),
+        np.ascontiguousarray(centers, dtype=np.float64),
+        0.0 if method == "exgreedy" else float(tradeoff),
+        max(1, n_threads),
+        assigned=distinct.own_centers(clustered, centers) if with_imm else None,
+        n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
+        report=report,
+    )
+    return _assemble(nodes, distinct, weight, len(explained))
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct rows of positive weight, which is what the kernel's rows are.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_distinct,)
+        A row of the table for each.
+    group : ndarray of int32, shape (n_rows,), or None
+        The distinct row of each row, -1 for weight 0; None where all rows are distinct.
+    slots : ndarray of int32, shape (n_distinct,)
+        A copy of `first` for the kernel to reorder, likewise `weight`.
+    weight : ndarray of float64, shape (n_distinct,), or None
+        Summed weights; None where all are equal.
+    labels : ndarray of int32, shape (n_distinct,), or None
+        The given center of each.
+    """
+
+    first: NDArray[np.int32]
+    group: NDArray[np.int32] | None
+    slots: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[np.int32] | None
+
+    def own_centers(self, clustered: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
+        if self.labels is not None:
+            return self.labels.copy()
+        return nearest_centers(clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64))
+
+
+def grow_path(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    explained_centers: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    tradeoffs: Sequence[float],
+    n_threads: int = 1,
+    report: Callable[[float], None] | None = None,
+) -> list[Growth]:
+    """Grow ExShallow's tree for each of several trade-offs.
+
+    Parameters are those of `grow`.
+
+    Returns
+    -------
+    list of Growth
+        One per trade-off, in their order; the same object where trees are equal.
+    """
+    grown: list[Growth] = []
+    for tradeoff in tradeoffs:
+        growth = grow(
+            explained,
+            clustered,
+            explained_centers,
+            centers,
+            weight=weight,
+            tradeoff=tradeoff,
+            n_threads=n_threads,
+            report=report,
+        )
+        grown.append(next((earlier for earlier in grown if _equal(earlier, growth)), growth))
+    return grown
+
+
+def _equal(one: Growth, two: Growth) -> bool:
+    """Whether two trees are the same in every array."""
+    return all(np.array_equal(getattr(one, entry.name), getattr(two, entry.name)) for entry in fields(Growth))
+
+
+def _distinct(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    centers: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    labels: NDArray[np.int32] | None,
+) -> Distinct:
+    """Validate the arrays and merge equal rows; rows of different labels are not equal."""
     if len(centers) > MAX_CENTERS:
         raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
     if len(explained) > MAX_ROWS:
         raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
     _check_range(clustered, centers)
-    first, group = distinct_rows(explained, clustered, weight)
+    labels = None if labels is None else np.ascontiguousarray(labels, dtype=np.int32)
+    first, group = distinct_rows(explained, clustered, weight, labels)
     if group is None:
         merged = None if weight is None or _all_equal(weight) else weight.copy()
     else:
@@ -113,18 +228,7 @@ def grow(
         merged = np.bincount(group[inside], None if weight is None else weight[inside], len(first)).astype(np.float64)
         if _all_equal(merged):
             merged = None
-    slots = first.copy()
-    nodes = grow_nodes(
-        explained,
-        clustered,
-        slots,
-        merged,
-        np.ascontiguousarray(explained_centers, dtype=np.float64),
-        np.ascontiguousarray(centers, dtype=np.float64),
-        0.0 if method == "exgreedy" else float(tradeoff),
-        max(1, n_threads),
-    )
-    return _assemble(nodes, slots, first, group, weight, len(explained))
+    return Distinct(first, group, first.copy(), merged, None if labels is None else labels[first])
 
 
 def _all_equal(weight: NDArray[np.float64]) -> bool:
@@ -134,21 +238,17 @@ def _all_equal(weight: NDArray[np.float64]) -> bool:
 
 def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
     """Refuse values whose squared distances overflow."""
-    widest = max(float(np.abs(clustered).max()), float(np.abs(centers).max()))
+    low, high = column_ranges(clustered)
+    widest = max(float(-low.min()), float(high.max()), float(np.abs(centers).max()))
     if widest > 1e150:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
 
 
 def _assemble(
-    nodes: dict[str, NDArray[Any]],
-    slots: NDArray[np.int32],
-    first: NDArray[np.int32],
-    group: NDArray[np.int32] | None,
-    weight: NDArray[np.float64] | None,
-    n_rows: int,
+    nodes: dict[str, NDArray[Any]], distinct: Distinct, weight: NDArray[np.float64] | None, n_rows: int
 ) -> Growth:
-    """Close the gaps in the numbering and sum rows and weights from the leaves up."""
-    used = np.flatnonzero(nodes["feature"] >= LEAF)
+    """Number the nodes in pre-order, and sum rows and weights from the leaves up."""
+    used = _in_preorder(nodes["left"], nodes["right"])
     place = np.full(len(nodes["feature"]), LEAF, dtype=np.int32)
     place[used] = np.arange(len(used))
     feature = nodes["feature"][used].astype(np.int32)
@@ -159,9 +259,9 @@ def _assemble(
 
     leaf_of = np.full(n_rows, LEAF, dtype=np.int32)
     for node in np.flatnonzero(~inner):
-        leaf_of[slots[nodes["first"][used[node]] : nodes["last"][used[node]]]] = node
-    if group is not None:
-        leaf_of = np.where(group >= 0, leaf_of[first[group]], np.int32(LEAF))
+        leaf_of[distinct.slots[nodes["first"][used[node]] : nodes["last"][used[node]]]] = node
+    if distinct.group is not None:
+        leaf_of = np.where(distinct.group >= 0, leaf_of[distinct.first[distinct.group]], np.int32(LEAF))
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
     rows = np.bincount(reached, minlength=len(used))
@@ -173,3 +273,14 @@ def _assemble(
     real = {name: np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut")}
     labels = np.where(counted, center[leaf_of], np.int32(LEAF)).astype(np.int32)
     return Growth(feature, left, right, center, rows=rows, weight=sums, labels=labels, **real)
+
+
+def _in_preorder(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of the nodes of the tree from place 0 on, parents first, left subtree before right."""
+    order, pending = [], [0]
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if left[node] > 0:
+            pending += (int(right[node]), int(left[node]))
+    return np.array(order)

@@ -12,6 +12,7 @@ from shallowrules.tree import Tree
 
 __all__ = [
     "agreement",
+    "normalized_cost",
     "partition_cost",
     "precision_and_recall",
     "weighted_average_depth",
@@ -68,6 +69,16 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
             excess += np.einsum("i,ij->j", w, x)
         cost -= float(excess @ excess) / total
     return max(cost, 0.0)
+
+
+def normalized_cost(cost: float, reference_cost: float) -> float:
+    """Return the price of explainability: a partition's cost by that of the unrestricted one.
+
+    Where that is 0, no ratio tells how much more it costs: 1 if the partition costs nothing either, else infinity.
+    """
+    if reference_cost > 0:
+        return cost / reference_cost
+    return 1.0 if cost == 0 else float("inf")
 
 
 def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from shallowrules.errors import OptionError
 
 __all__ = ["LEAF", "Tree"]
 
@@ -34,6 +36,8 @@ class Tree:
         Training rows that reach the node.
     weight : ndarray of float64, shape (n_nodes,)
         Their summed weight (equal to `rows` where no weights were given).
+    names : tuple of str
+        What a person calls each cluster; empty where clusters have numbers only.
     """
 
     feature: NDArray[np.int32]
@@ -43,18 +47,77 @@ class Tree:
     cluster: NDArray[np.int32]
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            getattr(self, name).setflags(write=False)
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, array in state.items():
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @classmethod
+    def from_sklearn(cls, classifier: Any) -> Tree:
+        """Return a fitted scikit-learn decision tree as a `Tree`, node for node.
+
+        scikit-learn rounds every value to float32 before it compares it with a threshold. The
+        thresholds here are for the values as they are: the largest float64 that scikit-learn sends
+        left. So `apply` and `predict` agree with those of the classifier on every complete row
+        whose values a float64 holds (only integers beyond 2**53 may be none). A missing value that
+        is tested gives -1, as in every `Tree`, where scikit-learn picks the side of most rows.
+
+        Parameters
+        ----------
+        classifier : sklearn.tree.DecisionTreeClassifier
+            Fitted, with one output. Cluster i is class ``classifier.classes_[i]``, its name the class as text.
+
+        Returns
+        -------
+        Tree
+            `rows` and `weight` are those that the classifier was fitted on.
+
+        Raises
+        ------
+        OptionError
+            If it is something else (a regressor, a pipeline, a forest), has several outputs, or learnt
+            where to send missing values.
+        sklearn.exceptions.NotFittedError
+            If it is not fitted.
+        """
+        from sklearn.tree import DecisionTreeClassifier
+        from sklearn.utils.validation import check_is_fitted
+
+        kind = type(classifier).__name__
+        if not isinstance(classifier, DecisionTreeClassifier):
+            raise OptionError(
+                f"{kind} is not a DecisionTreeClassifier; of a pipeline or an ensemble, give the fitted tree itself"
+            )
+        check_is_fitted(classifier)
+        if classifier.n_outputs_ != 1:
+            raise OptionError(f"the {kind} has {classifier.n_outputs_} outputs; fit it to one column of labels")
+        grown = classifier.tree_
+        inner = grown.children_left != LEAF
+        _refuse_learnt_missing(grown, inner, kind)
+        feature = np.where(inner, grown.feature, LEAF).astype(np.int32)
+        threshold = np.zeros(grown.node_count)
+        threshold[inner] = [_widest_below(value) for value in grown.threshold[inner]]
+        return cls(
+            feature,
+            threshold,
+            grown.children_left.astype(np.int32),
+            grown.children_right.astype(np.int32),
+            np.where(inner, LEAF, np.argmax(grown.value[:, 0, :], axis=1)).astype(np.int32),
+            grown.n_node_samples.astype(np.int64),
+            grown.weighted_n_node_samples.astype(np.float64),
+            tuple(str(label) for label in classifier.classes_.tolist()),
+        )
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, depth {self.max_depth})"
@@ -134,6 +197,55 @@ class Tree:
         """Return the cluster of each row, -1 where a value that its path tests is missing."""
         leaf = self.apply(X)
         return np.where(leaf == LEAF, np.int32(LEAF), self.cluster[leaf])
+
+    def count(self, X: ArrayLike, sample_weight: NDArray[np.float64] | None = None) -> Tree:
+        """Return the same tree with `rows` and `weight` counted on other rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        sample_weight : ndarray of float64, shape (n_rows,), optional
+            1 by default; rows of weight 0 are no rows.
+        """
+        leaf = self.apply(X)
+        weight = np.ones(len(leaf)) if sample_weight is None else sample_weight
+        reached = (leaf != LEAF) & (weight > 0)
+        rows = np.bincount(leaf[reached], minlength=self.n_nodes)
+        sums = np.bincount(leaf[reached], weight[reached], self.n_nodes).astype(np.float64)
+        for node in np.flatnonzero(self.feature != LEAF)[::-1]:
+            rows[node] = rows[self.left[node]] + rows[self.right[node]]
+            sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        return replace(self, rows=rows.astype(np.int64), weight=sums)
+
+
+def _refuse_learnt_missing(grown: Any, inner: NDArray[np.bool_], kind: str) -> None:
+    """Raise OptionError if a scikit-learn tree was fitted with missing values.
+
+    Without any, each node remembers for later the side of most of its rows, and no threshold is infinite.
+    """
+    left, right = grown.children_left[inner], grown.children_right[inner]
+    by_size = grown.n_node_samples[left] > grown.n_node_samples[right]
+    learnt = (grown.missing_go_to_left[inner].astype(bool) != by_size) | ~np.isfinite(grown.threshold[inner])
+    if learnt.any():
+        features = sorted(set(grown.feature[inner][learnt].tolist()))
+        raise OptionError(
+            f"the {kind} learnt where to send missing values (column {', '.join(map(str, features))}), which rules "
+            "do not do: fit it to complete rows"
+        )
+
+
+def _widest_below(threshold: float) -> float:
+    """Return the largest float64 that, rounded to float32, is at most `threshold`."""
+    with np.errstate(over="ignore"):
+        below = np.float32(threshold)
+        if float(below) > threshold:  # NumPy would round the threshold too
+            below = np.nextafter(below, np.float32(-np.inf))
+        above = np.nextafter(below, np.float32(np.inf))
+    # What is beyond the largest float32 rounds as if the next were 2**128.
+    low, high = (math.copysign(2.0**128, side) if np.isinf(side) else float(side) for side in (below, above))
+    middle = low / 2 + high / 2
+    # The middle itself rounds to the neighbour whose last bit is 0.
+    return middle if below.view(np.int32) % 2 == 0 else math.nextafter(middle, -math.inf)
 
 
 def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -7,7 +7,7 @@ of Laber, Murtinho and Oliveira, "Shallow decision trees for explainable k-means
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,11 +35,16 @@ class Node:
     coordinates: Floats  # (centers, features): the centers where cuts live
     centers: NDArray[np.intp]  # (centers,): their indices
     edges: frozenset[tuple[int, bool]] = frozenset()  # (feature, goes left) from the root
+    assigned: NDArray[np.intp] | None = None  # (rows,): for IMM, the position in `centers` of each row's own
 
     def child(self, feature: int, threshold: float, left: bool) -> Node:
-        """Return what one side of a cut receives."""
+        """Return what one side of a cut receives; of IMM, without the rows that lose their center."""
         rows = (self.columns[:, feature] <= threshold) == left
         centers = (self.coordinates[:, feature] <= threshold) == left
+        assigned = None
+        if self.assigned is not None:
+            rows &= centers[self.assigned]
+            assigned = (np.cumsum(centers) - 1)[self.assigned[rows]]
         return Node(
             self.columns[rows],
             self.distances[np.ix_(rows, centers)],
@@ -47,6 +52,14 @@ class Node:
             self.coordinates[centers],
             self.centers[centers],
             self.edges | {(feature, left)},
+            assigned,
+        )
+
+    def side(self, feature: int, threshold: float, left: bool) -> Node:
+        """Return the rows on one side of a cut, and all centers: what ExKMC's leaves choose from."""
+        rows = (self.columns[:, feature] <= threshold) == left
+        return replace(
+            self, columns=self.columns[rows], distances=self.distances[rows], weight=self.weight[rows], assigned=None
         )
 
     @property
@@ -57,7 +70,8 @@ class Node:
     @property
     def center_costs(self) -> Floats:
         """What the node would cost as a leaf of each of its centers."""
-        return np.asarray(self.weight @ self.distances)
+        # Not a matrix product, which may sum equal columns in different orders.
+        return np.asarray((self.weight[:, None] * self.distances).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -86,15 +100,25 @@ def make_root(
     explained_centers: Floats,
     centers: Floats,
     weight: Floats | None,
+    assigned: NDArray[np.integer] | None = None,
+    method: str = "exshallow",
 ) -> Node:
-    """Return the root: rows of weight 0 left out, rows equal in both spaces merged."""
+    """Return the root: rows of weight 0 left out, rows equal in both spaces (and in their label) merged.
+
+    For IMM each row has a center of its own: the given one, else the nearest, the first of equally near ones.
+    """
     present, weight = weighted(weight, len(explained))
     columns, points = explained[present].astype(np.float64), clustered[present].astype(np.float64)
-    together = np.hstack([columns, points]) + 0.0  # -0.0 and 0.0 are one value
+    labels = np.zeros(len(columns)) if assigned is None else assigned[present].astype(np.float64)
+    together = np.hstack([columns, points, labels[:, None]]) + 0.0  # -0.0 and 0.0 are one value
     _, first, which = np.unique(together, axis=0, return_index=True, return_inverse=True)
     distances = np.stack([((points[first] - center) ** 2).sum(axis=1) for center in centers], axis=1)
     merged = np.bincount(which.ravel(), weight)
-    return Node(columns[first], distances, merged, explained_centers, np.arange(len(centers)))
+    root = Node(columns[first], distances, merged, explained_centers, np.arange(len(centers)))
+    if method != "imm":
+        return root
+    own = distances.argmin(axis=1) if assigned is None else labels[first].astype(np.intp)
+    return replace(root, assigned=own)
 
 
 def eval_wad(n_centers: int, n_left: int, share_left: float | Floats) -> float | Floats:
@@ -182,10 +206,92 @@ def objectives(node: Node, cuts: Cuts, tradeoff: float) -> Floats:
     return cuts.induced
 
 
-def best(node: Node, cuts: Cuts, tradeoff: float) -> int:
+def mistakes(node: Node, cuts: Cuts) -> Floats:
+    """Return the weight of the rows that each cut separates from their center (IMM)."""
+    own = node.coordinates[node.assigned]
+    if (node.weight == np.floor(node.weight)).all() and node.weight.sum() < 2**53:
+        return counted_mistakes(node, cuts, own)
+    return np.array(
+        [
+            node.weight[(node.columns[:, feature] <= threshold) != (own[:, feature] <= threshold)].sum()
+            for feature, threshold in zip(cuts.feature, cuts.threshold, strict=True)
+        ]
+    )
+
+
+def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
+    """Return the same by running sums, which are exact for whole weights.
+
+    A row is separated by the thresholds from the lower of its value and its center's, up to the higher.
+    """
+    found = np.empty(len(cuts))
+    for feature in range(node.columns.shape[1]):
+        mine = cuts.feature == feature
+        ends = np.sort([node.columns[:, feature], own[:, feature]], axis=0)
+        sums = []
+        for end in ends:
+            order = np.argsort(end, kind="stable")
+            reached = np.searchsorted(end[order], cuts.threshold[mine], side="right")
+            sums.append(np.concatenate([[0.0], np.cumsum(node.weight[order])])[reached])
+        found[mine] = sums[0] - sums[1]
+    return found
+
+
+def surrogate_cuts(node: Node) -> Cuts:
+    """Return all cuts with rows on both sides; `induced` is their surrogate cost, one center a side (ExKMC)."""
+    found = []
+    for feature in range(node.columns.shape[1]):
+        by_row = np.argsort(node.columns[:, feature], kind="stable")
+        costs = (node.weight[:, None] * node.distances)[by_row]
+        thresholds = np.unique(node.columns[:, feature])[:-1]
+        rows_left = np.searchsorted(node.columns[by_row, feature], thresholds, side="right")
+        left = np.cumsum(costs, axis=0)[rows_left - 1]
+        right = np.cumsum(costs[::-1], axis=0)[::-1][rows_left]
+        nothing = np.zeros(len(thresholds))
+        induced = left.min(axis=1) + right.min(axis=1)
+        found.append(Cuts(np.full(len(thresholds), feature), thresholds, nothing.astype(np.intp), nothing, induced))
+    return Cuts(*(np.concatenate([getattr(cuts, name) for cuts in found]) for name in Cuts.__dataclass_fields__))
+
+
+def gain(node: Node, cuts: Cuts) -> float:
+    """Return by how much the best of its cuts lowers the surrogate cost of a leaf; 0 where rounding alone does."""
+    cost = float(node.center_costs.min())
+    lowered = cost - float(cuts.induced.min()) if len(cuts) else -np.inf
+    return lowered if lowered > ROUNDING * cost else min(lowered, 0.0)
+
+
+def score(node: Node, cuts: Cuts, method: str, tradeoff: float) -> Floats:
+    """Return what a method minimises over the cuts of a node."""
+    if method == "exkmc":
+        return cuts.induced
+    return mistakes(node, cuts) if method == "imm" else objectives(node, cuts, tradeoff)
+
+
+def best(node: Node, cuts: Cuts, tradeoff: float, method: str = "exshallow") -> int:
     """Return the winner: the first cut, by feature and threshold, tied with the smallest objective."""
-    objective = objectives(node, cuts, tradeoff)
+    objective = score(node, cuts, method, tradeoff)
     return int(np.flatnonzero(objective <= objective.min() * (1 + TOLERANCE))[0])
+
+
+@dataclass
+class Branch:
+    """A node of a tree that is being grown: its rows (of those with weight), and what was made of it."""
+
+    rows: NDArray[np.bool_]
+    whole: Node  # its rows, all centers
+    center: int = LEAF
+    feature: int = LEAF
+    cut: float = 0.0
+    left: Branch | None = None
+    right: Branch | None = None
+
+    def split(self, columns: Floats, feature: int, cut: float) -> tuple[Branch, Branch]:
+        """Make two leaves of a leaf."""
+        goes_left = columns[:, feature] <= cut
+        self.feature, self.cut, self.center = feature, cut, LEAF
+        self.left = Branch(self.rows & goes_left, self.whole.side(feature, cut, left=True))
+        self.right = Branch(self.rows & ~goes_left, self.whole.side(feature, cut, left=False))
+        return self.left, self.right
 
 
 def grow(
@@ -196,31 +302,66 @@ def grow(
     *,
     weight: Floats | None = None,
     tradeoff: float = 0.03,
+    method: str = "exshallow",
+    max_leaves: int | None = None,
+    base: str = "none",
+    assigned: NDArray[np.integer] | None = None,
 ) -> SimpleNamespace:
     """Grow the whole tree by brute force; its arrays are named as those of the kernel's."""
     present, row_weight = weighted(weight, len(explained))
     columns = explained[present].astype(np.float64)
-    nodes: list[dict[str, float]] = []
+    arrays = explained, clustered, explained_centers, centers, weight
+    top = Branch(np.ones(len(columns), dtype=bool), make_root(*arrays))
+    leaves: list[Branch] = []  # oldest first
 
-    def add(node: Node, rows: NDArray[np.bool_]) -> int:
-        index = len(nodes)
-        entry = {"feature": LEAF, "lower": 0.0, "upper": 0.0, "cut": 0.0, "left": LEAF, "right": LEAF, "center": LEAF}
-        entry |= {"rows": rows.sum(), "weight": row_weight[rows].sum()}
-        nodes.append(entry)
+    def divide(branch: Branch, node: Node, how: str) -> None:
+        """Grow the part below that separates centers."""
         cuts = candidate_cuts(node)
         if not len(cuts):
-            entry["center"] = node.centers[np.argmin(node.center_costs)]
-            return index
-        winner = best(node, cuts, tradeoff)
+            branch.center = int(node.centers[np.argmin(node.center_costs)])
+            leaves.append(branch)
+            return
+        winner = best(node, cuts, tradeoff, how)
         feature, cut = int(cuts.feature[winner]), float(cuts.threshold[winner])
-        left, right = rows & (columns[:, feature] <= cut), rows & (columns[:, feature] > cut)
-        entry |= {"feature": feature, "cut": cut}
-        entry |= {"lower": columns[left, feature].max(), "upper": columns[right, feature].min()}
-        entry["left"] = add(node.child(feature, cut, left=True), left)
-        entry["right"] = add(node.child(feature, cut, left=False), right)
+        for child, left in zip(branch.split(columns, feature, cut), (True, False), strict=True):
+            divide(child, node.child(feature, cut, left), how)
+
+    if method != "exkmc":
+        divide(top, make_root(*arrays, assigned, method), method)
+    elif base == "imm":
+        divide(top, make_root(*arrays, assigned, "imm"), "imm")
+    else:
+        top.center = int(np.argmin(top.whole.center_costs))
+        leaves.append(top)
+    while method == "exkmc" and len(leaves) < (len(centers) if max_leaves is None else max_leaves):
+        gains = [gain(leaf.whole, surrogate_cuts(leaf.whole)) for leaf in leaves]
+        if max(gains) <= 0:
+            break
+        leaf = leaves.pop(int(np.argmax(gains)))
+        cuts = surrogate_cuts(leaf.whole)
+        winner = best(leaf.whole, cuts, tradeoff, "exkmc")
+        for child in leaf.split(columns, int(cuts.feature[winner]), float(cuts.threshold[winner])):
+            child.center = int(np.argmin(child.whole.center_costs))
+            leaves.append(child)
+    return _flat(top, columns, row_weight)
+
+
+def _flat(top: Branch, columns: Floats, row_weight: Floats) -> SimpleNamespace:
+    """Return a tree's arrays, in pre-order."""
+    nodes: list[dict[str, float]] = []
+
+    def add(branch: Branch) -> int:
+        index = len(nodes)
+        entry = {"feature": branch.feature, "lower": 0.0, "upper": 0.0, "cut": branch.cut, "left": LEAF, "right": LEAF}
+        entry |= {"center": branch.center, "rows": branch.rows.sum(), "weight": row_weight[branch.rows].sum()}
+        nodes.append(entry)
+        if branch.left is not None and branch.right is not None:
+            entry["lower"] = columns[branch.left.rows, branch.feature].max()
+            entry["upper"] = columns[branch.right.rows, branch.feature].min()
+            entry["left"], entry["right"] = add(branch.left), add(branch.right)
         return index
 
-    add(make_root(explained, clustered, explained_centers, centers, weight), np.ones(len(columns), dtype=bool))
+    add(top)
     return SimpleNamespace(**{name: np.array([entry[name] for entry in nodes]) for name in nodes[0]})
 
 
@@ -233,6 +374,10 @@ def check_tree(
     *,
     weight: Floats | None = None,
     tradeoff: float = 0.03,
+    method: str = "exshallow",
+    max_leaves: int | None = None,
+    base: str = "none",
+    assigned: NDArray[np.integer] | None = None,
 ) -> None:
     """Assert that every node of a grown tree is as good as the definitions ask.
 
@@ -240,53 +385,102 @@ def check_tree(
     """
     present, row_weight = weighted(weight, len(explained))
     columns = explained[present].astype(np.float64)
-    root = make_root(explained, clustered, explained_centers, centers, weight)
-    pending = [(0, root, np.ones(len(columns), dtype=bool))]
-    visited = []
+    arrays = explained, clustered, explained_centers, centers, weight
+    dividing = base if method == "exkmc" else method
+    # What separates centers at a node, None once that is done; its rows with all centers; its rows.
+    divided = None if dividing == "none" else make_root(*arrays, assigned, dividing)
+    pending = [(0, divided, make_root(*arrays), np.ones(len(columns), dtype=bool))]
+    visited, frontier, expanded = [], [], {}
     while pending:
-        index, node, rows = pending.pop()
+        index, node, whole, rows = pending.pop()
         visited.append(index)
-        where = f"node {index} ({len(node.weight)} distinct rows, centers {node.centers})"
+        where = f"node {index} ({len(whole.weight)} distinct rows, centers {'all' if node is None else node.centers})"
         assert grown.rows[index] == rows.sum(), f"{where}: {grown.rows[index]} rows, not {rows.sum()}"
         assert np.isclose(grown.weight[index], row_weight[rows].sum(), rtol=1e-9, atol=0), f"{where}: weight"
-        cuts = candidate_cuts(node)
-        if grown.feature[index] == LEAF:
+        is_leaf = grown.feature[index] == LEAF
+        if is_leaf:
             assert grown.left[index] == grown.right[index] == LEAF, f"{where}: a leaf with children"
-            check_leaf(where, int(grown.center[index]), node, cuts)
-            continue
-        assert grown.center[index] == LEAF, f"{where}: an inner node with a center"
-        feature, cut = int(grown.feature[index]), float(grown.cut[index])
-        check_cut(where, feature, cut, node, cuts, tradeoff)
+        else:
+            assert grown.center[index] == LEAF, f"{where}: an inner node with a center"
 
+        cuts = surrogate_cuts(whole) if node is None else candidate_cuts(node)
+        if node is None:
+            expanded[index] = gain(whole, cuts), float(whole.center_costs.min())
+            frontier += [index] * (index == 0)
+        if is_leaf:
+            check_leaf(where, int(grown.center[index]), *((whole, None) if node is None else (node, cuts)))
+        if node is not None and method == "exkmc" and not len(cuts):  # a leaf of the base, which may be split on
+            cuts, node = surrogate_cuts(whole), None
+            expanded[index] = gain(whole, cuts), float(whole.center_costs.min())
+            frontier.append(index)
+        if is_leaf:
+            continue
+
+        feature, cut = int(grown.feature[index]), float(grown.cut[index])
+        if node is None:
+            check_cut(where, feature, cut, whole, cuts, tradeoff, "exkmc")
+        else:
+            check_cut(where, feature, cut, node, cuts, tradeoff, dividing)
         goes_left = columns[:, feature] <= cut
         gap = columns[rows & goes_left, feature].max(), columns[rows & ~goes_left, feature].min()
         assert (grown.lower[index], grown.upper[index]) == gap, f"{where}: the gap is {gap}"
         assert index < grown.left[index] < grown.right[index], f"{where}: not in pre-order"
-        pending.append((int(grown.right[index]), node.child(feature, cut, left=False), rows & ~goes_left))
-        pending.append((int(grown.left[index]), node.child(feature, cut, left=True), rows & goes_left))
+        for child, left in ((grown.right[index], False), (grown.left[index], True)):
+            below = None if node is None else node.child(feature, cut, left)
+            pending.append((int(child), below, whole.side(feature, cut, left), rows & (goes_left == left)))
     assert visited == list(range(len(grown.feature))), "the nodes are not one tree in pre-order"
+    if method == "exkmc":
+        check_order(grown, frontier, expanded, len(centers) if max_leaves is None else max_leaves)
 
 
-def check_leaf(where: str, center: int, node: Node, cuts: Cuts) -> None:
+def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float, float]], max_leaves: int) -> None:
+    """Assert that ExKMC split, at each turn, a leaf whose best cut lowers the cost most, and stopped in time.
+
+    `expanded` has, per node, the gain of its best cut and its own cost; what a leaf may gain is off by the
+    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first. So one
+    that tied, and had to wait, may still have been the earlier one: what the other gave rise to does not matter.
+    """
+    frontier = list(frontier)
+    waiting: set[int] = set()
+    while len(frontier) < max_leaves:
+        slack = {index: ROUNDING * expanded[index][1] for index in frontier}
+        most = max(expanded[index][0] - slack[index] for index in frontier)
+        tied = [i for i in frontier if expanded[i][0] + slack[i] >= most - TOLERANCE * abs(most)]
+        split = [index for index in tied if grown.feature[index] != LEAF]
+        split = split or sorted(waiting.intersection(frontier))
+        waiting.update(split[1:])
+        if not split:
+            assert most <= 0, f"of leaves {frontier}, one of {tied} should be split, which gains {most!r}"
+            break
+        assert expanded[split[0]][0] > -slack[split[0]], f"node {split[0]} was split and gained nothing"
+        frontier.remove(split[0])
+        frontier += [int(grown.left[split[0]]), int(grown.right[split[0]])]
+    extra = [index for index in frontier if grown.feature[index] != LEAF]
+    assert not extra, f"nodes {extra} were split, though there are {len(frontier)} leaves without"
+
+
+def check_leaf(where: str, center: int, node: Node, cuts: Cuts | None) -> None:
     """Assert that a leaf had no choice and carries its cheapest center."""
-    assert not len(cuts), f"{where}: a leaf, though {len(cuts)} cuts are valid"
+    assert not cuts, f"{where}: a leaf, though {0 if cuts is None else len(cuts)} cuts are valid"
     assert center in node.centers, f"{where}: center {center} is not among its own"
     costs = node.center_costs
     cheapest = costs <= costs.min() * (1 + TOLERANCE)
     assert center in node.centers[cheapest], f"{where}: center {center} is not the cheapest"
-    if np.ptp(node.distances[:, cheapest], axis=1).max() == 0:  # a tie beyond rounding
+    if np.ptp(node.distances[:, cheapest], axis=1).max(initial=0) == 0:  # a tie beyond rounding
         assert center == node.centers[cheapest].min(), f"{where}: center {center} is not the first of the cheapest"
 
 
-def check_cut(where: str, feature: int, cut: float, node: Node, cuts: Cuts, tradeoff: float) -> None:
+def check_cut(
+    where: str, feature: int, cut: float, node: Node, cuts: Cuts, tradeoff: float, method: str = "exshallow"
+) -> None:
     """Assert that a cut is valid, as good as the best, and the first of those that tie with it."""
-    values = splitting_values(node, feature)
+    values = np.unique(node.columns[:, feature]) if method == "exkmc" else splitting_values(node, feature)
     threshold = values[values <= cut].max(initial=-np.inf)
     (chosen,) = np.nonzero((cuts.feature == feature) & (cuts.threshold == threshold))
     assert len(chosen) == 1, f"{where}: the cut x{feature} <= {cut!r} is not valid"
-    objective = objectives(node, cuts, tradeoff)
+    objective = score(node, cuts, method, tradeoff)
     border = objective.min() * (1 + TOLERANCE)
-    first = best(node, cuts, tradeoff)
+    first = best(node, cuts, tradeoff, method)
     better = f"x{cuts.feature[first]} <= {cuts.threshold[first]!r} with {objective[first]!r}"
     found = f"{where}: chose x{feature} <= {cut!r} with {objective[chosen[0]]!r}, not {better}"
     slack = ROUNDING * objective.min()

@@ -39,7 +39,7 @@ ALLOWED = {
     "growing": {"clustering", "_kernel", "tree"},
     "tree": set(),
     "thresholds": set(),
-    "rules": {"table", "encoding", "tree", "thresholds"},
+    "rules": {"table", "encoding", "tree", "thresholds", "metrics"},
     "metrics": {"tree"},
     "exporters": {"rules"},
     "estimator": EVERYTHING_BUT_CLI,

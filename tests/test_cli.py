@@ -155,6 +155,80 @@ def test_methods(method):
     assert statistics["method"] == method
 
 
+@pytest.mark.imm_exkmc
+@pytest.mark.parametrize(
+    "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
+)
+def test_imm_and_exkmc(arguments):
+    result = call("run", blobs(), "-k", 3, "--method", *arguments)
+    assert result.exit_code == 0
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert rules.statistics.method == arguments[0]
+    assert len(rules) == (5 if "--max-leaves" in arguments else 3)
+    assert ("\n or " in re.sub(r" +", " ", result.stdout)) == (len(rules) > 3)
+    assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
+
+
+def crowded(path="t.csv"):
+    """Write a table whose trees differ by the trade-off, and return its path."""
+    rows = np.random.default_rng(1).normal(size=(300, 4)).round(2)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["a", "b", "c", "d"], *rows.tolist()])
+    return path
+
+
+def path_lines(*arguments):
+    """Return the lines of `path`'s table as numbers; of its columns, the third is in percent."""
+    result = call("path", crowded(), "-k", 9, *arguments)
+    assert result.exit_code == 0
+    found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
+    return [[float(value) for value in line] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
+
+
+def test_path_shows_what_run_would_give():
+    lines = path_lines()
+    assert len(lines) > 4
+    assert [line[1] for line in lines] == sorted(line[1] for line in lines)
+    assert [line[3] for line in lines] == sorted((line[3] for line in lines), reverse=True)
+    for tradeoff, cost, extra, conditions, questions, rules in lines:
+        statistics = json.loads(call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff).stdout)["statistics"]
+        assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
+        assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
+        assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
+        assert rules == 9
+
+
+def test_goals_choose_on_the_path():
+    lines = path_lines()
+    cheap, short = lines[1], lines[-2]
+    call("run", "t.csv", "-k", 9, "--max-conditions", cheap[3] + 0.01)
+    assert RuleSet.from_json("t_rules/rules.json").statistics.tradeoff == cheap[0]
+    statistics = json.loads(call("fit", "t.csv", "-k", 9, "--max-cost", short[1] + 0.001).stdout)["statistics"]
+    assert statistics["tradeoff"] == short[0]
+    result = call("fit", "t.csv", "-k", 9, "--max-cost", cheap[1] + 0.001, "--max-conditions", short[3] - 0.1)
+    assert result.exit_code == 0
+    assert "warning: no tree has a cost of at most" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--max-cost", "0.9"], 1, "no tree has a cost of at most 0.9: the cheapest costs 1."),
+        (["--max-conditions", "0.2"], 1, "no tree has at most 0.2 conditions per row: the shortest has"),
+        (["--max-cost", "0"], 2, "not in the range"),
+        (["--max-conditions", "nan"], 2, "not in the range"),
+        (["--max-cost", "1.1", "--tradeoff", "0.1"], 2, "leave out --tradeoff"),
+        (["--max-cost", "1.1", "--method", "exgreedy"], 2, "--method exgreedy has no trade-off to search"),
+        (["--max-leaves", "9"], 2, "--max-leaves applies to --method exkmc only, not to --method exshallow"),
+        (["--base", "imm"], 2, "--base applies to --method exkmc only"),
+        (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves=4 is less than the 9 clusters"),
+    ],
+)
+def test_goals_and_leaves_that_are_refused(arguments, status, message):
+    crowded()
+    assert message in refused("run", "t.csv", "-k", 9, *arguments, status=status)
+
+
 def test_the_tradeoff_and_the_scale_are_passed_on():
     statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
     assert statistics["tradeoff"] == 0.25

@@ -19,8 +19,6 @@ READING = ReadingOptions(None, ".", (), "utf-8")
 def options(**changed):
     given = {
         "clusters": 2,
-        "method": "exshallow",
-        "tradeoff": 0.03,
         "scale": None,
         "category_weight": 0.5,
         "seed": 0,

@@ -19,9 +19,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans, export
+from shallowrules import ExplainableKMeans, RuleSet, export
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.table import Table
+from shallowrules.verification import verify
+
+CHECKS = {
+    # The one that scikit-learn lists for KMeans, whose seeding draws rows: with the centers given,
+    # test_row_of_weight_three_is_three_rows shows the equality.
+    "check_sample_weight_equivalence_on_dense_data": "as KMeans does",
+}
 
 
 @parametrize_with_checks(
@@ -29,11 +36,22 @@ from shallowrules.table import Table
         ExplainableKMeans(n_clusters=3, random_state=0),
         ExplainableKMeans(n_clusters=3, method="exgreedy", scale="minmax", n_jobs=2, random_state=0),
     ],
-    # The one that scikit-learn lists for KMeans, whose seeding draws rows: with the centers given,
-    # test_row_of_weight_three_is_three_rows shows the equality.
-    expected_failed_checks=lambda estimator: {"check_sample_weight_equivalence_on_dense_data": "as KMeans does"},
+    expected_failed_checks=lambda estimator: CHECKS,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.imm_exkmc
+@parametrize_with_checks(
+    [
+        ExplainableKMeans(n_clusters=3, method="imm", random_state=0),
+        ExplainableKMeans(n_clusters=3, method="exkmc", random_state=0),
+        ExplainableKMeans(n_clusters=3, method="exkmc", base="imm", max_leaves=5, scale="robust", random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: CHECKS,
+)
+def test_scikit_learn_checks_of_imm_and_exkmc(estimator, check):
     check(estimator)
 
 
@@ -71,6 +89,91 @@ def test_tree_rules_and_labels_agree(blobs):
         np.testing.assert_allclose(cluster.means, inside.mean(axis=0))
         np.testing.assert_allclose(model.cluster_centers_[cluster.index], inside.mean(axis=0))
     assert model.score(blobs) == pytest.approx(-model.inertia_)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Clusters that overlap, so that trees make mistakes and ExKMC leaves clusters without a leaf."""
+    return make_blobs(500, 3, centers=9, cluster_std=4.0, random_state=1)[0]
+
+
+@pytest.mark.imm_exkmc
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"method": "imm"},
+        {"method": "exkmc"},
+        {"method": "exkmc", "max_leaves": 16},
+        {"method": "exkmc", "max_leaves": 16, "base": "imm"},
+        {"method": "exkmc", "max_leaves": 16, "base": "imm", "scale": "minmax"},
+    ],
+    ids=str,
+)
+def test_every_method_goes_through_every_form(noisy, parameters):
+    X = np.column_stack([noisy, noisy[:, 0].round()]) * [1, 50, 1e-3, 1]
+    model = ExplainableKMeans(9, random_state=0, **parameters).fit(X)
+    rules = model.rules_
+    assert model.n_leaves_ == len(rules) == parameters.get("max_leaves", 9)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert rules.statistics.method == parameters["method"]
+    assert rules.statistics.tradeoff == 0
+    assert rules.statistics.waes == pytest.approx(sum(rule.size * rule.share for rule in rules))
+    assert [comparison.form for comparison in verify(rules, X) if comparison.disagreements] == []
+    assert RuleSet.from_dict(rules.to_dict()) == rules
+    assert all(export(rules, name) for name in ("sql", "python", "markdown"))
+    assert model.normalized_cost_ >= 1
+    assert model.cluster_centers_.shape == (9, 4)
+
+
+@pytest.mark.imm_exkmc
+def test_more_leaves_cost_less_and_base_imm_gives_every_cluster_a_leaf(noisy):
+    clusterer = KMeans(9, n_init=1, random_state=0).fit(noisy)
+    costs = [
+        ExplainableKMeans(clusterer=clusterer, method="exkmc", max_leaves=n).fit(noisy).normalized_cost_
+        for n in (9, 18, 60)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+    on_imm = ExplainableKMeans(clusterer=clusterer, method="exkmc", base="imm", max_leaves=14).fit(noisy)
+    assert len(on_imm.rules_.clusters) == 9
+    plain = ExplainableKMeans(clusterer=clusterer, method="exkmc", base="imm").fit(noisy)
+    assert plain.rules_.nodes == ExplainableKMeans(clusterer=clusterer, method="imm").fit(noisy).rules_.nodes
+
+
+@pytest.mark.imm_exkmc
+def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy):
+    clusterer = KMeans(9, n_init=10, random_state=0).fit(noisy)
+    model = ExplainableKMeans(clusterer=clusterer, method="exkmc").fit(noisy)
+    leafless = sorted(set(range(9)) - {cluster.index for cluster in model.rules_.clusters})
+    assert leafless
+    [note] = model.rules_.statistics.notes
+    names = ", ".join(map(str, leafless))
+    assert note == f"{len(leafless)} of 9 clusters have no rule, their rows are in others: {names}"
+    assert not np.isin(model.labels_, leafless).any()
+    np.testing.assert_allclose(model.cluster_centers_[leafless], clusterer.cluster_centers_[leafless])
+    assert model.score(noisy) == pytest.approx(-model.inertia_)
+    assert note in export(model.rules_, "markdown")
+
+
+@pytest.mark.imm_exkmc
+def test_exkmc_leaves_clusters_of_letter_without_a_rule(shared_data):
+    stored = np.load(shared_data / "letter.npz")
+    clusterer = KMeans(26, n_init=1, random_state=0).fit(stored["X"])
+    model = ExplainableKMeans(clusterer=clusterer, method="exkmc", n_jobs=-1).fit(stored["X"])
+    assert model.n_leaves_ == 26
+    assert len(model.rules_.clusters) < 26
+    np.testing.assert_array_equal(model.rules_.assign(stored["X"]), model.labels_)
+    assert model.normalized_cost_ == pytest.approx(1.36, abs=0.04)
+
+
+@pytest.mark.imm_exkmc
+def test_imm_follows_given_labels_rather_than_the_nearest_center():
+    # The last of the left group is labelled as the right one: by labels the cut is before it, by distance after.
+    X = np.array([[0.0], [1.0], [2.0], [4.0], [10.0], [11.0], [12.0]])
+    given = ExplainableKMeans(clusterer=Given(np.array([0, 0, 0, 1, 1, 1, 1])), method="imm").fit(X)
+    assert given.labels_.tolist() == [0, 0, 0, 1, 1, 1, 1]
+    nearest = ExplainableKMeans(clusterer=given.reference_centers_, method="imm").fit(X)
+    assert nearest.labels_.tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_scaled_clustering_has_rules_in_raw_units(blobs):
@@ -184,11 +287,17 @@ def test_too_few_distinct_rows_give_fewer_leaves():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "cart"}, "exshallow, exgreedy"),
+        ({"method": "cart"}, "exshallow, exgreedy, imm, exkmc"),
         ({"refine": "much"}, "unknown refine"),
         ({"scale": "log"}, "minmax, standard, robust"),
         ({"categories": "none"}, "unknown categories"),
-        ({"max_leaves": 9}, "max_leaves does not apply"),
+        ({"max_leaves": 9}, "max_leaves applies to method='exkmc' only"),
+        ({"base": "imm"}, "base applies to method='exkmc' only"),
+        ({"method": "imm", "max_leaves": 9}, "max_leaves applies to method='exkmc' only"),
+        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; known are: none, imm"),
+        ({"method": "exkmc", "max_leaves": 7}, "max_leaves=7 is less than the 8 clusters"),
+        ({"method": "exkmc", "max_leaves": 9.5}, "max_leaves must be a whole number"),
+        ({"method": "exkmc", "max_leaves": True}, "max_leaves must be a whole number"),
         ({"n_clusters": 0}, "n_clusters must be"),
         ({"n_clusters": 2.5}, "n_clusters must be"),
         ({"tradeoff": -1}, "tradeoff must be"),
@@ -269,3 +378,15 @@ def test_fit_does_not_warn(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd")))
+
+
+def test_progress_can_be_watched(capsys):
+    X = np.random.default_rng(0).normal(size=(100_000, 10))
+    model = ExplainableKMeans(clusterer=X[:12].copy(), verbose=2)
+    shares = []
+    model.on_progress = shares.append
+    model.fit(X)
+    assert shares
+    assert all(0 < share <= 1 + 1e-9 for share in shares)
+    assert "growing a tree for 12 clusters" in capsys.readouterr().out
+    assert clone(model).on_progress is None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import signal
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Problem, problems
 
+from shallowrules import growing
 from shallowrules._kernel import eval_wad, openmp_enabled
 from shallowrules.errors import DataError, OptionError
-from shallowrules.growing import Growth, grow
+from shallowrules.growing import Growth, grow, grow_path
 
 STRUCTURE = ("feature", "left", "right", "center")
 EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
@@ -67,6 +71,91 @@ def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(p
             left = problem.explained[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
             pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
         assert np.array_equal(labels, tree.labels)
+
+
+# IMM and ExKMC.
+
+
+def own_centers(problem: Problem) -> dict[str, np.ndarray]:
+    """Return each row's nearest center by name of `grow`'s argument, or nothing where no two are nearly as near.
+
+    Where they are, rounding decides, and the kernel need not round as the oracle does.
+    """
+    points = problem.clustered.astype(np.float64)
+    distances = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
+    near = np.sort(distances, axis=1)[:, :2]
+    if distances.shape[1] == 1 or (near[:, 1] - near[:, 0] > 1e-9 * near[:, 1]).all():
+        return {}
+    return {"assigned": distances.argmin(axis=1).astype(np.int32)}
+
+
+def check_method(problem: Problem, n_threads: int = 1, **options) -> Growth:
+    tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
+    oracle.check_tree(tree, *problem.arrays, **problem.options, **options)
+    return tree
+
+
+@pytest.mark.imm_exkmc
+@many
+@given(problems())
+def test_every_choice_of_imm_is_the_oracles(problem):
+    check_method(problem, method="imm", **own_centers(problem))
+
+
+@pytest.mark.imm_exkmc
+@some
+@given(problems(max_rows=200, max_columns=3, max_centers=24))
+def test_every_choice_of_imm_is_the_oracles_with_many_centers(problem):
+    check_method(problem, method="imm", **own_centers(problem))
+
+
+@pytest.mark.imm_exkmc
+@many
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_imm_minds_given_labels(problem, seed):
+    labels = np.random.default_rng(seed).integers(len(problem.centers), size=len(problem.explained))
+    check_method(problem, method="imm", assigned=labels.astype(np.int32))
+
+
+@pytest.mark.imm_exkmc
+@many
+@given(problems(), st.none() | st.integers(0, 6))
+def test_every_choice_of_exkmc_is_the_oracles(problem, extra):
+    max_leaves = None if extra is None else len(problem.centers) + extra
+    check_method(problem, method="exkmc", max_leaves=max_leaves)
+
+
+@pytest.mark.imm_exkmc
+@some
+@given(problems(), st.integers(0, 6))
+def test_every_choice_of_exkmc_on_imm_is_the_oracles(problem, extra):
+    options = {"method": "exkmc", "base": "imm", "max_leaves": len(problem.centers) + extra}
+    check_method(problem, **options, **own_centers(problem))
+
+
+@pytest.mark.imm_exkmc
+def test_of_leaves_that_gain_alike_exkmc_splits_the_oldest():
+    X = np.array([[0.0], [2.0], [100.0], [102.0]])
+    tree = check_method(Problem(X, X, X, X, None, 0.0), method="exkmc", max_leaves=3)
+    assert tree.labels.tolist() == [0, 1, 2, 2]
+
+
+@pytest.mark.imm_exkmc
+def test_of_equally_near_centers_imm_assigns_the_first():
+    # The middle row goes with the center that is named first; else no cut would part both from it alike.
+    X = np.array([[0.0], [5.0], [10.0]])
+    for centers, labels in ((X[[0, 2]], [0, 0, 1]), (X[[2, 0]], [1, 0, 0])):
+        assert check_method(Problem(X, X, centers, centers, None, 0.0), method="imm").labels.tolist() == labels
+
+
+@pytest.mark.imm_exkmc
+@some
+@given(problems(), st.sampled_from([2, 7]), st.sampled_from(["imm", "exkmc"]))
+def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
+    assert_same(
+        grow(*problem.arrays, **problem.options, method=method),
+        grow(*problem.arrays, **problem.options, method=method, n_threads=n_threads),
+    )
 
 
 # Tables of some size: bins of many rows, lists of near centers that run out, deep trees.
@@ -182,6 +271,46 @@ def test_every_choice_is_the_oracles_on_tables_of_some_size(table, tradeoff):
     assert tree.n_leaves > 1
 
 
+@pytest.mark.imm_exkmc
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "imm"},
+        {"method": "exkmc"},
+        {"method": "exkmc", "max_leaves": 130},
+        {"method": "exkmc", "base": "imm", "max_leaves": 130},
+    ],
+    ids=str,
+)
+def test_every_choice_of_imm_and_exkmc_is_the_oracles_on_tables_of_some_size(table, options):
+    own = own_centers(table) if "imm" in options.values() else {}
+    alone = check_method(table, **options, **own)
+    assert_same(alone, grow(*table.arrays, **table.options, **options, **own, n_threads=2))
+
+
+# Many trade-offs at once.
+
+
+@some
+@given(problems(), st.lists(st.sampled_from([0.0, 1e-3, 0.03, 0.3, 1.0, 10.0]), min_size=1, max_size=6))
+def test_a_path_is_the_tree_of_each_tradeoff(problem, tradeoffs):
+    path = grow_path(*problem.arrays, weight=problem.weight, tradeoffs=tradeoffs)
+    for tradeoff, tree in zip(tradeoffs, path, strict=True):
+        assert_same(tree, grow(*problem.arrays, weight=problem.weight, tradeoff=tradeoff))
+    for i, one in enumerate(path):
+        for two in path[:i]:
+            equal = all(np.array_equal(getattr(one, name), getattr(two, name)) for name in EVERYTHING)
+            assert equal == (one is two)
+
+
+def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table):
+    tradeoffs = [0.0, 0.3, 0.01, 0.03, 0.031, 0.3]
+    path = grow_path(*table.arrays, weight=table.weight, tradeoffs=tradeoffs, n_threads=2)
+    for tradeoff, tree in zip(tradeoffs, path, strict=True):
+        assert_same(tree, grow(*table.arrays, weight=table.weight, tradeoff=tradeoff))
+    assert path[1] is path[5]
+
+
 # The same table said in another way.
 
 
@@ -197,6 +326,43 @@ def test_threads_change_nothing_on_tables_of_some_size(table):
         assert_same(alone, grown(table, n_threads))
 
 
+# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none.
+VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for limit in (1, 5, 128)]
+
+
+@contextmanager
+def version(**options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing, "grow_nodes", functools.partial(growing.grow_nodes, **options))
+        yield
+
+
+@some
+@given(problems(), st.sampled_from(VERSIONS))
+def test_how_sums_are_made_changes_nothing_on_small_tables(problem, options):
+    expected = grown(problem)
+    with version(**options):
+        assert_same(expected, grown(problem))
+
+
+@pytest.mark.parametrize("options", VERSIONS, ids=str)
+def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options):
+    expected = grown(table)
+    with version(**options):
+        for n_threads in (1, 2):
+            assert_same(expected, grown(table, n_threads))
+
+
+def test_every_choice_is_the_oracles_with_lists_only():
+    random = np.random.default_rng(5)
+    X = blobs(random, 3000, 5, 160, 3.0)
+    problem = Problem(X, X, X[:160].copy(), X[:160].copy(), None, 0.03)
+    tree = check(problem)
+    for options in VERSIONS:
+        with version(**options):
+            assert_same(tree, check(problem))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_change_nothing_where_they_share_a_node(weighted):
     random = np.random.default_rng(3)
@@ -208,6 +374,39 @@ def test_threads_change_nothing_where_they_share_a_node(weighted):
     alone = check(problem)
     for n_threads in (2, 7):
         assert_same(alone, grown(problem, n_threads))
+
+
+def test_growing_reports_how_far_it_is():
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    for n_threads in (1, 2):
+        shares: list[float] = []
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=shares.append)
+        assert len(shares) >= 3 - n_threads
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < shares[-1] <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_a_report_raises_ends_growing(n_threads):
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    calls = []
+
+    def refuse(done):
+        calls.append(done)
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=refuse)
+    assert len(calls) == 1
+
+
+def test_an_interrupt_ends_growing():
+    random = np.random.default_rng(3)
+    X = blobs(random, 200_000, 12, 20, 3.0)
+    with pytest.raises(KeyboardInterrupt):
+        grow(X, X, X[:20].copy(), X[:20].copy(), report=lambda done: signal.raise_signal(signal.SIGINT))
 
 
 def test_the_kernel_says_whether_it_has_threads():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -266,3 +267,179 @@ class TestWrongTrees:
             if value > objective.min() * (1 + 1e-8):
                 with pytest.raises(AssertionError, match="chose"):
                     oracle.check_cut("root", feature, cut, node, cuts, problem.tradeoff)
+
+
+# IMM and ExKMC.
+
+
+def columns_of(*values: float) -> np.ndarray:
+    return np.array(values, dtype=float)[:, None]
+
+
+# Two centers; each has a row that one column alone sends to the other.
+CROSSED = np.array([[0.0, 0.0], [1.0, 1.0], [6.0, 2.0], [10.0, 10.0], [9.0, 9.0], [5.0, 9.0]])
+CORNERS = np.array([[0.0, 0.0], [10.0, 10.0]])
+
+
+@pytest.mark.parametrize("heavy", [1.0, 2.5])
+def test_mistakes_are_the_weight_parted_from_its_center(heavy):
+    weight = np.array([1.0, 1.0, heavy, 1.0, 1.0, 1.0])
+    root = oracle.make_root(CROSSED, CROSSED, CORNERS, CORNERS, weight, method="imm")
+    assert root.assigned.tolist() == [0, 0, 1, 0, 1, 1]  # in the order of the merged rows
+    cuts = oracle.candidate_cuts(root)
+    assert list(zip(cuts.feature.tolist(), cuts.threshold.tolist(), strict=True)) == [
+        *((0, t) for t in (0.0, 1.0, 5.0, 6.0, 9.0)),
+        *((1, t) for t in (0.0, 1.0, 2.0, 9.0)),
+    ]
+    expected = [1 + heavy, heavy, 1 + heavy, 1, 2, 1 + heavy, heavy, 0, 2]
+    assert oracle.mistakes(root, cuts).tolist() == expected
+    tree = oracle.grow(CROSSED, CROSSED, CORNERS, CORNERS, weight=weight, method="imm")
+    assert (tree.feature[0], tree.cut[0], tree.center.tolist()) == (1, 2.0, [-1, 0, 1])
+
+
+@few
+@given(problems(max_rows=20))
+def test_counted_mistakes_are_those_of_a_loop(problem):
+    weight = np.arange(1.0, len(problem.explained) + 1)
+    node = oracle.make_root(*problem.arrays, weight, method="imm")
+    cuts = oracle.candidate_cuts(node)
+    own = node.coordinates[node.assigned]
+    for feature, threshold, found in zip(cuts.feature, cuts.threshold, oracle.mistakes(node, cuts), strict=True):
+        separated = [
+            w
+            for x, c, w in zip(node.columns[:, feature], own[:, feature], node.weight, strict=True)
+            if (x <= threshold) != (c <= threshold)
+        ]
+        assert found == sum(separated)
+
+
+def test_of_equally_near_centers_a_row_has_the_first():
+    root = oracle.make_root(columns_of(0, 5, 10), columns_of(0, 5, 10), *[columns_of(10, 0)] * 2, None, method="imm")
+    assert root.assigned.tolist() == [1, 0, 0]
+
+
+def test_of_cuts_with_as_few_mistakes_the_first_wins_and_mistaken_rows_are_dropped_below():
+    X, centers, given = columns_of(0, 1, 2, 3), columns_of(0.5, 2.5), np.array([0, 1, 0, 1], dtype=np.int32)
+    root = oracle.make_root(X, X, centers, centers, None, given, "imm")
+    cuts = oracle.candidate_cuts(root)
+    assert cuts.threshold.tolist() == [0.5, 1.0, 2.0]
+    assert oracle.mistakes(root, cuts).tolist() == [1, 2, 1]
+    tree = oracle.grow(X, X, centers, centers, method="imm", assigned=given)
+    assert (tree.cut[0], tree.rows.tolist()) == (0.5, [4, 1, 3])  # the tree routes every row
+    below = root.child(0, 0.5, left=False)
+    assert (below.columns.ravel().tolist(), below.assigned.tolist()) == ([1.0, 3.0], [0, 0])
+
+
+def test_a_side_that_lost_rows_to_mistakes_may_have_too_few_for_its_centers():
+    # Labels send two of the three rows right of 1.5 to the left; one is left there for two centers.
+    X, centers = columns_of(0, 1, 2, 3, 4), columns_of(0, 3, 4)
+    given = np.array([0, 0, 0, 0, 2], dtype=np.int32)
+    root = oracle.make_root(X, X, centers, centers, None, given, "imm")
+    right = root.child(0, 1.0, left=False)
+    assert (len(right.weight), len(right.centers), len(oracle.candidate_cuts(right))) == (1, 2, 0)
+
+
+def test_equal_rows_of_two_labels_are_two_rows():
+    X = columns_of(1, 1, 1)
+    root = oracle.make_root(X, X, X[:2], X[:2], None, np.array([0, 1, 1], dtype=np.int32), "imm")
+    assert (root.weight.tolist(), root.assigned.tolist()) == ([1.0, 2.0], [0, 1])
+
+
+LINE, STOPS = columns_of(0, 1, 10, 11, 20), columns_of(0.5, 10.5, 20)
+
+
+def test_surrogate_costs_are_those_of_one_center_a_side():
+    root = oracle.make_root(LINE, LINE, STOPS, STOPS, None)
+    assert root.center_costs.tolist() == [581.25, 291.25, 942.0]
+    cuts = oracle.surrogate_cuts(root)
+    assert cuts.threshold.tolist() == [0.0, 1.0, 10.0, 11.0]
+    assert cuts.induced.tolist() == [181.25, 91.25, 171.75, 201.0]
+    assert oracle.gain(root, cuts) == 200.0
+
+
+@pytest.mark.parametrize(("max_leaves", "centers"), [(1, [1]), (2, [0, 1]), (3, [0, 1, 2]), (4, [0, 1, 2])])
+def test_exkmc_splits_where_it_gains_most_and_stops_where_nothing_gains(max_leaves, centers):
+    options = {"method": "exkmc", "max_leaves": max_leaves}
+    tree = oracle.grow(LINE, LINE, STOPS, STOPS, **options)
+    assert tree.center[tree.feature == -1].tolist() == centers
+    oracle.check_tree(tree, LINE, LINE, STOPS, STOPS, **options)
+
+
+def test_of_leaves_that_gain_alike_the_oldest_is_split():
+    X = columns_of(0, 2, 100, 102)
+    tree = oracle.grow(X, X, X, X, method="exkmc", max_leaves=3)
+    assert tree.cut[tree.feature == 0].tolist() == [2.0, 0.0]
+    assert tree.center[tree.feature == -1].tolist() == [0, 1, 2]  # 3 has no leaf, and of 2 and 3, 2 is the first
+
+
+def test_on_a_base_the_leaves_of_imm_keep_their_center_and_are_split_on():
+    # One column, two groups; the right one falls into two halves, nearer to one center than to the other.
+    X = columns_of(0, 1, 8, 9, 14, 15)
+    centers = columns_of(0.5, 14.5)
+    options = {"method": "exkmc", "base": "imm"}
+    tree = oracle.grow(X, X, centers, centers, max_leaves=2, **options)
+    imm = oracle.grow(X, X, centers, centers, method="imm")
+    for name in ("feature", "cut", "center", "rows"):
+        assert np.array_equal(getattr(tree, name), getattr(imm, name))
+    given = np.array([0, 0, 0, 0, 0, 1], dtype=np.int32)
+    kept = oracle.grow(X, X, centers, centers, max_leaves=2, assigned=given, **options)
+    assert kept.cut[0] == 14.0
+    assert kept.center[kept.feature == -1].tolist() == [0, 1]
+    more = oracle.grow(X, X, centers, centers, max_leaves=3, assigned=given, **options)
+    assert more.cut[more.feature == 0].tolist() == [14.0, 1.0]
+    assert more.center[more.feature == -1].tolist() == [0, 1, 1]
+
+
+METHODS = [
+    {"method": "imm"},
+    {"method": "exkmc"},
+    {"method": "exkmc", "max_leaves": 9},
+    {"method": "exkmc", "max_leaves": 9, "base": "imm"},
+]
+
+
+@pytest.mark.parametrize("options", METHODS, ids=str)
+@few
+@given(problems(max_rows=30))
+def test_a_tree_grown_by_the_definition_of_a_method_passes(options, problem):
+    oracle.check_tree(
+        oracle.grow(*problem.arrays, **problem.options, **options), *problem.arrays, **problem.options, **options
+    )
+
+
+@pytest.mark.parametrize("options", METHODS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_trees_of_every_method_do_not_pass(options, seed):
+    problem = blobs(seed)
+    tree = oracle.grow(*problem.arrays, **problem.options, **options)
+    for node in range(len(tree.feature)):
+        wrong = copy.deepcopy(tree)
+        if tree.feature[node] < 0:
+            wrong.center[node] = (tree.center[node] + 1) % 6
+        else:
+            wrong.cut[node] = np.nextafter(tree.lower[node], -np.inf)
+        with pytest.raises(AssertionError):
+            oracle.check_tree(wrong, *problem.arrays, **problem.options, **options)
+
+
+def test_of_leaves_that_tie_the_one_that_waits_may_have_been_first():
+    # Leaves 1 and 2 gain alike; what comes of 1 gains more, which a tree that split 2 first could not know.
+    tree = SimpleNamespace(
+        feature=np.array([0, 0, 0, -1, -1, -1, -1]), left=np.array([1, 3, 5]), right=np.array([2, 4, 6])
+    )
+    expanded = {0: (9.0, 9.0), 1: (1.0, 4.0), 2: (1.0, 4.0), 3: (2.0, 3.0), 4: (0.0, 0.0), 5: (0.0, 0.0), 6: (0.0, 0.0)}
+    oracle.check_order(tree, [0], expanded, 4)
+    with pytest.raises(AssertionError, match="should be split"):  # had 2 gained less, 3 would have been before it
+        oracle.check_order(tree, [0], {**expanded, 2: (0.5, 4.0)}, 4)
+
+
+@pytest.mark.parametrize("base", ["none", "imm"])
+def test_a_leaf_too_few_or_too_many_is_seen(base):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    arrays = X, X, X[:6], X[:6]
+    options = {"method": "exkmc", "base": base}
+    trees = {n: oracle.grow(*arrays, max_leaves=n, **options) for n in (8, 9)}
+    for n, other, message in ((9, 8, "should be split"), (8, 9, "were split")):
+        oracle.check_tree(trees[n], *arrays, max_leaves=n, **options)
+        with pytest.raises(AssertionError, match=message):
+            oracle.check_tree(trees[other], *arrays, max_leaves=n, **options)

@@ -15,11 +15,14 @@ PUBLIC = [
     "ExplainableKMeans",
     "RuleSet",
     "Table",
+    "TradeoffPath",
     "Tree",
     "__version__",
     "check_exporter",
     "export",
     "exporter_names",
+    "fit_to_goal",
+    "tradeoff_path",
 ]
 
 # Type-checked, never run: what a caller writes, and what mypy has to think of it.
@@ -28,7 +31,10 @@ from typing import assert_type
 
 import numpy as np
 from numpy.typing import NDArray
-from shallowrules import ExplainableKMeans, RuleSet, Tree, check_exporter, export, exporter_names
+from shallowrules import (
+    ExplainableKMeans, RuleSet, TradeoffPath, Tree, check_exporter, export, exporter_names, fit_to_goal, tradeoff_path
+)
+from sklearn.tree import DecisionTreeClassifier
 
 X = np.zeros((10, 2))
 model = ExplainableKMeans(3, method="exgreedy", tradeoff=0.1, scale="minmax", random_state=0, n_jobs=2)
@@ -45,6 +51,13 @@ rules: RuleSet = RuleSet.from_json("rules.json")
 assert_type(export(rules, "sql", dialect="postgres", table="customers"), str)
 names: list[str] = exporter_names()
 check_exporter(object)
+assert_type(fit_to_goal(model, X, max_cost=1.1, max_conditions=3), ExplainableKMeans)
+path: TradeoffPath = tradeoff_path(model, X, tradeoffs=[0, 0.03])
+assert_type(path.select(max_cost=1.1), ExplainableKMeans)
+figures: dict[str, NDArray[np.float64]] = path.table()
+cart = Tree.from_sklearn(DecisionTreeClassifier().fit(X, labels))
+assert_type(RuleSet.from_tree(cart, X, reference=labels), RuleSet)
+ExplainableKMeans(3, method="exkmc", max_leaves=9, base="imm")
 """
 
 

@@ -13,13 +13,16 @@ monotone in the value whatever the rounding, so codes are monotone too.
 import numpy as np
 
 from cython.parallel cimport prange
+from libc.stdint cimport int64_t
 
-from shallowrules._kernel.matrix cimport Matrix, entry, load_block, matrix_of
+from shallowrules._kernel.matrix cimport Matrix, load_block, matrix_of
+from shallowrules._kernel.matrix import column_ranges
 
 CELLS = 2048
-SAMPLE = 20_000
+SAMPLE = 8192
 CROWDED = 8          # linear cells are given up if they do the work of an eighth of them
 MIN_BLOCK = 16
+BUCKET = np.dtype([("value", "f8"), ("rows", "i4"), ("mixed", "i4")])
 
 
 cdef struct Grid:
@@ -33,6 +36,17 @@ cdef struct Grid:
     # code of a value = base + sum of the steps of the cell's edges below it (+ 1 if it is a
     # single edge itself)
     const int* code_at      # [n_edges] code of the edge value itself
+
+
+cdef enum:
+    ROWS = 248      # coded together, column by column, so that tables stay in the cache; no power of two, see below
+
+
+cdef struct Bucket:
+    # The rows of one code.
+    double value            # of the first of them
+    int rows
+    bint mixed              # whether another has another value
 
 
 cdef inline int cell_of(const Grid* grid, double value) noexcept nogil:
@@ -63,21 +77,32 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
 
 
 def _edges(sample, singles, low, high, n_cells):
-    """Return (edge values, which are singles, whether cells are bins) for one column."""
+    """Return (edge values, which are singles, whether cells are bins) for one column.
+
+    `sample` is sorted, `singles` (the centers' coordinates) too, without duplicates.
+    """
     if high > low:
-        cells = np.minimum(((sample - low) * (n_cells / (high - low))).astype(np.int64), n_cells - 1)
-        counts = np.bincount(np.maximum(cells, 0), minlength=n_cells).astype(float)
-        effective = counts.sum() ** 2 / max((counts**2).sum(), 1.0)
-        values, frequency = np.unique(sample, return_counts=True)
-        if effective < min(n_cells, len(values)) / CROWDED:
-            expected = len(sample) / n_cells
-            spikes = values[frequency >= max(2.0, 2 * expected)]
-            position = np.cumsum(frequency) / expected
-            last = np.flatnonzero(np.diff(np.floor(position), append=np.inf) > 0)
-            quantiles = np.setdiff1d(values[last], np.union1d(spikes, singles))
-            singles = np.union1d(singles, spikes)
-            edges = np.union1d(singles, quantiles)
-            return edges, np.isin(edges, singles), False
+        new = np.empty(len(sample), dtype=bool)
+        new[0] = True
+        n = len(sample)
+        np.not_equal(sample[1:], sample[: n - 1], out=new[1:])
+        first = np.flatnonzero(new)
+        cells = np.clip((sample - low) * (n_cells / (high - low)), 0, n_cells - 1).astype(np.int64)
+        counts = np.bincount(cells, minlength=n_cells).astype(float)
+        effective = n**2 / (counts @ counts)
+        if effective < min(n_cells, len(first)) / CROWDED:
+            last = np.append(first[1:], n)  # one past the end of each value's run
+            expected = n / n_cells
+            spikes = sample[first[last - first >= max(2.0, 2 * expected)]]
+            position = np.floor(last / expected)
+            ends = np.empty(len(last), dtype=bool)
+            ends[len(last) - 1] = True
+            np.not_equal(position[1:], position[: len(last) - 1], out=ends[: len(last) - 1])
+            edges = np.concatenate([singles, spikes, sample[first[ends]]])
+            order = np.argsort(edges, kind="stable")  # of equal ones, singles come first
+            edges = edges[order]
+            kept = np.append(True, edges[1:] != edges[: len(edges) - 1])
+            return edges[kept], order[kept] < len(singles) + len(spikes), False
     return singles, np.ones(len(singles), dtype=bool), True
 
 
@@ -110,22 +135,10 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
     if d > 64:
         n_cells = max(128, n_cells * 64 // d)
 
-    low_array = np.full(d, np.inf)
-    high_array = np.full(d, -np.inf)
-    cdef double[::1] low = low_array, high = high_array
-    cdef double value
+    low, high = column_ranges(explained)  # rows that do not count widen them: no harm
     cdef const int* row = &rows[0]
-    # Ranges, by threads over columns would stride; one pass over the rows is bound by memory.
-    with nogil:
-        for i in range(m):
-            for f in range(d):
-                value = entry(&matrix, row[i], f)
-                if value < low[f]:
-                    low[f] = value
-                if value > high[f]:
-                    high[f] = value
-    picked = np.asarray(rows)[:: max(1, m // SAMPLE)]
-    sample = np.asarray(explained[picked], dtype=np.float64)
+    picked = np.asarray(rows)[:: max(1, m // SAMPLE, min(4, m // 1024))]
+    sample = np.sort(explained[picked].T.astype(np.float64), axis=1)
 
     edges, steps, code_at, starts, bases = [], [], [], [], []
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
@@ -135,25 +148,29 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
     cdef int n_codes = 0
     cdef const double[::1] edge_view
     cdef const int[::1] step_view, at_view, start_view, base_view
+    cdef int64_t[::1] cell
     for f in range(d):
         coordinates = np.unique(explained_centers[:, f])
         bottom = float(min(low[f], coordinates.min()))
         top = float(max(high[f], coordinates.max()))
         width = top - bottom
         factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
-        edge, is_single, cells_are_bins = _edges(sample[:, f], coordinates, bottom, top if factor else bottom, n_cells)
+        edge, is_single, cells_are_bins = _edges(sample[f], coordinates, bottom, top if factor else bottom, n_cells)
         edge = np.ascontiguousarray(edge, dtype=np.float64)
         grids[f].low = bottom
         grids[f].factor = factor
         grids[f].n_cells = n_cells
-        cell = np.array([cell_of(&grids[f], x) for x in edge], dtype=np.int64)
+        cell_array = np.empty(len(edge), dtype=np.int64)
+        edge_view, cell = edge, cell_array
+        for i in range(cell.shape[0]):
+            cell[i] = cell_of(&grids[f], edge_view[i])
         step = np.where(is_single, 2, 1).astype(np.int32)
         before = np.concatenate([[0], np.cumsum(step)])
         offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
-        start = np.searchsorted(cell, np.arange(n_cells + 1)).astype(np.int32)
+        start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
         base = (offset + before[start[:n_cells]]).astype(np.int32)
-        at = (offset[cell] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
-        edge_view, step_view, at_view, start_view, base_view = edge, step, at, start, base
+        at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
+        step_view, at_view, start_view, base_view = step, at, start, base
         grids[f].edge, grids[f].step, grids[f].code_at = &edge_view[0], &step_view[0], &at_view[0]
         grids[f].start, grids[f].base = &start_view[0], &base_view[0]
         edges.append(edge)
@@ -165,46 +182,63 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
         n_codes = max(n_codes, int(before.max() + (n_cells if cells_are_bins else 1)) + 1)
 
     codes_array = np.empty((d, m), dtype=np.int32)
-    least_array = np.full((n_threads, d, n_codes), np.inf)
-    most_array = np.full((n_threads, d, n_codes), -np.inf)
-    buffer_array = np.empty((n_threads, d * 64))
+    buckets_array = np.zeros((n_threads, d * n_codes), dtype=BUCKET)
+    buffer_array = np.empty((n_threads, d * ROWS))
+    single_array = np.empty((d, n_codes), dtype=np.uint8)
     cdef int[:, ::1] codes = codes_array
-    cdef double[:, :, ::1] least = least_array, most = most_array
+    cdef Bucket[:, ::1] buckets = buckets_array
     cdef double[:, ::1] buffer = buffer_array
-    cdef Py_ssize_t t
+    cdef unsigned char[:, ::1] single = single_array
+    cdef Py_ssize_t t, largest
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _encode_part(
             &matrix, row, m * t // n_threads, m * (t + 1) // n_threads, m, grids, n_codes,
-            &buffer[t, 0], &codes[0, 0], &least[t, 0, 0], &most[t, 0, 0],
+            &buffer[t, 0], &codes[0, 0], &buckets[t, 0],
         )
-    least_array = least_array.min(axis=0)
-    most_array = most_array.max(axis=0)
-    single = (least_array >= most_array)
-    largest = 0
-    for f in range(d):
-        if not single[f].all():
-            sizes = np.bincount(codes_array[f], minlength=n_codes)
-            largest = max(largest, int(sizes[~single[f]].max()))
-    return codes_array, center_codes, n_codes, single.astype(np.uint8), largest
+    largest = _merge_buckets(buckets, single)
+    return codes_array, center_codes, n_codes, single_array, largest
 
 
 cdef void _encode_part(
     const Matrix* matrix, const int* rows, Py_ssize_t first, Py_ssize_t last, Py_ssize_t m,
-    const Grid* grids, int n_codes, double* buffer, int* codes, double* least, double* most,
+    const Grid* grids, int n_codes, double* buffer, int* codes, Bucket* buckets,
 ) noexcept nogil:
     cdef Py_ssize_t i = first, f, r, count
-    cdef int code
+    cdef int* out
     cdef double value
+    cdef Bucket* bucket
     while i < last:
-        count = min(64, last - i)
-        load_block(matrix, rows + i, count, buffer, 64)
+        count = min(ROWS, last - i)
+        load_block(matrix, rows + i, count, buffer, count)  # columns 4096 bytes apart would share cache sets
         for f in range(matrix.n_columns):
+            out = codes + f * m + i
             for r in range(count):
-                value = buffer[f * 64 + r]
-                code = code_of(&grids[f], value)
-                codes[f * m + i + r] = code
-                if value < least[f * n_codes + code]:
-                    least[f * n_codes + code] = value
-                if value > most[f * n_codes + code]:
-                    most[f * n_codes + code] = value
+                value = buffer[f * count + r]
+                out[r] = code_of(&grids[f], value)
+                bucket = buckets + f * n_codes + out[r]
+                if bucket.rows == 0:
+                    bucket.value = value
+                bucket.rows += 1
+                bucket.mixed |= value != bucket.value
         i += count
+
+
+cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] single) noexcept:
+    """Tell which codes have a single value; return the rows of the fullest that has not."""
+    cdef Py_ssize_t n_codes = single.shape[1], f, code, t, rows, largest = 0
+    cdef double value = 0.0
+    cdef bint mixed
+    for f in range(single.shape[0]):
+        for code in range(n_codes):
+            rows = 0
+            mixed = False
+            for t in range(buckets.shape[0]):
+                if buckets[t, f * n_codes + code].rows:
+                    mixed |= buckets[t, f * n_codes + code].mixed
+                    mixed |= rows > 0 and buckets[t, f * n_codes + code].value != value
+                    value = buckets[t, f * n_codes + code].value
+                    rows += buckets[t, f * n_codes + code].rows
+            single[f, code] = not mixed
+            if mixed:
+                largest = max(largest, rows)
+    return largest

@@ -12,14 +12,24 @@ import numpy as np
 from shallowrules._kernel.binning import encode
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, frexp, ldexp
+from libc.math cimport INFINITY, frexp, ldexp, log2
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.choosing cimport Cut, examine, first_point, refine_point, weight_of
+from shallowrules._kernel.choosing cimport (
+    BOUNDS, ENDS, FIRST, INSIDE, Search, examine, first_point, refine_point, weight_of
+)
+from shallowrules._kernel.mistakes cimport count_mistakes
+from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
+from shallowrules._kernel.dense cimport (
+    MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, is_dense, settle_events, sum_rows
+)
 from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
-from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, LIST, Bin, FixedPoint, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport (
+    BLOCK, CHUNK, LANES, LIST, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
+)
+from shallowrules._kernel.surrogate cimport cheapest_cost, price_leaf
 from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
 
 cdef extern from *:
@@ -31,11 +41,18 @@ cdef extern from *:
     const int HAS_OPENMP "SHALLOWRULES_OPENMP"
 
 cdef enum:
-    LARGE = 8192            # rows from which all threads work on one node
+    LARGE = 32768           # rows from which all threads work on one node
+    MOST_BINS = 256         # of ExKMC
+    BIN_MEMORY = 64000000     # bytes that they may take
     UNUSED = -2
     TO_DO = -3
 
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
 cdef double TIE = 1e-9
+cdef double LOOK_UP = 4e6       # codes swept between two reports: some hundredths of a second
+cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
 
 
 cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
@@ -59,7 +76,7 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
     for i in range(node.first_center, node.last_center):
         center = state.order[i]
         cost = 0.0
-        for slot in range(node.first, node.last):
+        for slot in range(node.first, node.counted):
             load_point(&state.clustered, state.row[slot], scratch.point)
             cost += distance_to(state, scratch.point, center) * (
                 1.0 if state.weight == NULL else state.weight[slot]
@@ -70,129 +87,22 @@ cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
     node.center = best
 
 
-cdef Py_ssize_t _take_sides(State* state, Node* node, const Cut* cut) noexcept nogil:
-    """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const int* codes = state.codes + node.feature * state.n_rows
-    cdef Py_ssize_t slot, n_left = 0
-    cdef int code, highest = -1, lowest = state.n_codes
-    cdef unsigned char left
-    cdef double value
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        left = code <= cut.code
-        if cut.inside and code == cut.code:
-            left = entry(&state.explained, state.row[slot], node.feature) <= cut.value
-        state.side[slot] = left
-        n_left += left
-        if left:
-            highest = max(highest, code)
-        else:
-            lowest = min(lowest, code)
-    node.lower = -INFINITY
-    node.upper = INFINITY
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        if code == highest or code == lowest:
-            value = entry(&state.explained, state.row[slot], node.feature)
-            if state.side[slot]:
-                node.lower = max(node.lower, value)
-            else:
-                node.upper = min(node.upper, value)
-    return n_left
-
-
-cdef int _split_centers(State* state, Node* node, const Cut* cut, Scratch* scratch) noexcept nogil:
-    """Part the node's centers in every feature's order; return how many go left."""
-    cdef Py_ssize_t k = state.n_centers, f
-    cdef const int* center_codes = state.center_codes + node.feature * k
-    cdef int i, center, left, right, n_left = 0
-    cdef int* order = state.order + node.feature * k
-    cdef double coordinate
-    node.cut = node.lower
-    for i in range(node.first_center, node.last_center):
-        center = order[i]
-        state.center_side[center] = center_codes[center] <= cut.code
-        if state.center_side[center]:
-            n_left += 1
-            coordinate = state.explained_centers[center * state.n_features + node.feature]
-            node.cut = max(node.cut, coordinate)
-    for f in range(state.n_features):
-        order = state.order + f * k
-        left = node.first_center
-        right = 0
-        for i in range(node.first_center, node.last_center):
-            center = order[i]
-            if state.center_side[center]:
-                order[left] = center
-                left += 1
-            else:
-                scratch.members[right] = center
-                right += 1
-        for i in range(right):
-            order[left + i] = scratch.members[i]
-    return n_left
-
-
-cdef Py_ssize_t _pair_rows(State* state, const Node* node, Py_ssize_t n_left) noexcept nogil:
-    """List the slots to exchange so that the rows that go left come first; return how many pairs."""
-    cdef int* left = state.swap_left + node.first // 2
-    cdef int* right = state.swap_right + node.first // 2
-    cdef Py_ssize_t slot, n_pairs = 0, n_found = 0
-    for slot in range(node.first, node.first + n_left):
-        if not state.side[slot]:
-            left[n_pairs] = <int>slot
-            n_pairs += 1
-    for slot in range(node.first + n_left, node.last):
-        if state.side[slot]:
-            right[n_found] = <int>slot
-            n_found += 1
-    return n_pairs
-
-
-cdef void _swap_rows(State* state, const Node* node, Py_ssize_t n_pairs, Py_ssize_t what) noexcept nogil:
-    """Exchange the paired slots in one array: codes of a feature, or one of the arrays by slot."""
-    cdef const int* left = state.swap_left + node.first // 2
-    cdef const int* right = state.swap_right + node.first // 2
-    cdef Py_ssize_t i, j, a, b
-    cdef int* codes
-    if what < state.n_features:
-        codes = state.codes + what * state.n_rows
-        for i in range(n_pairs):
-            codes[left[i]], codes[right[i]] = codes[right[i]], codes[left[i]]
-    elif what == state.n_features:
-        for i in range(n_pairs):
-            a = left[i] * LIST
-            b = right[i] * LIST
-            for j in range(LIST):
-                state.distance[a + j], state.distance[b + j] = state.distance[b + j], state.distance[a + j]
-    else:
-        for i in range(n_pairs):
-            a = left[i]
-            b = right[i]
-            state.row[a], state.row[b] = state.row[b], state.row[a]
-            state.length[a], state.length[b] = state.length[b], state.length[a]
-            if state.weight != NULL:
-                state.weight[a], state.weight[b] = state.weight[b], state.weight[a]
-            a *= LIST
-            b *= LIST
-            for j in range(LIST):
-                state.near[a + j], state.near[b + j] = state.near[b + j], state.near[a + j]
-
-
-cdef void _make_children(State* state, int index, Py_ssize_t n_rows_left, int n_left) noexcept nogil:
-    """Enter the two children of a node that has just been cut."""
+cdef void _make_children(
+    State* state, int index, Py_ssize_t n_rows_left, int n_left, int left, int right
+) noexcept nogil:
+    """Enter the two children of a node that has just been cut at places `left` and `right`."""
     cdef Node* node = &state.nodes[index]
     cdef Node* child
     cdef int side
-    node.left = index + 1
-    node.right = index + 2 * n_left
+    node.left = left
+    node.right = right
     for side in range(2):
         child = &state.nodes[node.left if side else node.right]
         child.parent = index
         child.is_left = side == 1
         child.feature = TO_DO
         child.first = node.first if side else node.first + n_rows_left
-        child.last = node.first + n_rows_left if side else node.last
+        child.last = child.counted = node.first + n_rows_left if side else node.last
         child.first_center = node.first_center if side else node.first_center + n_left
         child.last_center = node.first_center + n_left if side else node.last_center
 
@@ -205,80 +115,14 @@ cdef double _lowest(const State* state, const Scratch* scratch) noexcept nogil:
     return lowest
 
 
-cdef bint _pick(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
-    Cut* cut, int* feature,
-) noexcept nogil:
-    """Apply the tie rule to scratch.best: the first feature, then the first threshold, near the lowest objective."""
-    cdef double lowest = _lowest(state, scratch)
-    cdef int f
-    if lowest == INFINITY:
-        return False
-    for f in range(state.n_features):
-        if scratch.best[f] <= lowest * (1.0 + TIE):
-            cut.objective = INFINITY
-            feature[0] = f
-            return examine(
-                state, node, scratch, scratch, fixed, total_weight, f, lowest * (1.0 + TIE), True, True, cut
-            )
-    return False
-
-
-cdef void _grow_subtree(State* state, int root, Scratch* scratch) noexcept nogil:
-    """Grow everything below a node with one thread."""
-    cdef int n_stacked = 1, index, n_left, side
-    cdef Py_ssize_t n_rows_left, n_pairs, what, chunk
-    cdef Node* node
-    cdef Node* child
-    cdef Cut cut
-    cdef FixedPoint fixed
-    cdef int64_t total_weight
-    scratch.stack[0] = root
-    while n_stacked:
-        n_stacked -= 1
-        index = scratch.stack[n_stacked]
-        node = &state.nodes[index]
-        if node.last_center - node.first_center == 1:
-            _make_leaf(state, node, scratch)
-            continue
-        _mark_killers(state, index, scratch)
-        fixed = first_point(state, node)
-        while True:
-            clear_histograms(state, node, scratch)
-            sweep_rows(state, node, scratch, &fixed, node.first, node.last)
-            total_weight = weight_of(state, node, scratch)
-            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, False, INFINITY)
-            _examine_part(state, node, scratch, &fixed, total_weight, 1, 0, True, _lowest(state, scratch))
-            if not refine_point(state, node, _lowest(state, scratch), &fixed):
-                break
-        if not _pick(state, node, scratch, &fixed, total_weight, &cut, &node.feature):
-            _make_leaf(state, node, scratch)
-            continue
-        n_rows_left = _take_sides(state, node, &cut)
-        n_left = _split_centers(state, node, &cut, scratch)
-        n_pairs = _pair_rows(state, node, n_rows_left)
-        for what in range(state.n_features + 2):
-            _swap_rows(state, node, n_pairs, what)
-        _make_children(state, index, n_rows_left, n_left)
-        for side in range(2):
-            child = &state.nodes[node.right if side == 0 else node.left]
-            list_members(state, child, scratch)
-            filter_lists(state, child, scratch, child.first, child.last)
-            child.cost = 0.0
-            for chunk in range((child.last - child.first + CHUNK - 1) // CHUNK):
-                child.cost += sum_costs(state, child, chunk)
-            scratch.stack[n_stacked] = node.right if side == 0 else node.left
-            n_stacked += 1
-
-
 cdef void _prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint is_root) noexcept nogil:
-    """Fill or filter the lists of a node and sum its cost, with all threads."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, chunk, t
+    """Fill or filter the lists of a node and sum its cost. A dense node has none, and sums as it sweeps."""
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, t
+    if is_dense(state, node):
+        return
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _prepare_part(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, is_root)
-    node.cost = 0.0
-    for chunk in range(n_chunks):
-        node.cost += state.chunk_cost[chunk]
+    _sum_chunks(state, node)
 
 
 cdef void _prepare_part(
@@ -291,88 +135,279 @@ cdef void _prepare_part(
     else:
         filter_lists(state, node, scratch, begin, end)
     for chunk in range(first, last):
-        state.chunk_cost[chunk] = sum_costs(state, node, chunk)
+        chunk_place(state, node)[chunk] = sum_costs(state, node, chunk)
 
 
-cdef void _sweep_part(
-    const State* state, int index, Scratch* scratch, const FixedPoint* fixed, int part, int n_parts
-) noexcept nogil:
-    cdef const Node* node = &state.nodes[index]
-    cdef Py_ssize_t n = node.last - node.first
-    _mark_killers(state, index, scratch)
-    clear_histograms(state, node, scratch)
-    sweep_rows(state, node, scratch, fixed, node.first + n * part // n_parts, node.first + n * (part + 1) // n_parts)
+cdef void _sum_chunks(const State* state, Node* node) noexcept nogil:
+    """Sum the node's current cost, always in the same order."""
+    cdef Py_ssize_t chunk
+    node.cost = 0.0
+    for chunk in range((node.last - node.first + CHUNK - 1) // CHUNK):
+        node.cost += chunk_place(state, node)[chunk]
 
 
 cdef void _examine_part(
     const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, int64_t total_weight,
-    int n_threads, int part, bint open_bins, double limit,
+    int n_threads, int part, Search search, double limit,
 ) noexcept nogil:
+    """Find the lowest objective, or a bound of it, of every n_threads-th feature."""
     cdef int f = part, t
     cdef Cut cut
     while f < state.n_features:
-        if not open_bins:
+        if search != INSIDE:
             for t in range(1, n_threads):
                 add_histograms(state, node, &scratches[0], &scratches[t], f)
+        if search == BOUNDS:
+            settle_events(state, node, scratches, f)
         cut.objective = INFINITY
         examine(
-            state, node, &scratches[part], &scratches[0], fixed,
-            total_weight, f, limit * (1.0 + TIE), open_bins, False, &cut,
+            state, node, &scratches[part], &scratches[0], fixed, total_weight, f, limit * (1.0 + TIE), search, &cut
         )
-        scratches[0].best[f] = min(scratches[0].best[f], cut.objective) if open_bins else cut.objective
+        if search == BOUNDS:
+            scratches[0].bound[f] = cut.objective
+        elif search == ENDS:
+            scratches[0].best[f] = cut.objective
+        else:
+            scratches[0].best[f] = min(scratches[0].best[f], cut.objective)
         f += n_threads
 
 
-cdef bint _split_large(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
-    """Cut one large node with all threads; False if it became a leaf."""
-    cdef Node* node = &state.nodes[index]
-    cdef FixedPoint fixed = first_point(state, node)
-    cdef int t, n_left
-    cdef int64_t total_weight
+cdef void _search_swept(
+    State* state, Node* node, Scratch* scratches, int n_threads, const FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of every feature, once every thread's histograms are full."""
+    cdef int t
     cdef double lowest
-    cdef Py_ssize_t n_rows_left, n_pairs, what
-    cdef Cut cut
+    total_weight[0] = 0
+    for t in range(n_threads):
+        total_weight[0] += weight_of(state, node, &scratches[t])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, ENDS, INFINITY)
+    lowest = _lowest(state, scratches)
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, fixed, total_weight[0], n_threads, t, INSIDE, lowest)
+
+
+cdef void _search_mistakes(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the fewest mistakes of every feature (IMM)."""
+    cdef Py_ssize_t n = node.counted - node.first
+    cdef int t
+    fixed.scale = state.weight_scale if state.weighted else 1.0
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        clear_histograms(state, node, &scratches[t])
+        count_mistakes(
+            state, node, &scratches[t], node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
+        )
+    _search_swept(state, node, scratches, n_threads, fixed, total_weight)
+
+
+cdef void _search_lists(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of every feature of a node that keeps lists."""
+    cdef Py_ssize_t n = node.last - node.first
+    cdef int t
+    fixed[0] = first_point(state, node)
     while True:
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _sweep_part(state, index, &scratches[t], &fixed, t, n_threads)
-        total_weight = 0
-        for t in range(n_threads):
-            total_weight += weight_of(state, node, &scratches[t])
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, False, INFINITY)
-        lowest = _lowest(state, scratches)
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _examine_part(state, node, scratches, &fixed, total_weight, n_threads, t, True, lowest)
-        if not refine_point(state, node, _lowest(state, scratches), &fixed):
+            clear_histograms(state, node, &scratches[t])
+            sweep_rows(
+                state, node, &scratches[t], fixed, node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
+            )
+        _search_swept(state, node, scratches, n_threads, fixed, total_weight)
+        if not refine_point(state, node, _lowest(state, scratches), fixed):
             break
-    if not _pick(state, node, scratches, &fixed, total_weight, &cut, &node.feature):
+
+
+cdef void _bound_features(
+    State* state, Node* node, Scratch* scratches, int n_threads, int64_t* total_weight
+) noexcept nogil:
+    """Bound every feature's lowest objective, and sum the node's cost."""
+    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK
+    cdef int t
+    cdef FixedPoint units
+    units.scale = bound_scale(state, node, &scratches[0])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        bound_rows(
+            state, node, &scratches[t], units.scale, n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads
+        )
+    _sum_chunks(state, node)
+    total_weight[0] = 0
+    for t in range(n_threads):
+        total_weight[0] += weight_of(state, node, &scratches[t])
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        _examine_part(state, node, scratches, &units, total_weight[0], n_threads, t, BOUNDS, INFINITY)
+
+
+cdef void _search_dense(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t* total_weight
+) noexcept nogil:
+    """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
+    cdef Py_ssize_t n = node.last - node.first
+    cdef int t, f, likeliest
+    cdef double lowest
+    cdef Cut cut
+    _bound_features(state, node, scratches, n_threads, total_weight)
+    if node.cost == 0.0:  # objectives are costs in units there, which a bound has others of
+        for f in range(state.n_features):
+            scratches.bound[f] = 0.0
+    fixed[0] = first_point(state, node)
+    while True:
+        lowest = INFINITY
+        for f in range(state.n_features):
+            scratches.best[f] = INFINITY
+            scratches.searched[f] = False
+        while True:
+            likeliest = -1
+            for f in range(state.n_features):
+                if not scratches.searched[f] and (likeliest < 0 or scratches.bound[f] < scratches.bound[likeliest]):
+                    likeliest = f
+            if likeliest < 0 or scratches.bound[likeliest] > lowest * (1.0 + SLACK) or scratches.bound[likeliest] == INFINITY:
+                break
+            for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+                sum_rows(
+                    state, node, &scratches[t], fixed, likeliest,
+                    node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
+                )
+            for t in range(1, n_threads):
+                add_histograms(state, node, scratches, &scratches[t], likeliest)
+            settle_events(state, node, scratches, likeliest)
+            cut.objective = INFINITY
+            examine(state, node, scratches, scratches, fixed, total_weight[0], likeliest, INFINITY, ENDS, &cut)
+            scratches.best[likeliest] = cut.objective
+            lowest = min(lowest, cut.objective)
+            cut.objective = INFINITY
+            examine(
+                state, node, scratches, scratches, fixed, total_weight[0], likeliest, lowest * (1.0 + TIE), INSIDE, &cut
+            )
+            scratches.best[likeliest] = min(scratches.best[likeliest], cut.objective)
+            lowest = min(lowest, cut.objective)
+            scratches.searched[likeliest] = True
+        if not refine_point(state, node, lowest, fixed):
+            break
+
+
+cdef bint _choose(State* state, int index, Scratch* scratches, int n_threads, Cut* cut, int* feature) noexcept nogil:
+    """Find a node's cut: the first feature's first threshold with an objective near the lowest."""
+    cdef Node* node = &state.nodes[index]
+    cdef FixedPoint fixed
+    cdef int64_t total_weight
+    cdef double lowest
+    cdef int f, t
+    for t in range(n_threads):
+        _mark_killers(state, index, &scratches[t])
+    if state.assigned != NULL:
+        _search_mistakes(state, node, scratches, n_threads, &fixed, &total_weight)
+    elif is_dense(state, node):
+        _search_dense(state, node, scratches, n_threads, &fixed, &total_weight)
+    else:
+        _search_lists(state, node, scratches, n_threads, &fixed, &total_weight)
+    lowest = _lowest(state, scratches)
+    if lowest == INFINITY:
+        return False
+    for f in range(state.n_features):
+        if scratches.best[f] <= lowest * (1.0 + TIE):
+            cut.objective = INFINITY
+            feature[0] = f
+            return examine(
+                state, node, scratches, scratches, &fixed, total_weight, f, lowest * (1.0 + TIE), FIRST, cut
+            )
+    return False
+
+
+cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
+    """Cut a node, or make it a leaf; return whether it has children."""
+    cdef Node* node = &state.nodes[index]
+    cdef int n_left, child
+    cdef Py_ssize_t n_rows_left
+    cdef Cut cut
+    if node.last_center - node.first_center == 1 or not _choose(
+        state, index, scratches, n_threads, &cut, &node.feature
+    ):
         _make_leaf(state, node, scratches)
         return False
-    n_rows_left = _take_sides(state, node, &cut)
-    n_left = _split_centers(state, node, &cut, scratches)
-    n_pairs = _pair_rows(state, node, n_rows_left)
-    for what in prange(state.n_features + 2, num_threads=n_threads, schedule="dynamic", chunksize=1):
-        _swap_rows(state, node, n_pairs, what)
-    _make_children(state, index, n_rows_left, n_left)
-    _prepare(state, &state.nodes[node.left], scratches, n_threads, False)
-    _prepare(state, &state.nodes[node.right], scratches, n_threads, False)
+    n_rows_left = take_sides(state, node, &cut)
+    n_left = split_centers(state, node, &cut, scratches)
+    part_rows(state, node.first, node.last, n_rows_left, n_threads)
+    _make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
+    for child in range(2):
+        if state.assigned != NULL:
+            drop_mistakes(state, &state.nodes[node.right if child else node.left], n_threads)
+        else:
+            _prepare(state, &state.nodes[node.right if child else node.left], scratches, n_threads, False)
     return True
 
 
+cdef double _work(const Node* node) noexcept nogil:
+    """Estimate the work that a node and all below it are: its rows, once for each level."""
+    return <double>(node.last - node.first) * log2(<double>(node.last_center - node.first_center))
+
+
+cdef void _watch(State* state, int index, Scratch* scratches, int n_threads, bint is_main) noexcept nogil:
+    """Count a node as done; now and then let Python have a look, on the thread that called."""
+    cdef Node* node = &state.nodes[index]
+    cdef double done = 0.0
+    cdef int t
+    scratches.done += _work(node)
+    if node.feature >= 0:
+        scratches.done -= _work(&state.nodes[node.left]) + _work(&state.nodes[node.right])
+    scratches.unreported += <double>(node.last - node.first) * state.n_features
+    if is_main and scratches.unreported > LOOK_UP:
+        scratches.unreported = 0.0
+        for t in range(n_threads):  # other threads may be adding: a number for a progress bar
+            done += scratches[t].done
+        _look_up(state, done / _work(&state.nodes[0]))
+
+
+cdef void _look_up(State* state, double done) noexcept with gil:
+    """Report the share of work done; an interrupt, or whatever else is raised, ends the work."""
+    try:
+        PyErr_CheckSignals()
+        if <object>state.report is not None:
+            (<object>state.report)(done)
+    except BaseException as failure:
+        (<list>state.failures).append(failure)
+        state.stopped = True
+
+
+cdef void _grow_subtree(State* state, int root, Scratch* scratches, int n_threads, int thread) noexcept nogil:
+    """Grow everything below a node with one thread."""
+    cdef Scratch* scratch = &scratches[thread]
+    cdef int n_stacked = 1, index
+    cdef bint is_split
+    scratch.stack[0] = root
+    while n_stacked and not state.stopped:
+        n_stacked -= 1
+        index = scratch.stack[n_stacked]
+        is_split = _split(state, index, scratch, 1)
+        _watch(state, index, scratch, n_threads if thread == 0 else 1, thread == 0)
+        if is_split:
+            scratch.stack[n_stacked] = state.nodes[index].right
+            scratch.stack[n_stacked + 1] = state.nodes[index].left
+            n_stacked += 2
+
+
 cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int* tasks) noexcept nogil:
-    """Grow the whole tree; return the number of subtrees that were handed out."""
+    """Cut the large nodes with all threads; return how many subtrees are left, each a task for one of them."""
     cdef int n_stacked = 1, n_tasks = 0, index, i, child
+    cdef bint is_split
     cdef Node* node
-    _prepare(state, &state.nodes[0], scratches, n_threads, True)
+    if state.assigned == NULL:
+        _prepare(state, &state.nodes[0], scratches, n_threads, True)
     stack[0] = 0
-    while n_stacked:
+    while n_stacked and not state.stopped:
         n_stacked -= 1
         index = stack[n_stacked]
         node = &state.nodes[index]
         if n_threads == 1 or node.last - node.first < LARGE or node.last_center - node.first_center == 1:
             tasks[n_tasks] = index
             n_tasks += 1
-        elif _split_large(state, index, scratches, n_threads):
+            continue
+        is_split = _split(state, index, scratches, n_threads)
+        _watch(state, index, scratches, n_threads, True)
+        if is_split:
             stack[n_stacked] = node.left
             stack[n_stacked + 1] = node.right
             n_stacked += 2
@@ -390,13 +425,93 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
     return n_tasks
 
 
+cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves, int* leaves) noexcept nogil:
+    """Cut the leaf whose best cut lowers the surrogate cost most until there are n_leaves, or none does (ExKMC)."""
+    cdef int n_found = 0, n_places = 2 * state.n_centers - 1, i, best, index, side, place, n_stacked = 1
+    cdef Py_ssize_t n_rows_left
+    cdef Node* node
+    cdef double cost
+    scratches.stack[0] = 0
+    while n_stacked:  # the leaves there are, left before right
+        n_stacked -= 1
+        index = scratches.stack[n_stacked]
+        node = &state.nodes[index]
+        if node.feature >= 0:
+            scratches.stack[n_stacked] = node.right
+            scratches.stack[n_stacked + 1] = node.left
+            n_stacked += 2
+            continue
+        leaves[n_found] = index
+        n_found += 1
+    for i in range(n_found):
+        node = &state.nodes[leaves[i]]
+        cost = cheapest_cost(state, node, scratches)
+        price_leaf(state, node, scratches, n_threads if node.last - node.first >= LARGE else 1, cost, n_found > 1)
+    while n_found < n_leaves and not state.stopped:
+        best = 0
+        for i in range(1, n_found):
+            if state.nodes[leaves[i]].gain > state.nodes[leaves[best]].gain:
+                best = i
+        index = leaves[best]
+        node = &state.nodes[index]
+        if not node.gain > 0.0:
+            return
+        for i in range(best, n_found - 1):
+            leaves[i] = leaves[i + 1]
+        node.feature = node.offered
+        n_rows_left = take_sides(state, node, &node.offer)
+        node.cut = node.lower
+        part_rows(state, node.first, node.last, n_rows_left, n_threads if node.last - node.first >= LARGE else 1)
+        _make_children(state, index, n_rows_left, 0, n_places, n_places + 1)
+        cost = node.offer.objective  # of both children together: what either costs at most
+        if n_threads > 1 and node.last - node.first < LARGE:
+            for side in prange(2, num_threads=2, schedule="static", chunksize=1):
+                _price_child(state, n_places + side, &scratches[side], 1, cost)
+        else:
+            for side in range(2):
+                _price_child(state, n_places + side, scratches, n_threads, cost)
+        leaves[n_found - 1] = n_places
+        leaves[n_found] = n_places + 1
+        n_places += 2
+        n_found += 1
+        scratches.unreported += <double>(node.last - node.first) * state.n_features
+        if scratches.unreported > LOOK_UP:
+            scratches.unreported = 0.0
+            _look_up(state, <double>n_found / n_leaves)
+
+
+cdef void _price_child(State* state, int place, Scratch* scratches, int n_threads, double cost) noexcept nogil:
+    cdef Node* child = &state.nodes[place]
+    child.feature = -1
+    price_leaf(state, child, scratches, n_threads if child.last - child.first >= LARGE else 1, cost, False)
+
+
+def _coarse_bins(codes, single, n_codes, n_bins):
+    """Return the bin of every code, shape (d, n_codes), and which bins hold a single value, shape (d, n_bins)."""
+    bin_of = np.empty((len(codes), n_codes), dtype=np.int32)
+    single_bin = np.zeros((len(codes), n_bins), dtype=np.uint8)
+    for f in range(len(codes)):
+        used = np.bincount(codes[f], minlength=n_codes) > 0
+        n_used = int(used.sum())
+        rank = np.maximum(np.cumsum(used) - 1, 0)
+        if n_used > n_bins:
+            bin_of[f] = rank * n_bins // n_used
+        else:
+            bin_of[f] = rank
+            single_bin[f, :n_used] = single[f][used]
+    return bin_of, single_bin
+
+
 def openmp_enabled():
     """Return whether the kernel was built with OpenMP, and so uses more than one thread."""
     return bool(HAS_OPENMP)
 
 
-def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads):
-    """Grow ExShallow's tree over distinct rows of positive weight.
+def grow_nodes(
+    explained, clustered, int[::1] rows, weight, explained_centers, centers, double tradeoff, int n_threads,
+    *, assigned=None, int n_leaves=0, report=None, int instructions=2, dense_limit=None,
+):
+    """Grow ExShallow's tree, or IMM's, over distinct rows of positive weight.
 
     Parameters
     ----------
@@ -414,11 +529,24 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
         The paper's lambda; 0 is ExGreedy.
     n_threads : int
         Threads to use; the tree does not depend on it.
+    assigned : ndarray of int32, shape (r,), optional
+        The center of each row, which IMM's cuts should keep it with; then the tree is IMM's. It is reordered, and
+        -1 where a cut separated a row from its center.
+    n_leaves : int
+        If not 0, the tree is ExKMC's: of one leaf, or IMM's where `assigned` is given, cut on until it has so many.
+    report : callable, optional
+        Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
+        interrupt, ends the work and is raised.
+    instructions : int
+        The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. No matter to
+        the tree; for tests.
+    dense_limit : int, optional
+        Nodes of more centers keep lists of nearest centers. No matter to the tree; for tests.
 
     Returns
     -------
-    dict of ndarray, shape (2 k - 1,)
-        The nodes, parents first: feature (-1 leaf, -2 unused place), left, right, center, first, last
+    dict of ndarray, shape (n_places,)
+        The nodes, the root at place 0: feature (-1 leaf, -2 unused place), left, right, center, first, last
         (a node's rows are rows[first:last]), cut, lower, upper (float64).
     """
     cdef State state
@@ -429,6 +557,7 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
     # A place for every array of the state, so that all memory is had before any thread starts.
     keep = []
+    failures = []
 
     def room(shape, dtype, fill=None):
         array = np.empty(shape, dtype=dtype) if fill is None else np.full(shape, fill, dtype=dtype)
@@ -444,6 +573,7 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     state.single = <const unsigned char*><size_t>address_of(single)
     state.codes = <int*><size_t>address_of(codes)
     state.row = &rows[0]
+    state.assigned = NULL if assigned is None else <int*><size_t>address_of(assigned)
     state.weighted = weight is not None
     state.weight = <double*><size_t>address_of(weight) if state.weighted else NULL
     state.total_weight = float(np.sum(weight)) if state.weighted else <double>r
@@ -451,28 +581,45 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     frexp(state.total_weight, &exponent)
     state.weight_scale = ldexp(1.0, min(max(60 - exponent, -1000), 1000))
     state.tradeoff = tradeoff
-    state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
-    state.distance = <double*><size_t>room((r, LIST), np.float64)
-    state.length = <unsigned char*><size_t>room(r, np.uint8)
+    state.instructions = min(instructions_of_machine(), max(0, instructions))
+    state.report = <void*>report
+    state.failures = <void*>failures
+    state.stopped = False
+    state.dense_limit = default_dense_limit(state.instructions) if dense_limit is None else min(dense_limit, MOST)
+    state.near = NULL
+    if assigned is None and k > state.dense_limit:
+        state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)
+        state.distance = <double*><size_t>room((r, LIST), np.float64)
+        state.length = <unsigned char*><size_t>room(r, np.uint8)
     state.side = <unsigned char*><size_t>room(r, np.uint8)
-    state.chunk_cost = <double*><size_t>room(r // CHUNK + 1, np.float64)
+    state.chunk_cost = <double*><size_t>room(r // CHUNK + k + 1, np.float64)
     state.swap_left = <int*><size_t>room(r // 2 + 1, np.int32)
     state.swap_right = <int*><size_t>room(r // 2 + 1, np.int32)
     state.center_side = <unsigned char*><size_t>room(k, np.uint8)
     order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
     state.order = <int*><size_t>address_of(order)
-    nodes = np.zeros((2 * k, sizeof(Node)), dtype=np.uint8)
+    cdef Py_ssize_t n_places = 2 * k + 2 * n_leaves
+    nodes = np.zeros((n_places, sizeof(Node)), dtype=np.uint8)
     state.nodes = <Node*><size_t>address_of(nodes)
-    for i in range(2 * k):
+    for i in range(n_places):
         state.nodes[i].feature = UNUSED
     state.nodes[0].parent = -1
     state.nodes[0].feature = TO_DO
     state.nodes[0].last = r
+    state.nodes[0].counted = r
     state.nodes[0].last_center = <int>k
 
+    cdef int n_bins = 0
+    cdef const int[:, ::1] bin_of
+    cdef const unsigned char[:, ::1] single_bin
+    if n_leaves > 0:
+        n_bins = <int>max(16, min(MOST_BINS, BIN_MEMORY // (8 * d * k)))
+        bin_of, single_bin = _coarse_bins(codes, single, n_codes, n_bins)
+        largest = r  # a coarse bin may hold every row
+        state.n_bins, state.bin_of, state.single_bin = n_bins, &bin_of[0, 0], &single_bin[0, 0]
     scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)
     cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
-    cdef Py_ssize_t capacity = max(2 * CHUNK, largest)
+    cdef Py_ssize_t capacity = max(2 * CHUNK, largest), dense = min(k, state.dense_limit)
     for t in range(n_threads):
         scratches[t].tally = <Tally*><size_t>room((d, n_codes, sizeof(Tally)), np.uint8)
         scratches[t].weight = <int64_t*><size_t>room((d, n_codes) if state.weighted else 1, np.int64)
@@ -488,12 +635,30 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
         scratches[t].members = <int*><size_t>room(k, np.int32)
         scratches[t].pending = <int*><size_t>room(LANES, np.int32)
         scratches[t].killer = <unsigned char*><size_t>room(d, np.uint8, 0)
+        scratches[t].bound = <double*><size_t>room(d, np.float64)
+        scratches[t].searched = <unsigned char*><size_t>room(d, np.uint8)
         scratches[t].best = <double*><size_t>room(d, np.float64)
         scratches[t].items = <Item*><size_t>room((capacity, sizeof(Item)), np.uint8)
         scratches[t].capacity = capacity
         scratches[t].bins = <Bin*><size_t>room((n_codes, sizeof(Bin)), np.uint8)
         scratches[t].opened = <int*><size_t>room(n_codes, np.int32, 0)
         scratches[t].stack = <int*><size_t>room(2 * k, np.int32)
+        scratches[t].member_place = <int*><size_t>room(k, np.int32)
+        scratches[t].at = <int*><size_t>room(dense, np.int32)
+        scratches[t].edge = <int*><size_t>room(dense, np.int32)
+        scratches[t].units = <int*><size_t>room((BLOCK, dense), np.int32)
+        scratches[t].sums = <int*><size_t>room((d, dense, LANES), np.int32)
+        scratches[t].own = <int*><size_t>room(BLOCK, np.int32)
+        scratches[t].exact_units = <int64_t*><size_t>room((dense, LANES), np.int64)
+        scratches[t].exact_sums = <int64_t*><size_t>room((dense, LANES), np.int64)
+        if n_leaves > 0:
+            scratches[t].bin_costs = <int64_t*><size_t>room((d, n_bins, k), np.int64)
+            scratches[t].bin_rows = <int*><size_t>room((d, n_bins), np.int32)
+            scratches[t].center_costs = <int64_t*><size_t>room((LANES, k), np.int64)
+            scratches[t].left_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].inside_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].all_costs = <int64_t*><size_t>room(k, np.int64)
+            scratches[t].cost_of = <double*><size_t>room(k, np.float64)
         scratches[t].plan.n_centers = 0
         scratches[t].plan.size = <int*><size_t>room(k, np.int32)
         scratches[t].plan.left_size = <int*><size_t>room(k, np.int32)
@@ -501,14 +666,23 @@ def grow_nodes(explained, clustered, int[::1] rows, weight, explained_centers, c
     cdef int* stack = <int*><size_t>room(2 * k, np.int32)
     cdef int* tasks = <int*><size_t>room(2 * k, np.int32)
     cdef int n_tasks, task
+    cdef int* leaves = <int*><size_t>room(max(n_leaves, k) + 1, np.int32)
     with nogil:
-        n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
+        if n_leaves > 0 and state.assigned == NULL:
+            state.nodes[0].feature = -1
+            n_tasks = 0
+        else:
+            n_tasks = _grow(&state, scratches, n_threads, stack, tasks)
         for task in prange(n_tasks, num_threads=n_threads, schedule="dynamic", chunksize=1):
-            _grow_subtree(&state, tasks[task], &scratches[threadid()])
+            _grow_subtree(&state, tasks[task], scratches, n_threads, threadid())
+        if n_leaves > 0:
+            _expand(&state, scratches, n_threads, n_leaves, leaves)
+    if failures:
+        raise failures[0]
 
-    whole = np.empty((6, 2 * k - 1), dtype=np.int64)
-    real = np.empty((3, 2 * k - 1))
-    for i in range(2 * k - 1):
+    whole = np.empty((6, n_places), dtype=np.int64)
+    real = np.empty((3, n_places))
+    for i in range(n_places):
         node = state.nodes[i]
         whole[0, i], whole[1, i], whole[2, i] = node.feature, node.left, node.right
         whole[3, i], whole[4, i], whole[5, i] = node.center, node.first, node.last

@@ -12,14 +12,11 @@ from libc.stdlib cimport qsort
 
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport Bin, FixedPoint, Item, Node, Scratch, State, Tally
+from shallowrules._kernel.state cimport BITS_OF_ROW, BITS_OF_SUM, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.sweep cimport own_event
 
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
-
-cdef enum:
-    HEADROOM = 61       # bits of the sums
 
 cdef double TIE = 1e-9
 cdef double REACH = 4.0
@@ -29,6 +26,7 @@ cdef double NEVER_FREE = 1e280      # per unit of induced cost where the current
 
 
 cdef struct Pricing:
+    bint mistakes           # the objective is their weight, IMM's; else Price + tradeoff * DExp
     double cost
     double unit             # cost of one step of the fixed point
     double tradeoff
@@ -37,11 +35,11 @@ cdef struct Pricing:
     double total_weight
 
 
-cdef double _scale_for(double total) noexcept nogil:
-    """Return the power of two that brings sums of up to `total` into the bits there are."""
+cdef double power_for(double most, int bits) noexcept nogil:
+    """Return the power of two that brings numbers of up to `most` into so many bits."""
     cdef int exponent
-    frexp(total, &exponent)
-    return ldexp(1.0, min(max(HEADROOM - exponent, -1000), 1000))
+    frexp(most, &exponent)
+    return ldexp(1.0, min(max(bits - exponent, -1000), 1000))
 
 
 cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
@@ -64,13 +62,12 @@ cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
 
 
 cdef void _cap(const State* state, const Node* node, double most, FixedPoint* fixed) noexcept nogil:
-    """Let one row add no more than `most`, if that makes the units finer."""
-    cdef double total = _largest_sum(state, node), capped = <double>(node.last - node.first) * most
-    if capped < total:
-        fixed.scale = _scale_for(capped)
+    """Let one row add no more than `most`, and make the units as fine as that allows."""
+    cdef double total = _largest_sum(state, node), all_rows = <double>(node.last - node.first) * most
+    fixed.scale = min(power_for(min(all_rows, total), BITS_OF_SUM), power_for(min(most, total), BITS_OF_ROW))
+    if most < total:
         fixed.cap = most * fixed.scale
     else:
-        fixed.scale = _scale_for(total)
         fixed.cap = INFINITY
         fixed.reach = INFINITY
 
@@ -118,8 +115,10 @@ cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums
 
 
 cdef inline double _price(const Pricing* pricing, int64_t induced) noexcept nogil:
-    """Return Price for `induced` units above the current cost."""
+    """Return Price for `induced` units above the current cost; of IMM, the mistakes."""
     cdef double price
+    if pricing.mistakes:
+        return <double>induced * pricing.unit
     if pricing.cost == 0.0:
         return 1.0 if induced <= 0 else NEVER_FREE * <double>induced
     price = (pricing.cost + <double>induced * pricing.unit) / pricing.cost
@@ -131,7 +130,7 @@ cdef inline double _objective(
 ) noexcept nogil:
     """Return Price + tradeoff * DExp of a cut, or infinity if it is above `reach` for certain."""
     cdef double price = _price(pricing, induced), least, killed
-    if pricing.tradeoff == 0.0:
+    if pricing.tradeoff == 0.0 or pricing.mistakes:
         return price
     killed = (share if pricing.killer & 1 else 0.0) + (1.0 - share if pricing.killer & 2 else 0.0)
     least = 1.0 + (share if n_left > 1 else 0.0) + (1.0 - share if pricing.n_centers - n_left > 1 else 0.0)
@@ -146,7 +145,7 @@ cdef inline double _bound(
 ) noexcept nogil:
     """Return a lower bound of the objective of all cuts with shares from `low` to `high`."""
     cdef double price = _price(pricing, induced), killed
-    if pricing.tradeoff == 0.0:
+    if pricing.tradeoff == 0.0 or pricing.mistakes:
         return price
     killed = 1.0 if pricing.killer == 3 else (
         high if pricing.killer == 1 else (1.0 - low if pricing.killer == 2 else 0.0)
@@ -157,7 +156,7 @@ cdef inline double _bound(
     return price + pricing.tradeoff * (bound_depth(&scratch.plan, low, high) - killed)
 
 
-cdef int _by_value(const void* a, const void* b) noexcept nogil:
+cdef int by_value(const void* a, const void* b) noexcept nogil:
     cdef const Item* one = <const Item*>a
     cdef const Item* two = <const Item*>b
     if one.code != two.code:
@@ -170,7 +169,7 @@ cdef bint _open(
     int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
 ) noexcept nogil:
     """Evaluate the cuts inside scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
-    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.last - node.first
+    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.counted - node.first
     cdef const int* codes = state.codes + feature * state.n_rows
     cdef int b, place
     cdef int64_t induced, weight
@@ -179,7 +178,7 @@ cdef bint _open(
     cdef Bin* bin
     for b in range(n_bins):
         scratch.opened[scratch.bins[b].code] = b + 1
-    for slot in range(node.first, node.last):
+    for slot in range(node.first, node.counted):
         place = scratch.opened[codes[slot]]
         if place:
             items[count].code = place - 1
@@ -191,7 +190,7 @@ cdef bint _open(
             count += 1
     for b in range(n_bins):
         scratch.opened[scratch.bins[b].code] = 0
-    qsort(items, count, sizeof(Item), _by_value)
+    qsort(items, count, sizeof(Item), by_value)
     i = 0
     while i < count:
         bin = &scratch.bins[items[i].code]
@@ -225,7 +224,7 @@ cdef bint _open(
 
 cdef bint examine(
     const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
-    int64_t total_weight, int feature, double limit, bint open_bins, bint stop_at_first, Cut* best,
+    int64_t total_weight, int feature, double limit, Search search, Cut* best,
 ) noexcept nogil:
     """Find a cut of one feature, in the order of thresholds.
 
@@ -233,9 +232,8 @@ cdef bint examine(
     ----------
     sums : the histograms; `scratch` gives the room to work in (they may be the same)
     limit : objectives above it do not count
-    open_bins : look inside bins whose bound reaches the limit, too
-    stop_at_first : take the first cut within the limit, not the lowest
-    best : the result; objective infinity on entry
+    search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
+    best : the result; objective infinity on entry. For `BOUNDS` only the objective is set.
 
     Returns whether there is a cut within the limit.
     """
@@ -248,11 +246,12 @@ cdef bint examine(
     cdef const unsigned char* single = state.single + base
     cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
     cdef int code, j = node.first_center, n_left = 0, n_bins = 0
-    cdef Py_ssize_t rows_left = 0, n = node.last - node.first, gathered = 0
+    cdef Py_ssize_t rows_left = 0, n = node.counted - node.first, gathered = 0
     cdef int64_t weight_left = 0, weight, induced = 0
-    cdef bint is_center
-    cdef double objective, reach
+    cdef bint is_center, stop_at_first = search == FIRST
+    cdef double objective, reach, bound
     cdef Pricing pricing
+    pricing.mistakes = state.assigned != NULL
     pricing.cost = node.cost
     pricing.unit = 1.0 / fixed.scale
     pricing.tradeoff = state.tradeoff
@@ -265,14 +264,17 @@ cdef bint examine(
             continue
         weight = weights[code] if state.weighted else tally[code].rows
         if (
-            open_bins and tally[code].rows > 1 and not single[code] and not is_center
+            search != ENDS and tally[code].rows > 1 and not single[code] and not is_center
             and rows_left + tally[code].rows > n_left and n - rows_left > pricing.n_centers - n_left
         ):
             reach = min(limit, best.objective)
-            if _bound(
+            bound = _bound(
                 &pricing, scratch, induced - tally[code].removed, n_left, <double>weight_left / total_weight,
                 <double>(weight_left + weight) / total_weight, reach,
-            ) <= reach * (1.0 + TIE):
+            )
+            if search == BOUNDS:
+                best.objective = min(best.objective, bound)
+            elif bound <= reach * (1.0 + TIE):
                 if gathered + tally[code].rows > scratch.capacity:
                     if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
                         return True

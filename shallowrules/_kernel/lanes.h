@@ -2,8 +2,8 @@
  *
  * Every (row, center) pair sums its terms in column order whatever the width of the vectors, and
  * the build forbids fused multiply-add, so all versions give the same bits: a list filled here
- * and a single distance computed elsewhere agree exactly. Where the compiler can, it builds the
- * function for several instruction sets and the loader picks one: one wheel runs everywhere.
+ * and a single distance computed elsewhere agree exactly. What the machine has is asked at run
+ * time: one wheel runs everywhere.
  */
 #ifndef SHALLOWRULES_LANES_H
 #define SHALLOWRULES_LANES_H
@@ -16,16 +16,39 @@
 #define SR_LANES 16
 #define SR_NEAREST 8
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) \
-    && !defined(SHALLOWRULES_PORTABLE)
-#define SR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+/* The instruction sets that there are versions for. Which one to use is an argument everywhere, so that
+ * tests can run them all on one machine. */
+enum { SR_PORTABLE = 0, SR_AVX2 = 1, SR_AVX512 = 2 };
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SR_HAS_X86 1
+#include <immintrin.h>
+
+/* The widest that this machine has. */
+static inline int sr_instructions(void)
+{
+    return __builtin_cpu_supports("avx512f") ? SR_AVX512 : __builtin_cpu_supports("avx2") ? SR_AVX2 : SR_PORTABLE;
+}
+
+#define SR_CHOOSE(FUNCTION, ...)                                                                                   \
+    do {                                                                                                           \
+        if (instructions == SR_AVX512)                                                                             \
+            FUNCTION##_avx512(__VA_ARGS__);                                                                        \
+        else if (instructions == SR_AVX2)                                                                          \
+            FUNCTION##_avx2(__VA_ARGS__);                                                                          \
+        else                                                                                                       \
+            FUNCTION##_portable(__VA_ARGS__);                                                                      \
+    } while (0)
 #else
-#define SR_CLONES
+#define SR_HAS_X86 0
+static inline int sr_instructions(void) { return SR_PORTABLE; }
+
+#define SR_CHOOSE(FUNCTION, ...) ((void)instructions, FUNCTION##_portable(__VA_ARGS__))
 #endif
 
 /* rows: n_columns x 16, column after column; centers: row-major, picked by ids; out: n_centers x 16. */
-SR_CLONES static void sr_lane_distances(const double *rows, ptrdiff_t n_columns, const double *centers,
-                                        const int *ids, ptrdiff_t n_centers, double *out)
+static inline void sr_lane_distances_portable(const double *rows, ptrdiff_t n_columns, const double *centers,
+                                              const int *ids, ptrdiff_t n_centers, double *out)
 {
     for (ptrdiff_t c = 0; c < n_centers; c++) {
         const double *center = centers + (ptrdiff_t)ids[c] * n_columns;
@@ -42,13 +65,62 @@ SR_CLONES static void sr_lane_distances(const double *rows, ptrdiff_t n_columns,
     }
 }
 
+#if SR_HAS_X86
+
+/* Two vectors of W rows and up to four centers at a time, the sums in registers. */
+#define SR_DEFINE_DISTANCES(NAME, TARGET, W, VEC, LOAD, STORE, SET, ADD, SUB, MUL)                                 \
+    __attribute__((target(TARGET))) static inline void NAME(const double *rows, ptrdiff_t n_columns,               \
+                                                            const double *centers, const int *ids,                 \
+                                                            ptrdiff_t n_centers, double *out)                      \
+    {                                                                                                              \
+        for (ptrdiff_t c = 0; c < n_centers; c += 4) {                                                             \
+            const ptrdiff_t last = n_centers - 1;                                                                  \
+            const double *c0 = centers + (ptrdiff_t)ids[c] * n_columns;                                            \
+            const double *c1 = centers + (ptrdiff_t)ids[c + 1 < last ? c + 1 : last] * n_columns;                  \
+            const double *c2 = centers + (ptrdiff_t)ids[c + 2 < last ? c + 2 : last] * n_columns;                  \
+            const double *c3 = centers + (ptrdiff_t)ids[c + 3 < last ? c + 3 : last] * n_columns;                  \
+            for (int r = 0; r < SR_LANES; r += 2 * W) {                                                            \
+                VEC a0 = SET(0), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;                    \
+                double *o = out + c * SR_LANES + r;                                                                \
+                for (ptrdiff_t j = 0; j < n_columns; j++) {                                                        \
+                    const VEC x = LOAD(rows + j * SR_LANES + r), y = LOAD(rows + j * SR_LANES + r + W);            \
+                    VEC m, g;                                                                                      \
+                    m = SET(c0[j]), g = SUB(x, m), a0 = ADD(a0, MUL(g, g)), g = SUB(y, m), b0 = ADD(b0, MUL(g, g)); \
+                    m = SET(c1[j]), g = SUB(x, m), a1 = ADD(a1, MUL(g, g)), g = SUB(y, m), b1 = ADD(b1, MUL(g, g)); \
+                    m = SET(c2[j]), g = SUB(x, m), a2 = ADD(a2, MUL(g, g)), g = SUB(y, m), b2 = ADD(b2, MUL(g, g)); \
+                    m = SET(c3[j]), g = SUB(x, m), a3 = ADD(a3, MUL(g, g)), g = SUB(y, m), b3 = ADD(b3, MUL(g, g)); \
+                }                                                                                                  \
+                STORE(o, a0), STORE(o + W, b0);                                                                    \
+                if (c + 1 < n_centers)                                                                             \
+                    STORE(o + SR_LANES, a1), STORE(o + SR_LANES + W, b1);                                          \
+                if (c + 2 < n_centers)                                                                             \
+                    STORE(o + 2 * SR_LANES, a2), STORE(o + 2 * SR_LANES + W, b2);                                  \
+                if (c + 3 < n_centers)                                                                             \
+                    STORE(o + 3 * SR_LANES, a3), STORE(o + 3 * SR_LANES + W, b3);                                  \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
+
+SR_DEFINE_DISTANCES(sr_lane_distances_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_set1_pd,
+                    _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd)
+SR_DEFINE_DISTANCES(sr_lane_distances_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd,
+                    _mm512_set1_pd, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd)
+
+#endif
+
+static inline void sr_lane_distances(int instructions, const double *rows, ptrdiff_t n_columns,
+                                     const double *centers, const int *ids, ptrdiff_t n_centers, double *out)
+{
+    SR_CHOOSE(sr_lane_distances, rows, n_columns, centers, ids, n_centers, out);
+}
+
 /* The places (0 .. n_centers - 1) of the 8 smallest of each lane's distances, in keys: 8 x 16.
  *
  * A key is the distance with its last 16 bits replaced by the place, so that one minimum and one
  * maximum move both; the order is that of the distances up to 2^-36, and the caller sorts the few
  * by their exact values. Every center sinks through the sorted keys without a branch. All versions
  * give the same bits. */
-static void sr_lane_nearest_portable(const double *distances, ptrdiff_t n_centers, double *keys)
+static inline void sr_lane_nearest_portable(const double *distances, ptrdiff_t n_centers, double *keys)
 {
     for (int r = 0; r < SR_LANES; r++) {
         double held[SR_NEAREST];
@@ -71,12 +143,10 @@ static void sr_lane_nearest_portable(const double *distances, ptrdiff_t n_center
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(SHALLOWRULES_PORTABLE)
-#include <immintrin.h>
-
+#if SR_HAS_X86
 /* One version per width: W lanes at a time, the eight sorted keys in registers. */
 #define SR_DEFINE_NEAREST(NAME, TARGET, W, VEC, LOAD, STORE, SET, MIN, MAX, PACK)                          \
-    __attribute__((target(TARGET))) static void NAME(const double *distances, ptrdiff_t n_centers,         \
+    __attribute__((target(TARGET))) static inline void NAME(const double *distances, ptrdiff_t n_centers,         \
                                                      double *keys)                                         \
     {                                                                                                      \
         for (int r = 0; r < SR_LANES; r += W) {                                                            \
@@ -111,18 +181,12 @@ SR_DEFINE_NEAREST(sr_lane_nearest_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm
 SR_DEFINE_NEAREST(sr_lane_nearest_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd,
                   _mm512_set1_pd, _mm512_min_pd, _mm512_max_pd, SR_PACK_512)
 
-static void sr_lane_nearest(const double *distances, ptrdiff_t n_centers, double *keys)
-{
-    if (__builtin_cpu_supports("avx512f"))
-        sr_lane_nearest_avx512(distances, n_centers, keys);
-    else if (__builtin_cpu_supports("avx2"))
-        sr_lane_nearest_avx2(distances, n_centers, keys);
-    else
-        sr_lane_nearest_portable(distances, n_centers, keys);
-}
-#else
-#define sr_lane_nearest sr_lane_nearest_portable
 #endif
+
+static inline void sr_lane_nearest(int instructions, const double *distances, ptrdiff_t n_centers, double *keys)
+{
+    SR_CHOOSE(sr_lane_nearest, distances, n_centers, keys);
+}
 
 static inline ptrdiff_t sr_place_of(double key)
 {

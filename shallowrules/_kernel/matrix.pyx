@@ -32,13 +32,36 @@ cdef void load_block(
     const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes
 ) noexcept nogil:
     """Copy rows to out[column * lanes + r]; lanes beyond `count` repeat the last row."""
-    cdef Py_ssize_t r, j
+    cdef Py_ssize_t r, j, m = matrix.n_columns
     cdef const char* place
+    cdef const double* values
     for r in range(lanes):
         place = matrix.data + rows[r if r < count else count - 1] * matrix.row_stride
         if matrix.single:
-            for j in range(matrix.n_columns):
+            for j in range(m):
                 out[j * lanes + r] = <double>(<const float*>(place + j * matrix.column_stride))[0]
+        elif matrix.column_stride == sizeof(double):
+            values = <const double*>place
+            for j in range(m):
+                out[j * lanes + r] = values[j]
         else:
-            for j in range(matrix.n_columns):
+            for j in range(m):
                 out[j * lanes + r] = (<const double*>(place + j * matrix.column_stride))[0]
+
+
+def column_ranges(array):
+    """Return the least and the largest value of each column of a matrix of numbers, two arrays of float64, shape (d,)."""
+    cdef Matrix matrix = matrix_of(array)
+    cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, i, j
+    low_array, high_array, point_array = np.full(m, np.inf), np.full(m, -np.inf), np.empty(m)
+    cdef double[::1] low_view = low_array, high_view = high_array, point_view = point_array
+    cdef double* low = &low_view[0]
+    cdef double* high = &high_view[0]
+    cdef double* point = &point_view[0]
+    with nogil:
+        for i in range(n):
+            load_point(&matrix, i, point)
+            for j in range(m):
+                low[j] = point[j] if point[j] < low[j] else low[j]
+                high[j] = point[j] if point[j] > high[j] else high[j]
+    return low_array, high_array

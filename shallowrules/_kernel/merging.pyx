@@ -28,7 +28,7 @@ cdef inline bint _equal(const Matrix* matrix, Py_ssize_t a, Py_ssize_t b) noexce
     return True
 
 
-def distinct_rows(explained, clustered, weight):
+def distinct_rows(explained, clustered, weight, labels=None):
     """Find the distinct rows of positive weight.
 
     Parameters
@@ -36,6 +36,8 @@ def distinct_rows(explained, clustered, weight):
     explained, clustered : ndarray of float32 or float64, shapes (n, d) and (n, m)
         Rows are equal if they are in both; pass the same object twice if there is one space.
     weight : ndarray of float64, shape (n,), or None
+    labels : ndarray of int32, shape (n,), optional
+        Rows of different labels are not equal.
 
     Returns
     -------
@@ -55,7 +57,8 @@ def distinct_rows(explained, clustered, weight):
     first_array = np.empty(n, dtype=np.int32)
     cdef int[::1] table = table_array, group = group_array, first = first_array
     cdef const double[::1] w = np.empty(0) if weight is None else weight
-    cdef bint weighted = weight is not None
+    cdef const int[::1] label = np.empty(0, dtype=np.int32) if labels is None else labels
+    cdef bint weighted = weight is not None, labelled = labels is not None
     cdef int other
     with nogil:
         for i in range(n):
@@ -68,6 +71,8 @@ def distinct_rows(explained, clustered, weight):
             if not same:
                 for j in range(two.n_columns):
                     state = _mix(state, entry(&two, i, j))
+            if labelled:
+                state = _mix(state, label[i])
             slot = (state ^ (state >> 29)) & mask
             while True:
                 other = table[slot]
@@ -77,7 +82,10 @@ def distinct_rows(explained, clustered, weight):
                     group[i] = <int>n_groups
                     n_groups += 1
                     break
-                if _equal(&one, first[other], i) and (same or _equal(&two, first[other], i)):
+                if (
+                    _equal(&one, first[other], i) and (same or _equal(&two, first[other], i))
+                    and (not labelled or label[first[other]] == label[i])
+                ):
                     group[i] = other
                     break
                 slot = (slot + 1) & mask

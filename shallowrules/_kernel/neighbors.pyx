@@ -7,18 +7,21 @@ cuts. Distances are summed directly, column by column, never as |x|^2 - 2xc + |c
 tight clusters.
 """
 
+import numpy as np
+
 from libc.stdint cimport uint16_t
 
-from shallowrules._kernel.matrix cimport load_block
+from shallowrules._kernel.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.state cimport CHUNK, LANES, LIST, SHORTEST, Node, Scratch, State
 
 
 cdef extern from "lanes.h" nogil:
     void sr_lane_distances(
-        const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
         Py_ssize_t n_centers, double* out) noexcept
-    void sr_lane_nearest(const double* distances, Py_ssize_t n_centers, double* keys) noexcept
+    void sr_lane_nearest(int instructions, const double* distances, Py_ssize_t n_centers, double* keys) noexcept
     Py_ssize_t sr_place_of(double key) noexcept
+    int sr_instructions() noexcept
 
 
 cdef double distance_to(const State* state, const double* point, int center) noexcept nogil:
@@ -52,10 +55,10 @@ cdef void _fill_batch(State* state, int n_members, Scratch* scratch, int count) 
         rows[r] = state.row[scratch.pending[r]]
     load_block(&state.clustered, rows, count, scratch.lanes, LANES)
     sr_lane_distances(
-        scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
+        state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
         scratch.lane_distance,
     )
-    sr_lane_nearest(scratch.lane_distance, n_members, keys)
+    sr_lane_nearest(state.instructions, scratch.lane_distance, n_members, keys)
     length = min(n_members, LIST)
     for r in range(count):
         slot = scratch.pending[r]
@@ -141,3 +144,38 @@ cdef double sum_costs(const State* state, const Node* node, Py_ssize_t chunk) no
         else:
             total += state.distance[slot * LIST]
     return total
+
+
+def nearest_centers(clustered, const int[::1] rows, const double[:, ::1] centers):
+    """Return the nearest center of each of some rows, the first of equally near ones.
+
+    Parameters
+    ----------
+    clustered : ndarray of float32 or float64, shape (n, m)
+    rows : ndarray of int32, shape (r,)
+    centers : ndarray of float64, shape (k, m)
+
+    Returns
+    -------
+    ndarray of int32, shape (r,)
+    """
+    cdef Matrix matrix = matrix_of(clustered)
+    cdef Py_ssize_t n = rows.shape[0], k = centers.shape[0], begin, r, c, count
+    cdef int instructions = sr_instructions(), best
+    nearest_array = np.empty(n, dtype=np.int32)
+    cdef int[::1] nearest = nearest_array, ids = np.arange(k, dtype=np.int32)
+    cdef double[::1] lanes = np.empty(matrix.n_columns * LANES), distance = np.empty(k * LANES)
+    with nogil:
+        begin = 0
+        while begin < n:
+            count = min(<Py_ssize_t>LANES, n - begin)
+            load_block(&matrix, &rows[begin], count, &lanes[0], LANES)
+            sr_lane_distances(instructions, &lanes[0], matrix.n_columns, &centers[0, 0], &ids[0], k, &distance[0])
+            for r in range(count):
+                best = 0
+                for c in range(1, k):
+                    if distance[c * LANES + r] < distance[best * LANES + r]:
+                        best = <int>c
+                nearest[begin + r] = best
+            begin += count
+    return nearest_array

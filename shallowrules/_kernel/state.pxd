@@ -11,6 +11,8 @@ cdef enum:
     BLOCK = 256         # rows resolved together
     CHUNK = 4096        # rows whose costs are summed together, so that threads cannot matter
     LANES = 16
+    BITS_OF_SUM = 61    # of costs in fixed point
+    BITS_OF_ROW = 50    # so that doubles round what one row adds
 
 
 cdef struct Item:
@@ -37,16 +39,28 @@ cdef struct Bin:
     int64_t induced             # events so far
 
 
+cdef struct Cut:
+    double objective
+    int64_t units               # ExKMC's objective in fixed point
+    int code                    # rows and centers up to this code go left
+    bint inside                 # of this code only rows up to `value`
+    double value
+
+
 cdef struct Node:
     int parent
     bint is_left
     Py_ssize_t first, last      # its rows: slots first .. last - 1
+    Py_ssize_t counted          # of which those before `counted` are priced: IMM leaves out mistaken rows
     int first_center, last_center
     double cost                 # CurrentCost
     int feature                 # -1: a leaf; -2: an unused place; -3: not done yet
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
+    Cut offer                   # ExKMC: a leaf's best cut, of feature `offered`
+    int offered
+    double gain                 # by how much it lowers the surrogate cost
 
 
 cdef struct State:
@@ -61,25 +75,40 @@ cdef struct State:
     const double* explained_centers     # [k, d]
     const int* center_codes     # [d, k]
     const unsigned char* single         # [d, n_codes] all rows with this code have one value
+    int n_bins                  # ExKMC's
+    const int* bin_of           # [d, n_codes] bin of a code: bins keep the order of codes
+    const unsigned char* single_bin     # [d, B] all rows in this bin have one value
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
     double tradeoff
+    int instructions            # which version of the vectorised code to use
+    int dense_limit             # nodes of at most so many centers keep no lists
     # By slot; rows move when a node is split, so that a node's rows are contiguous.
     int* row                    # row of the table
     int* codes                  # [d, n]
     double* weight              # or NULL
-    uint16_t* near              # [n, LIST] nearest centers of the row's node, padded with the first
-    double* distance            # [n, LIST] squared distances, padded alike
+    int* assigned               # [n] each row's center, -1 once a cut separated them; NULL: not IMM
+    uint16_t* near              # [n, LIST] nearest centers of the row's node, filled up with the first; NULL: no lists
+    double* distance            # [n, LIST] squared distances, alike
     unsigned char* length       # [n] how many are listed
     unsigned char* side         # [n] where the cut being made sends the row: 1 is left
-    double* chunk_cost          # [n / CHUNK + 1] of the node that all threads work on
+    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
     # The tree.
     Node* nodes
     int* order                  # [d, k] centers by coordinate, a node's contiguous
     unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
+    # Watching: see `builder._watch`.
+    void* report                # a Python callable or None
+    void* failures              # a list, of the exception that ends the work
+    bint stopped
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
+
+
+cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:
+    """Return where the costs of the node's chunks go: no two nodes without a common row share a place."""
+    return state.chunk_cost + node.first // CHUNK + node.first_center
 
 
 cdef extern from "walk.h" nogil:
@@ -105,10 +134,31 @@ cdef struct Scratch:
     int* members                # [k] the node's centers by number
     int* pending                # [LANES] slots whose lists wait to be filled
     unsigned char* killer       # [d] bit 0: a left edge of the feature is on the path; bit 1: a right one
-    double* best                # [d] lowest objective of the feature
+    double* bound               # [d] no cut of the feature has a lower objective
+    unsigned char* searched     # [d] whether the lowest objective of the feature is known
+    double* best                # [d] lowest objective of the feature, infinity where it was not looked for
     Item* items                 # [capacity]
     Py_ssize_t capacity
     Bin* bins                   # [n_codes]
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     int* stack                  # [2 k] nodes to do
+    double done                 # work of this thread, see `builder._work`
+    double unreported           # codes that it swept since it last looked up
+    # For dense nodes, M their largest number of centers.
+    int* member_place           # [k] place of a center in `members`
+    int* at                 # [M] place in `members` of each center in the order of a feature
+    int* edge               # [M] its code
+    int* units              # [BLOCK / LANES, M, LANES] added cost of each center, for bounds
+    int* sums               # [d, M, LANES]
+    int* own                # [BLOCK] what a row adds from its own value on
+    int64_t* exact_units        # [M, LANES]
+    int64_t* exact_sums         # [M, LANES]
+    # For ExKMC, B the number of its bins.
+    int64_t* bin_costs          # [d, B, k] cost of a bin's rows with each center
+    int* bin_rows               # [d, B]
+    int64_t* center_costs       # [LANES, k] of a few rows
+    int64_t* left_costs         # [k]
+    int64_t* inside_costs       # [k]
+    double* cost_of             # [k]
+    int64_t* all_costs          # [k]
     DepthPlan plan

@@ -4,6 +4,8 @@ from libc.stdint cimport int64_t
 
 from shallowrules._kernel.state cimport FixedPoint, Node, Scratch, State
 
+cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil
+cdef void clear_feature(const State* state, const Node* node, Scratch* scratch, Py_ssize_t f) noexcept nogil
 cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil
 cdef void sweep_rows(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last

@@ -16,10 +16,13 @@ gives the induced cost of every cut.
   is on the row's side of c1. Only an exhausted list looks at centers beyond it.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
+from shallowrules._kernel.dense cimport is_dense
 from shallowrules._kernel.matrix cimport load_point
+from shallowrules._kernel.mistakes cimport own_mistake
 from shallowrules._kernel.neighbors cimport distance_to
 from shallowrules._kernel.state cimport BLOCK, LIST, FixedPoint, Node, Scratch, State, Tally
 
@@ -29,7 +32,7 @@ cdef extern from "<math.h>" nogil:
 
 cdef extern from "walk.h" nogil:
     void sr_sides(
-        const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes, int low, int high,
+        int instructions, const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes, int low, int high,
         int* place, unsigned char* bits) noexcept
     Py_ssize_t sr_settle(
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
@@ -37,25 +40,31 @@ cdef extern from "walk.h" nogil:
     int sr_lowest_bit(unsigned int bits) noexcept
 
 
-cdef inline int64_t _units(double cost, const FixedPoint* fixed) noexcept nogil:
+cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:
     """Return a cost in fixed point: at most the cap, and not 0 unless the cost is."""
     cdef double scaled = cost * fixed.scale
     cdef int64_t units = llrint(min(scaled, fixed.cap))
     return units + (units == 0 and cost > 0.0)
 
 
+cdef void clear_feature(const State* state, const Node* node, Scratch* scratch, Py_ssize_t f) noexcept nogil:
+    """Zero the part of a feature's histograms that the node uses."""
+    cdef Py_ssize_t n_codes = state.n_codes, k = state.n_centers
+    cdef int low = state.center_codes[f * k + state.order[f * k + node.first_center]]
+    cdef int high = state.center_codes[f * k + state.order[f * k + node.last_center - 1]]
+    cdef int j
+    memset(scratch.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
+    if state.weighted:
+        memset(scratch.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
+    for j in range(node.first_center, node.last_center):
+        scratch.event[f * k + state.order[f * k + j]] = 0
+
+
 cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
-    """Zero the part of the histograms that the node uses."""
-    cdef Py_ssize_t f, n_codes = state.n_codes, k = state.n_centers
-    cdef int low, high, j
+    """Zero the part of all features' histograms that the node uses."""
+    cdef Py_ssize_t f
     for f in range(state.n_features):
-        low = state.center_codes[f * k + state.order[f * k + node.first_center]]
-        high = state.center_codes[f * k + state.order[f * k + node.last_center - 1]]
-        memset(scratch.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
-        if state.weighted:
-            memset(scratch.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
-        for j in range(node.first_center, node.last_center):
-            scratch.event[f * k + state.order[f * k + j]] = 0
+        clear_feature(state, node, scratch, f)
 
 
 cdef void add_histograms(
@@ -102,19 +111,19 @@ cdef inline int64_t _beyond(
         if not code < until:
             break
         if code > place and not started:
-            own = value = _units(weight * (least - first_distance), fixed)
+            own = value = in_units(weight * (least - first_distance), fixed)
             started = True
         d = distance_to(state, point, center)
         if least < 0 or d < least:
             least = d
             if started:
-                next_value = _units(weight * (d - first_distance), fixed)
+                next_value = in_units(weight * (d - first_distance), fixed)
                 if event != NULL:
                     event[center] += sign * (next_value - value)
                 value = next_value
         j += step
     if not started:
-        own = value = _units(weight * (least - first_distance), fixed)
+        own = value = in_units(weight * (least - first_distance), fixed)
     if event != NULL:
         event[last] -= sign * value
     return own
@@ -148,7 +157,7 @@ cdef void sweep_rows(
             weight = 1.0 if state.weight == NULL else state.weight[slot]
             values[0] = llrint(weight * state.weight_scale) if weighted else 0
             for j in range(1, LIST):
-                values[j] = _units(weight * (distance[j] - distance[0]), fixed)
+                values[j] = in_units(weight * (distance[j] - distance[0]), fixed)
         for f in range(state.n_features):
             center_codes = state.center_codes + f * k
             low = center_codes[state.order[f * k + node.first_center]]
@@ -157,7 +166,7 @@ cdef void sweep_rows(
             weights = scratch.weight + f * n_codes
             event = scratch.event + f * k
             sr_sides(
-                state.near + begin * LIST, state.codes + f * n + begin, end - begin, center_codes, low, high,
+                state.instructions, state.near + begin * LIST, state.codes + f * n + begin, end - begin, center_codes, low, high,
                 scratch.place, scratch.sides,
             )
             if weighted:
@@ -207,10 +216,34 @@ cdef void sweep_rows(
         begin = end
 
 
+cdef int64_t _own_event_dense(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil:
+    """The nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
+    cdef const int* center_codes = state.center_codes + feature * state.n_centers
+    cdef int code = state.codes[feature * state.n_rows + slot], j, center
+    cdef double weight = 1.0 if state.weight == NULL else state.weight[slot], d
+    cdef double left = INFINITY, right = INFINITY, nearest
+    load_point(&state.clustered, state.row[slot], scratch.point)
+    for j in range(node.first_center, node.last_center):
+        center = state.order[j]
+        d = distance_to(state, scratch.point, center)
+        if center_codes[center] <= code:
+            left = min(left, d)
+        else:
+            right = min(right, d)
+    nearest = min(left, right)
+    return in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)
+
+
 cdef int64_t own_event(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil:
     """Return what a row adds to the induced cost of the cuts from its own value on."""
+    if state.assigned != NULL:
+        return own_mistake(state, feature, slot)
+    if is_dense(state, node):
+        return _own_event_dense(state, node, scratch, fixed, feature, slot)
     cdef Py_ssize_t k = state.n_centers
     cdef const int* center_codes = state.center_codes + feature * k
     cdef const uint16_t* near = state.near + slot * LIST
@@ -225,7 +258,7 @@ cdef int64_t own_event(
         code = center_codes[near[j]] ^ mirror
         if code < until:
             if code <= at:
-                value = _units(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]), fixed)
+                value = in_units(weight * (state.distance[slot * LIST + j] - state.distance[slot * LIST]), fixed)
                 return (value ^ mirror) - mirror
             until = code
             last = near[j]

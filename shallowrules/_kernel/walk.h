@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanes.h"
+
 #define SR_LIST 8
 
 /* near: count x 8 center numbers; codes: of the rows; center_codes: by center. Rows are clipped to
@@ -33,9 +35,7 @@ static inline void sr_sides_portable(const uint16_t *near, const int32_t *codes,
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(SHALLOWRULES_PORTABLE)
-#include <immintrin.h>
-
+#if SR_HAS_X86
 __attribute__((target("avx2")))
 static inline void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
                           const int32_t *center_codes, int32_t low, int32_t high,
@@ -56,18 +56,19 @@ static inline void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptr
     }
 }
 
-static inline void sr_sides(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
-                     const int32_t *center_codes, int32_t low, int32_t high,
-                     int32_t *place, uint8_t *bits)
-{
-    if (__builtin_cpu_supports("avx2"))
-        sr_sides_avx2(near, codes, count, center_codes, low, high, place, bits);
-    else
-        sr_sides_portable(near, codes, count, center_codes, low, high, place, bits);
-}
-#else
-#define sr_sides sr_sides_portable
 #endif
+
+static inline void sr_sides(int instructions, const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+                            const int32_t *center_codes, int32_t low, int32_t high, int32_t *place, uint8_t *bits)
+{
+#if SR_HAS_X86
+    if (instructions >= SR_AVX2) {
+        sr_sides_avx2(near, codes, count, center_codes, low, high, place, bits);
+        return;
+    }
+#endif
+    sr_sides_portable(near, codes, count, center_codes, low, high, place, bits);
+}
 
 typedef struct {
     int64_t added, removed, rows;

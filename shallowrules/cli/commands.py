@@ -9,18 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.options import (
     ExportOptions,
     FitOptions,
+    MethodOptions,
     ReadingOptions,
     export_options,
     fit_options,
     force_option,
     gather,
+    method_options,
     reading_options,
 )
 from shallowrules.cli.output import check_folder, check_target, progress, say, write_files, write_result
@@ -28,6 +30,10 @@ from shallowrules.errors import ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export as export_rules
 from shallowrules.exporters import get_exporter, installed_exporters
 from shallowrules.rules import RuleSet
+
+if TYPE_CHECKING:
+    from shallowrules.cli.preparation import Prepared
+    from shallowrules.estimator import ExplainableKMeans
 
 __all__ = ["shallowrules"]
 
@@ -57,7 +63,10 @@ class Commands(click.Group):
 
 
 def _as_typed(message: str) -> str:
-    """Return an exporter's message with its options as the command line spells them."""
+    """Return a message of the estimator or an exporter with its options as the command line spells them."""
+    message = re.sub(r"(?<!['\w])max_(cost|conditions|leaves)\b", r"--max-\1", message)
+    message = re.sub(r"\bmethod='(\w+)'", r"--method \1", message)
+    message = re.sub(r"^base\b", "--base", message)
     message = re.sub(r"`columns`|option 'columns'", "--column", message)
     return re.sub(r"`cluster_column`|option 'cluster_column'", "--cluster-column", message)
 
@@ -93,6 +102,7 @@ def shallowrules() -> None:
 @shallowrules.command(short_help="Cluster a table and write its rules in every form.")
 @click.argument("table_file", metavar="TABLE")
 @fit_options
+@method_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
 )
@@ -129,6 +139,7 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
 @shallowrules.command(short_help="Cluster a table and write its rules as JSON.")
 @click.argument("table_file", metavar="TABLE")
 @fit_options
+@method_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
 )
@@ -144,6 +155,30 @@ def fit(table_file: str, output: Path | None, **options: Any) -> None:
     rules = _fit(table_file, options)
     write_result(rules.to_json(), output)
     _show(rules, [] if output is None else [str(output)], stderr=True)
+
+
+@shallowrules.command(short_help="Show what shorter rules cost.")
+@click.argument("table_file", metavar="TABLE")
+@fit_options
+@reading_options
+def path(table_file: str, **options: Any) -> None:
+    """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
+
+    A line says what to expect of `run` with that --tradeoff; no tree that was tried is both cheaper and
+    shorter. `run --max-cost` and `run --max-conditions` choose among them.
+
+    \b
+    Example:
+      shallowrules path wine.csv -k 3 --scale minmax
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.summary import show_path
+    from shallowrules.tradeoff import tradeoff_path
+
+    prepared, model = _prepare(table_file, options, {})
+    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the trees") as show:
+        model.on_progress = show
+        found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)
+    show_path(found)
 
 
 @shallowrules.command(short_help="Write rules as SQL, Python, Markdown, …")
@@ -265,7 +300,39 @@ def _check_names(names: Sequence[str], settings: Any) -> None:
 
 def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str]], None] | None = None) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
+    growing = gather(MethodOptions, options)
+    prepared, model = _prepare(table_file, options, growing.parameters(), check)
+    from shallowrules.tradeoff import fit_to_goal
+
+    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree") as show:
+        model.on_progress = show
+        if growing.has_goal:
+            model = fit_to_goal(
+                model,
+                prepared.table,
+                max_cost=growing.max_cost,
+                max_conditions=growing.max_conditions,
+                sample_weight=prepared.weight,
+            )
+        else:
+            model.fit(prepared.table, sample_weight=prepared.weight)
+    rules: RuleSet = model.rules_
+    statistics = rules.statistics
+    for note in statistics.notes:
+        say("note", note)
+    notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
+    return replace(rules, statistics=replace(statistics, notes=notes))
+
+
+def _prepare(
+    table_file: str,
+    options: dict[str, Any],
+    parameters: dict[str, Any],
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> tuple[Prepared, ExplainableKMeans]:
+    """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
     from shallowrules.cli.preparation import prepare
+    from shallowrules.estimator import ExplainableKMeans
 
     chosen = gather(FitOptions, options)
     with progress(f"reading {table_file}"):
@@ -276,25 +343,16 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
         say("note", message)
     for message in prepared.warnings:
         say("warning", message)
-    from shallowrules.estimator import ExplainableKMeans
-
-    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree"):
-        model = ExplainableKMeans(
-            chosen.clusters,
-            method=chosen.method,
-            tradeoff=chosen.tradeoff,
-            scale=chosen.scale,
-            category_weight=chosen.category_weight,
-            impute=chosen.impute,
-            random_state=chosen.seed,
-            n_jobs=-1,
-        ).fit(prepared.table, sample_weight=prepared.weight)
-    rules: RuleSet = model.rules_
-    statistics = rules.statistics
-    for message in statistics.notes:
-        say("note", message)
-    notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
-    return replace(rules, statistics=replace(statistics, notes=notes))
+    model = ExplainableKMeans(
+        chosen.clusters,
+        scale=chosen.scale,
+        category_weight=chosen.category_weight,
+        impute=chosen.impute,
+        random_state=chosen.seed,
+        n_jobs=-1,
+        **parameters,
+    )
+    return prepared, model
 
 
 def _show(rules: RuleSet, written: list[str], *, stderr: bool = False) -> None:

@@ -10,18 +10,23 @@ from typing import Any, TypeVar
 
 import click
 
+from shallowrules.errors import OptionError
+
 __all__ = [
     "ExportOptions",
     "FitOptions",
+    "MethodOptions",
     "ReadingOptions",
     "export_options",
     "fit_options",
     "force_option",
     "gather",
+    "method_options",
     "reading_options",
 ]
 
-METHODS = ("exshallow", "exgreedy")
+METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
+BASES = ("none", "imm")
 SCALES = ("none", "minmax", "standard", "robust")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -43,8 +48,6 @@ class FitOptions:
     """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
 
     clusters: int
-    method: str
-    tradeoff: float
     scale: str | None
     category_weight: float
     seed: int
@@ -53,6 +56,32 @@ class FitOptions:
     weight: str | None
     drop_missing: bool
     impute: str | None
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """How the tree grows, or the goal that its trade-off is searched for."""
+
+    method: str
+    tradeoff: float | None
+    max_leaves: int | None
+    base: str
+    max_cost: float | None
+    max_conditions: float | None
+
+    def __post_init__(self) -> None:
+        if self.has_goal and self.tradeoff is not None:
+            raise OptionError("--max-cost and --max-conditions search the trade-off: leave out --tradeoff")
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether the trade-off is to be searched."""
+        return self.max_cost is not None or self.max_conditions is not None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the estimator's parameters; a trade-off that is not given leaves it its own default."""
+        given = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
+        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, **given}
 
 
 @dataclass(frozen=True)
@@ -77,17 +106,28 @@ class ExportOptions:
         return {name: value for name, value in named.items() if value is not None}
 
 
-class _Share(click.FloatRange):
-    """What the estimator takes for a trade-off; the range alone would let NaN pass."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0, max=1e6, max_open=True)
+class _Number(click.FloatRange):
+    """A number in a range, which alone would let NaN pass."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
+
+
+class _Share(_Number):
+    """What the estimator takes for a trade-off."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1e6, max_open=True)
+
+
+class _Bound(_Number):
+    """A goal for the cost or the length of rules."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
 
 
 def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:
@@ -160,17 +200,6 @@ fit_options = _together(
         help="Number of clusters, 2 or more.",
     ),
     click.option(
-        "--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the tree grows."
-    ),
-    click.option(
-        "--tradeoff",
-        type=_Share(),
-        default=0.03,
-        show_default=True,
-        metavar="SHARE",
-        help="Share of the k-means cost given up per condition saved: more gives shorter rules.",
-    ),
-    click.option(
         "--scale",
         type=click.Choice(SCALES),
         default="minmax",
@@ -204,6 +233,44 @@ fit_options = _together(
         show_default=True,
         callback=_none,
         help="What missing values are taken as, in the rules too: a column's median or most frequent category.",
+    ),
+)
+
+# The options of `MethodOptions`.
+method_options = _together(
+    click.option(
+        "--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the tree grows."
+    ),
+    click.option(
+        "--tradeoff",
+        type=_Share(),
+        metavar="SHARE",
+        help="Share of the k-means cost given up per condition saved: more gives shorter rules.  [default: 0.03]",
+    ),
+    click.option(
+        "--max-cost",
+        type=_Bound(),
+        metavar="RATIO",
+        help="Search the trade-off: cost at most this many times that of the clustering without rules.",
+    ),
+    click.option(
+        "--max-conditions",
+        type=_Bound(),
+        metavar="NUMBER",
+        help="Search the trade-off: at most so many conditions per row, on average.",
+    ),
+    click.option(
+        "--max-leaves",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="With --method exkmc: number of rules, K or more.  [default: K]",
+    ),
+    click.option(
+        "--base",
+        type=click.Choice(BASES),
+        default=BASES[0],
+        show_default=True,
+        help="With --method exkmc: grow on from IMM's tree.",
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,16 +89,19 @@ def say(kind: str, message: str) -> None:
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Show on a terminal what is going on, and pass our warnings on to stderr."""
+def progress(doing: str) -> Iterator[Callable[[float], None]]:
+    """Show on a terminal what is going on, and pass our warnings on to stderr.
+
+    Yields a function to call with the share of the work that is done.
+    """
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
         if console.is_terminal:
-            with console.status(doing):
-                yield
+            with console.status(doing) as status:
+                yield lambda done: status.update(f"{doing}: {done:.0%}")
         else:
-            yield
+            yield lambda done: None
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             say("warning", str(warning.message))

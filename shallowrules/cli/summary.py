@@ -12,9 +12,10 @@ from rich.text import Text
 from shallowrules.exporters import InstalledExporter
 from shallowrules.exporters.rendering import one_line
 from shallowrules.rules import RuleSet
+from shallowrules.tradeoff import TradeoffPath
 from shallowrules.verification import Comparison, Difference
 
-__all__ = ["show_comparisons", "show_exporters", "show_rules"]
+__all__ = ["show_comparisons", "show_exporters", "show_path", "show_rules"]
 
 WIDTH_IN_A_FILE = 120
 
@@ -42,6 +43,23 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     )
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
+
+
+def show_path(path: TradeoffPath) -> None:
+    """Print the trees worth having, cheapest first, by trade-off, cost and length."""
+    table = _table("tradeoff", "cost", "extra", "conditions per row", "questions per row", "rules")
+    for column in table.columns:
+        column.justify = "right"
+    for point in path:
+        table.add_row(
+            f"{point.tradeoff:g}",
+            f"{point.cost:.3f}",
+            f"{point.cost - 1:+.1%}",
+            f"{point.conditions:.2f}",
+            f"{point.questions:.2f}",
+            f"{point.n_leaves:,}",
+        )
+    _console(False).print(table)
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:

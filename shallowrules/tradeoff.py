@@ -1,0 +1,380 @@
+"""The search over the trade-off: every tree worth having between cheap and short (ExShallow*).
+
+The table is read and clustered once; the trees for all trade-offs are grown together. This replaces the
+binary search of the paper's section 4.4, which looks at one tree after the other and may miss some,
+because neither cost nor length are monotone in the trade-off.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
+from shallowrules.estimator import ExplainableKMeans, Prepared
+from shallowrules.growing import Growth
+from shallowrules.metrics import (
+    normalized_cost,
+    partition_cost,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
+from shallowrules.tree import Tree
+
+__all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
+
+TRADEOFFS: tuple[float, ...] = (
+    0.0,
+    *(0.00095, 0.0014, 0.002, 0.003, 0.0044, 0.0065, 0.0095),
+    *(0.014, 0.02, 0.03, 0.044, 0.065, 0.095),
+    *(0.14, 0.2, 0.3, 0.44, 0.65, 0.95),
+)
+"""The trade-offs that are tried: 0 (ExGreedy), and six per decade, evenly in ratio, around the default 0.03.
+
+Below 0.00095 trees are nearly always that of 0; beyond 0.95 they cost twice the unrestricted clustering and more.
+"""
+
+TIE = 1e-9
+"""Figures this close (relative) are equal: equal partitions are summed in different orders."""
+
+BETWEEN = 8
+"""Trade-offs tried on each side of the best, where none of `TRADEOFFS` meets the whole goal."""
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """A tree on the path, and what it is like.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The smallest of the trade-offs that gave it.
+    cost : float
+        Its normalized cost, that of the unrestricted clustering being 1.
+    conditions, questions : float
+        Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
+    n_leaves : int
+    """
+
+    tradeoff: float
+    cost: float
+    conditions: float
+    questions: float
+    n_leaves: int
+
+
+class TradeoffPath:
+    """The trees that no other beats on both cost and length; `tradeoff_path` makes it.
+
+    Iterating gives the `TradeoffPoint` of each, from the cheapest to the shortest; ``print`` shows them as a
+    table. The table that it was made from is kept, so that any tree of it can be had as a fitted model.
+
+    Attributes
+    ----------
+    points : tuple of TradeoffPoint
+        The non-dominated trees, cheapest first.
+    tradeoffs, costs, conditions : ndarray of float64, shape (n_tradeoffs,)
+        Every trade-off that was tried, ascending, with the normalized cost and WAES of its tree.
+    """
+
+    def __init__(self, model: ExplainableKMeans, prepared: Prepared, tradeoffs: Sequence[float]) -> None:
+        self._model = model
+        self._prepared = prepared
+        self._tried: dict[float, tuple[TradeoffPoint, Growth]] = {}
+        self._reference_cost = partition_cost(prepared.encoding.clustered, prepared.reference.labels, prepared.weight)
+        self._try(tradeoffs)
+
+    def _try(self, tradeoffs: Sequence[float]) -> None:
+        """Grow and measure the trees of more trade-offs."""
+        wanted = sorted(set(tradeoffs) - set(self._tried))
+        if not wanted:
+            return
+        measured: dict[int, tuple[TradeoffPoint, Growth]] = {}
+        for tradeoff, growth in zip(wanted, self._model._grow(self._prepared, wanted), strict=True):
+            if id(growth) not in measured:
+                measured[id(growth)] = self._measure(tradeoff, growth), growth
+            self._tried[tradeoff] = measured[id(growth)]
+        self._tried = dict(sorted(self._tried.items()))
+        found = [entry[0] for entry in self._tried.values()]
+        self.tradeoffs: NDArray[np.float64] = np.array(list(self._tried))
+        self.costs: NDArray[np.float64] = np.array([point.cost for point in found])
+        self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
+        self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
+
+    def _measure(self, tradeoff: float, growth: Growth) -> TradeoffPoint:
+        """Return what a grown tree costs and how long its rules are."""
+        tree = Tree(
+            growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight
+        )  # any threshold of a gap gives the same figures
+        cost = partition_cost(self._prepared.encoding.clustered, growth.labels, self._prepared.weight)
+        return TradeoffPoint(
+            tradeoff,
+            normalized_cost(cost, self._reference_cost),
+            weighted_average_explanation_size(tree),
+            weighted_average_depth(tree),
+            tree.n_leaves,
+        )
+
+    def __iter__(self) -> Iterator[TradeoffPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"TradeoffPath({len(self)} trees from {len(self.tradeoffs)} trade-offs)"
+
+    def __str__(self) -> str:
+        lines = ["tradeoff     cost  conditions  questions  leaves"]
+        lines += [
+            f"{p.tradeoff:8.5f}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            for p in self.points
+        ]
+        return "\n".join(lines)
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.
+
+        Returns
+        -------
+        dict from str to ndarray, shape (n_points,)
+            Columns ``tradeoff``, ``cost``, ``conditions``, ``questions`` and ``n_leaves``, as in `TradeoffPoint`.
+        """
+        names = TradeoffPoint.__dataclass_fields__
+        return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
+
+    def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
+        """Return the tree that meets a goal best, as a fitted model.
+
+        Parameters
+        ----------
+        max_cost : float, optional
+            Largest normalized cost, at least 1 in practice (1.05 is 5 % above the unrestricted clustering).
+        max_conditions : float, optional
+            Largest number of conditions that explain a row on average (WAES).
+
+        Returns
+        -------
+        ExplainableKMeans
+            The cheapest tree within both bounds. With `max_cost` alone, and with a warning where no tree is
+            within both, the shortest tree within `max_cost`. Its `tradeoff` is that of the tree.
+
+        Raises
+        ------
+        OptionError
+            If no bound is given, or one is no number above 0.
+        DataError
+            If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
+        """
+        _check_goal(max_cost, max_conditions)
+        return self._select(max_cost, max_conditions)
+
+    def _select(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
+        point = _best(self.points, max_cost, max_conditions)
+        if not _meets(point, max_cost, max_conditions):
+            warnings.warn(
+                f"no tree has a cost of at most {max_cost:g} and at most {max_conditions:g} conditions per row; "
+                f"this one has {point.conditions:.4g}, the fewest at that cost",
+                ShallowRulesWarning,
+                stacklevel=3,
+            )
+        model = copy.copy(self._model)
+        model.tradeoff = point.tradeoff
+        return model._finish(self._prepared, self._tried[point.tradeoff][1])
+
+    def _refine(self, max_cost: float | None, max_conditions: float | None) -> None:
+        """Try more trade-offs next to the best if it is not within both bounds."""
+        point = _best(self.points, max_cost, max_conditions)
+        if _meets(point, max_cost, max_conditions):
+            return
+        place = int(np.searchsorted(self.tradeoffs, point.tradeoff))
+        sides = self.tradeoffs[max(0, place - 1) : place + 2]
+        between = [
+            value
+            for low, high in pairwise(sides.tolist())
+            for value in np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
+        ]
+        self._try(between)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw cost against length, a point per tree; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                raise MissingExtraError("plotting", "matplotlib", "plot") from None
+            ax = pyplot.subplots()[1]
+        figures = self.table()
+        ax.plot(self.conditions, self.costs, ".", color="0.75", label="dominated")
+        ax.step(figures["conditions"], figures["cost"], "o-", where="pre", label="worth having")
+        for point in self.points:
+            ax.annotate(
+                f"{point.tradeoff:.2g}",
+                (point.conditions, point.cost),
+                textcoords="offset points",
+                xytext=(4, 4),
+                fontsize="small",
+            )
+        ax.set_xlabel("conditions that explain a row, on average (WAES)")
+        ax.set_ylabel("k-means cost, without rules = 1")
+        ax.legend()
+        return ax
+
+
+def tradeoff_path(
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    tradeoffs: Sequence[float] | None = None,
+    y: None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TradeoffPath:
+    """Return all trees worth having between the cheapest and the shortest.
+
+    The reference clustering is made once, and the trees of all trade-offs are grown together.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+    tradeoffs : sequence of float, optional
+        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them.
+    y : ignored
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    TradeoffPath
+
+    Raises
+    ------
+    OptionError
+        If the model's method has no trade-off, or a trade-off is not a number from 0 up to 1e6.
+    DataError
+        If the table cannot be used as it is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> path = tradeoff_path(ExplainableKMeans(3, random_state=0), load_iris().data)
+    >>> path.select(max_conditions=1.5).normalized_cost_ < 1.04
+    True
+    """
+    values = [float(value) for value in (TRADEOFFS if tradeoffs is None else tradeoffs)]
+    if not values or not all(0 <= value < 1e6 for value in values):
+        raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
+    if model.method != "exshallow":
+        raise OptionError(f"method={model.method!r} has no trade-off to search: use method='exshallow'")
+    # Not sklearn.base.clone, which would drop the fit of a clusterer that is given fitted.
+    again = type(model)(**model.get_params(deep=False))
+    return TradeoffPath(again, again._prepare(X, y, sample_weight), values)
+
+
+def fit_to_goal(
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    max_cost: float | None = None,
+    max_conditions: float | None = None,
+    y: None = None,
+    sample_weight: ArrayLike | None = None,
+) -> ExplainableKMeans:
+    """Fit the trade-off to a goal for cost, for length, or for both (ExShallow*, the paper's section 4.4).
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+    max_cost, max_conditions : float, optional
+        As for `TradeoffPath.select`, which says which tree is taken. Where none of `TRADEOFFS` meets both,
+        more are tried around the one that comes nearest.
+    y : ignored
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    ExplainableKMeans
+        Fitted, its `tradeoff` the one that was found.
+
+    Raises
+    ------
+    OptionError, DataError
+        As `tradeoff_path` and `TradeoffPath.select` do.
+    """
+    _check_goal(max_cost, max_conditions)
+    path = tradeoff_path(model, X, y=y, sample_weight=sample_weight)
+    path._refine(max_cost, max_conditions)
+    return path._select(max_cost, max_conditions)
+
+
+def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
+    """Raise OptionError unless at least one bound is given, and each is a number above 0."""
+    if max_cost is None and max_conditions is None:
+        raise OptionError("give a goal: max_cost, max_conditions or both")
+    for name, value in (("max_cost", max_cost), ("max_conditions", max_conditions)):
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not value > 0):
+            raise OptionError(f"{name} must be a number above 0, not {value!r}")
+
+
+def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:
+    """Whether a tree is within the bounds, but for rounding."""
+    return (max_cost is None or point.cost <= max_cost * (1 + TIE)) and (
+        max_conditions is None or point.conditions <= max_conditions * (1 + TIE)
+    )
+
+
+def _best(points: Sequence[TradeoffPoint], max_cost: float | None, max_conditions: float | None) -> TradeoffPoint:
+    """Return the point that `TradeoffPath.select` takes; `points` are non-dominated, cheapest first."""
+    within_both = [point for point in points if _meets(point, max_cost, max_conditions)]
+    if within_both:
+        return within_both[-1 if max_conditions is None else 0]
+    within_cost = [point for point in points if _meets(point, max_cost, None)]
+    if max_cost is None:
+        shortest = points[-1]
+        raise DataError(
+            f"no tree has at most {max_conditions:g} conditions per row: the shortest has {shortest.conditions:.4g}, "
+            f"at a cost of {shortest.cost:.4g}; allow as many, or ask for fewer clusters"
+        )
+    if not within_cost:
+        raise DataError(
+            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {points[0].cost:.4g}, with "
+            f"{points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
+        )
+    return within_cost[-1]
+
+
+def _non_dominated(points: Sequence[TradeoffPoint]) -> tuple[TradeoffPoint, ...]:
+    """Return the points that no other beats or equals on both figures, cheapest first, the first of equals."""
+    kept: list[TradeoffPoint] = []
+    for point in sorted(points, key=lambda point: (point.cost, point.conditions, point.tradeoff)):
+        if kept and point.conditions >= kept[-1].conditions * (1 - TIE):
+            continue
+        while kept and kept[-1].cost >= point.cost * (1 - TIE):  # cheaper by rounding only
+            kept.pop()
+        kept.append(point)
+    return tuple(kept)
