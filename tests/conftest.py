@@ -3,11 +3,8 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-
-from shallowrules.growing import grow
 
 # No profile judges how long an example takes: a busy machine is no error.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,17 +12,6 @@ settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, p
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what needs IMM and ExKMC while the kernel does not have them."""
-    X = np.array([[0.0], [1.0]])
-    try:
-        grow(X, X, X, X, method="imm")
-    except NotImplementedError as error:
-        for item in items:
-            if item.get_closest_marker("imm_exkmc"):
-                item.add_marker(pytest.mark.skip(reason=str(error)))
 
 
 @pytest.fixture(scope="session")

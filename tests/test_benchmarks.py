@@ -109,7 +109,6 @@ def test_paper_says_what_is_off(tmp_path: Path) -> None:
     assert re.search(r"vowel, exshallow: cost is 1\.\d+, more than 0\.03 away from 1\.21", done.stdout)
 
 
-@pytest.mark.imm_exkmc
 def test_paper_searches_for_a_tree_as_good_as_that_of_exkmc(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run_paper("--tables", "iris", "--seeds", "1", "--figures", str(tmp_path), data=tmp_path)

@@ -155,7 +155,6 @@ def test_methods(method):
     assert statistics["method"] == method
 
 
-@pytest.mark.imm_exkmc
 @pytest.mark.parametrize(
     "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
 )

@@ -42,7 +42,6 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.imm_exkmc
 @parametrize_with_checks(
     [
         ExplainableKMeans(n_clusters=3, method="imm", random_state=0),
@@ -97,7 +96,6 @@ def noisy():
     return make_blobs(500, 3, centers=9, cluster_std=4.0, random_state=1)[0]
 
 
-@pytest.mark.imm_exkmc
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -113,7 +111,8 @@ def test_every_method_goes_through_every_form(noisy, parameters):
     X = np.column_stack([noisy, noisy[:, 0].round()]) * [1, 50, 1e-3, 1]
     model = ExplainableKMeans(9, random_state=0, **parameters).fit(X)
     rules = model.rules_
-    assert model.n_leaves_ == len(rules) == parameters.get("max_leaves", 9)
+    assert model.n_leaves_ == len(rules) <= parameters.get("max_leaves", 9)  # ExKMC stops where no cut gains
+    assert model.n_leaves_ >= 9
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert rules.statistics.method == parameters["method"]
     assert rules.statistics.tradeoff == 0
@@ -125,7 +124,6 @@ def test_every_method_goes_through_every_form(noisy, parameters):
     assert model.cluster_centers_.shape == (9, 4)
 
 
-@pytest.mark.imm_exkmc
 def test_more_leaves_cost_less_and_base_imm_gives_every_cluster_a_leaf(noisy):
     clusterer = KMeans(9, n_init=1, random_state=0).fit(noisy)
     costs = [
@@ -140,7 +138,6 @@ def test_more_leaves_cost_less_and_base_imm_gives_every_cluster_a_leaf(noisy):
     assert plain.rules_.nodes == ExplainableKMeans(clusterer=clusterer, method="imm").fit(noisy).rules_.nodes
 
 
-@pytest.mark.imm_exkmc
 def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy):
     clusterer = KMeans(9, n_init=10, random_state=0).fit(noisy)
     model = ExplainableKMeans(clusterer=clusterer, method="exkmc").fit(noisy)
@@ -155,7 +152,6 @@ def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy
     assert note in export(model.rules_, "markdown")
 
 
-@pytest.mark.imm_exkmc
 def test_exkmc_leaves_clusters_of_letter_without_a_rule(shared_data):
     stored = np.load(shared_data / "letter.npz")
     clusterer = KMeans(26, n_init=1, random_state=0).fit(stored["X"])
@@ -166,7 +162,6 @@ def test_exkmc_leaves_clusters_of_letter_without_a_rule(shared_data):
     assert model.normalized_cost_ == pytest.approx(1.36, abs=0.04)
 
 
-@pytest.mark.imm_exkmc
 def test_imm_follows_given_labels_rather_than_the_nearest_center():
     # The last of the left group is labelled as the right one: by labels the cut is before it, by distance after.
     X = np.array([[0.0], [1.0], [2.0], [4.0], [10.0], [11.0], [12.0]])

@@ -95,21 +95,18 @@ def check_method(problem: Problem, n_threads: int = 1, **options) -> Growth:
     return tree
 
 
-@pytest.mark.imm_exkmc
 @many
 @given(problems())
 def test_every_choice_of_imm_is_the_oracles(problem):
     check_method(problem, method="imm", **own_centers(problem))
 
 
-@pytest.mark.imm_exkmc
 @some
 @given(problems(max_rows=200, max_columns=3, max_centers=24))
 def test_every_choice_of_imm_is_the_oracles_with_many_centers(problem):
     check_method(problem, method="imm", **own_centers(problem))
 
 
-@pytest.mark.imm_exkmc
 @many
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_imm_minds_given_labels(problem, seed):
@@ -117,7 +114,6 @@ def test_imm_minds_given_labels(problem, seed):
     check_method(problem, method="imm", assigned=labels.astype(np.int32))
 
 
-@pytest.mark.imm_exkmc
 @many
 @given(problems(), st.none() | st.integers(0, 6))
 def test_every_choice_of_exkmc_is_the_oracles(problem, extra):
@@ -125,7 +121,6 @@ def test_every_choice_of_exkmc_is_the_oracles(problem, extra):
     check_method(problem, method="exkmc", max_leaves=max_leaves)
 
 
-@pytest.mark.imm_exkmc
 @some
 @given(problems(), st.integers(0, 6))
 def test_every_choice_of_exkmc_on_imm_is_the_oracles(problem, extra):
@@ -133,14 +128,12 @@ def test_every_choice_of_exkmc_on_imm_is_the_oracles(problem, extra):
     check_method(problem, **options, **own_centers(problem))
 
 
-@pytest.mark.imm_exkmc
 def test_of_leaves_that_gain_alike_exkmc_splits_the_oldest():
     X = np.array([[0.0], [2.0], [100.0], [102.0]])
     tree = check_method(Problem(X, X, X, X, None, 0.0), method="exkmc", max_leaves=3)
     assert tree.labels.tolist() == [0, 1, 2, 2]
 
 
-@pytest.mark.imm_exkmc
 def test_of_equally_near_centers_imm_assigns_the_first():
     # The middle row goes with the center that is named first; else no cut would part both from it alike.
     X = np.array([[0.0], [5.0], [10.0]])
@@ -148,7 +141,6 @@ def test_of_equally_near_centers_imm_assigns_the_first():
         assert check_method(Problem(X, X, centers, centers, None, 0.0), method="imm").labels.tolist() == labels
 
 
-@pytest.mark.imm_exkmc
 @some
 @given(problems(), st.sampled_from([2, 7]), st.sampled_from(["imm", "exkmc"]))
 def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
@@ -271,7 +263,6 @@ def test_every_choice_is_the_oracles_on_tables_of_some_size(table, tradeoff):
     assert tree.n_leaves > 1
 
 
-@pytest.mark.imm_exkmc
 @pytest.mark.parametrize(
     "options",
     [

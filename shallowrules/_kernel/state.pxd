@@ -41,7 +41,6 @@ cdef struct Bin:
 
 cdef struct Cut:
     double objective
-    int64_t units               # ExKMC's objective in fixed point
     int code                    # rows and centers up to this code go left
     bint inside                 # of this code only rows up to `value`
     double value

@@ -147,7 +147,6 @@ cdef bint _open(
     cdef Py_ssize_t slot, count = 0, i, k = state.n_centers
     cdef Item* items = scratch.items
     cdef double objective
-    cdef int64_t units
     for slot in range(node.first, node.last):
         if bin_of[codes[slot]] == bin:
             items[count].code = codes[slot]
@@ -161,11 +160,9 @@ cdef bint _open(
         sr_add(state.instructions, scratch.inside_costs, scratch.center_costs, k)
         if items[i].value == items[i + 1].value:
             continue
-        units = _price(scratch.inside_costs, all_costs, NULL, state.n_centers)
-        objective = <double>units
+        objective = <double>_price(scratch.inside_costs, all_costs, NULL, state.n_centers)
         if objective < best.objective and objective <= limit:
             best.objective = objective
-            best.units = units
             best.code = items[i].code
             best.inside = True
             best.value = items[i].value
@@ -182,7 +179,6 @@ cdef bint _examine(
     cdef Py_ssize_t k = state.n_centers, n = node.last - node.first, rows_left = 0, place, base
     cdef int bin, code
     cdef double objective
-    cdef int64_t units
     cdef const int64_t* costs
     base = <Py_ssize_t>feature * state.n_bins
     memset(scratch.left_costs, 0, k * sizeof(int64_t))
@@ -201,14 +197,12 @@ cdef bint _examine(
         rows_left += sums.bin_rows[place]
         if rows_left == n:
             break
-        units = _price(scratch.left_costs, sums.all_costs, NULL, state.n_centers)
-        objective = <double>units
+        objective = <double>_price(scratch.left_costs, sums.all_costs, NULL, state.n_centers)
         if objective < best.objective and objective <= limit:
             code = state.n_codes - 1
             while state.bin_of[feature * state.n_codes + code] > bin:
                 code -= 1
             best.objective = objective
-            best.units = units
             best.code = code
             best.inside = False
             if stop_at_first:
@@ -297,6 +291,6 @@ cdef void price_leaf(
             _examine(state, node, &fixed, scratches, scratches, f, lowest * (1.0 + TIE), True, True, &node.offer)
             break
     node.offer.objective /= fixed.scale
-    node.gain = <double>(least - node.offer.units) / fixed.scale
+    node.gain = (<double>least - lowest) / fixed.scale  # of the lowest; the first that ties with it is offered
     if node.gain <= NOISE * node.cost:
         node.gain = 0.0
