@@ -260,8 +260,7 @@ def encode(
         If a column holds neither numbers nor categories, or too many categories.
     """
     imputed = () if impute is None else imputed_values(table, sample_weight)
-    counted = table if sample_weight is None or sample_weight.all() else table.take(sample_weight > 0)
-    encoder = Encoder(_model_columns(counted), None, category_weight, imputed)
+    encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, imputed)
     explained = encoder.explain(table, None if imputed else matrix)
     numbers = encoder.numbers
     kind = SCALES[scale]
@@ -314,15 +313,17 @@ def _fitted_scaler(kind: type, present: NDArray[Any], sample_weight: NDArray[np.
     return scaler.fit(present[inside])
 
 
-def _model_columns(table: Table) -> tuple[ModelColumn, ...]:
-    """Return the columns of the explained matrix, in the order of the table and then of the values."""
+def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> tuple[ModelColumn, ...]:
+    """Return the columns of the explained matrix, in the order of the table and then of the values that count."""
     _refuse_types(table)
     found = []
     for source, column in enumerate(table.columns):
         if column.is_numeric:
             found.append(ModelColumn(source))
-        else:
-            found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
+            continue
+        if sample_weight is not None:
+            column = replace(column, values=column.values[sample_weight > 0], missing=None)
+        found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
     return tuple(found)
 
 
