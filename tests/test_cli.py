@@ -159,7 +159,7 @@ def test_methods(method):
     "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
 )
 def test_imm_and_exkmc(arguments):
-    result = call("run", blobs(), "-k", 3, "--method", *arguments)
+    result = call("run", blobs(), "-k", 3, "--scale", "none", "--method", *arguments)
     assert result.exit_code == 0
     rules = RuleSet.from_json("t_rules/rules.json")
     assert rules.statistics.method == arguments[0]
