@@ -162,7 +162,10 @@ class Distinct:
         """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
         if self.labels is not None:
             return self.labels.copy()
-        return nearest_centers(clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64))
+        nearest: NDArray[np.int32] = nearest_centers(
+            clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64)
+        )
+        return nearest
 
 
 def grow_path(
@@ -247,7 +250,7 @@ def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
 def _assemble(
     nodes: dict[str, NDArray[Any]], distinct: Distinct, weight: NDArray[np.float64] | None, n_rows: int
 ) -> Growth:
-    """Number the nodes in pre-order, and sum rows and weights from the leaves up."""
+    """Put the nodes in pre-order, and sum rows and weights from the leaves up."""
     used = _in_preorder(nodes["left"], nodes["right"])
     place = np.full(len(nodes["feature"]), LEAF, dtype=np.int32)
     place[used] = np.arange(len(used))

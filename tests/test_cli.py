@@ -163,7 +163,7 @@ def test_imm_and_exkmc(arguments):
     assert result.exit_code == 0
     rules = RuleSet.from_json("t_rules/rules.json")
     assert rules.statistics.method == arguments[0]
-    assert len(rules) == (5 if "--max-leaves" in arguments else 3)
+    assert 3 <= len(rules) <= (5 if "--max-leaves" in arguments else 3)  # ExKMC stops where no cut gains
     assert ("\n or " in re.sub(r" +", " ", result.stdout)) == (len(rules) > 3)
     assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
 

@@ -19,18 +19,19 @@ from libc.string cimport memset
 from shallowrules._kernel.choosing cimport (
     BOUNDS, ENDS, FIRST, INSIDE, Search, examine, first_point, refine_point, weight_of
 )
-from shallowrules._kernel.mistakes cimport count_mistakes
-from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
 from shallowrules._kernel.dense cimport (
-    MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, is_dense, settle_events, sum_rows
+    MOST, bound_rows, bound_scale, default_dense_limit, instructions_of_machine, settle_events, sum_rows
 )
-from shallowrules._kernel.matrix cimport entry, load_point, matrix_of
+from shallowrules._kernel.histograms cimport add_histograms, clear_histograms
+from shallowrules._kernel.matrix cimport load_point, matrix_of
+from shallowrules._kernel.mistakes cimport count_mistakes
 from shallowrules._kernel.neighbors cimport distance_to, fill_lists, filter_lists, list_members, sum_costs
+from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
 from shallowrules._kernel.state cimport (
-    BLOCK, CHUNK, LANES, LIST, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place
+    BLOCK, CHUNK, LANES, LIST, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, chunk_place, is_dense
 )
 from shallowrules._kernel.surrogate cimport cheapest_cost, price_leaf
-from shallowrules._kernel.sweep cimport add_histograms, clear_histograms, sweep_rows
+from shallowrules._kernel.sweep cimport sweep_rows
 
 cdef extern from *:
     """

@@ -10,10 +10,14 @@ from libc.math cimport ldexp, frexp, INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 
+from shallowrules._kernel.dense cimport dense_event
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
-from shallowrules._kernel.state cimport BITS_OF_ROW, BITS_OF_SUM, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally
-from shallowrules._kernel.sweep cimport own_event
+from shallowrules._kernel.mistakes cimport own_mistake
+from shallowrules._kernel.state cimport (
+    BITS_OF_ROW, BITS_OF_SUM, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, is_dense
+)
+from shallowrules._kernel.sweep cimport listed_event
 
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
@@ -164,6 +168,17 @@ cdef int by_value(const void* a, const void* b) noexcept nogil:
     return -1 if one.value < two.value else (1 if one.value > two.value else 0)
 
 
+cdef int64_t _own_event(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil:
+    """Return what a row adds to the sum that is minimised, at the cuts from its own value on."""
+    if state.assigned != NULL:
+        return own_mistake(state, feature, slot)
+    if is_dense(state, node):
+        return dense_event(state, node, scratch, fixed, feature, slot)
+    return listed_event(state, node, scratch, fixed, feature, slot)
+
+
 cdef bint _open(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Pricing* pricing,
     int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
@@ -183,7 +198,7 @@ cdef bint _open(
         if place:
             items[count].code = place - 1
             items[count].value = entry(&state.explained, state.row[slot], feature)
-            items[count].event = own_event(state, node, scratch, fixed, feature, slot)
+            items[count].event = _own_event(state, node, scratch, fixed, feature, slot)
             items[count].weight = (
                 llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
             )

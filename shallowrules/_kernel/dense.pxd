@@ -10,10 +10,6 @@ cdef extern from "dense.h":
     enum: MOST "SR_MOST"
 
 
-cdef inline bint is_dense(const State* state, const Node* node) noexcept nogil:
-    return node.last_center - node.first_center <= state.dense_limit
-
-
 cdef double bound_scale(const State* state, const Node* node, Scratch* scratch) noexcept nogil
 cdef void bound_rows(
     State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t first_chunk, Py_ssize_t last_chunk
@@ -23,3 +19,6 @@ cdef void sum_rows(
     Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil
 cdef void settle_events(const State* state, const Node* node, Scratch* sums, int feature) noexcept nogil
+cdef int64_t dense_event(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil

@@ -6,13 +6,16 @@ lowest objective: mostly one. Nothing is kept by row between nodes: distances ar
 costs less than lists of nearest centers would to keep, and lets a node be cut in several ways.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from shallowrules._kernel.matrix cimport load_block
-from shallowrules._kernel.neighbors cimport list_members
-from shallowrules._kernel.state cimport BLOCK, CHUNK, LANES, FixedPoint, Node, Scratch, State, Tally, chunk_place
-from shallowrules._kernel.sweep cimport clear_feature, clear_histograms
+from shallowrules._kernel.histograms cimport clear_feature, clear_histograms, in_units
+from shallowrules._kernel.matrix cimport load_block, load_point
+from shallowrules._kernel.neighbors cimport distance_to, list_members
+from shallowrules._kernel.state cimport (
+    BLOCK, CHUNK, LANES, FixedPoint, Node, Scratch, State, Tally, chunk_place
+)
 
 
 cdef extern from "<math.h>" nogil:
@@ -47,11 +50,14 @@ cdef enum:
 cdef double FARTHEST = 64.0     # mean distances to the nearest center that one row may add, in a bound
 
 
-cdef void _measure(const State* state, Py_ssize_t first, Py_ssize_t last, int n_members, Scratch* scratch) noexcept nogil:
+cdef void _measure(
+    const State* state, Py_ssize_t first, Py_ssize_t last, int n_members, Scratch* scratch
+) noexcept nogil:
     """Write the distances of up to 16 slots to the node's centers to scratch.lane_distance."""
     load_block(&state.clustered, state.row + first, last - first, scratch.lanes, LANES)
     sr_lane_distances(
-        state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members, scratch.lane_distance
+        state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
+        scratch.lane_distance,
     )
 
 
@@ -151,7 +157,8 @@ cdef void bound_rows(
             _measure(state, slot, min(slot + LANES, end), n_members, scratch)
             weight = _weights(state, slot, end, room)
             sr_dense_units(
-                state.instructions, scratch.lane_distance, n_members, weight, scale, scratch.units + g * n_members * LANES, nearest
+                state.instructions, scratch.lane_distance, n_members, weight, scale,
+                scratch.units + g * n_members * LANES, nearest,
             )
             for r in range(min(LANES, end - slot)):
                 cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
@@ -203,15 +210,16 @@ cdef void sum_rows(
         end = min(begin + LANES, last)
         _measure(state, begin, end, n_members, scratch)
         sr_dense_exact_units(
-            state.instructions, scratch.lane_distance, n_members, _weights(state, begin, end, room), fixed.scale, fixed.cap,
-            scratch.exact_units,
+            state.instructions, scratch.lane_distance, n_members, _weights(state, begin, end, room), fixed.scale,
+            fixed.cap, scratch.exact_units,
         )
         for r in range(end - begin, LANES):
             for j in range(n_members):
                 scratch.exact_units[j * LANES + r] = 0
         sr_dense_places(codes + begin, end - begin, scratch.edge[0], scratch.edge[n_members - 1], scratch.place)
         sr_dense_exact(
-            state.instructions, scratch.exact_units, 1, n_members, scratch.at, scratch.edge, scratch.place, scratch.exact_sums, own
+            state.instructions, scratch.exact_units, 1, n_members, scratch.at, scratch.edge, scratch.place,
+            scratch.exact_sums, own,
         )
         for r in range(end - begin):
             tally[scratch.place[r]].rows += 1
@@ -247,3 +255,23 @@ cdef void settle_events(const State* state, const Node* node, Scratch* sums, int
         after = event[order[j]]
         event[order[j]] = after - before
         before = after
+
+
+cdef int64_t dense_event(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil:
+    """The nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
+    cdef const int* center_codes = state.center_codes + feature * state.n_centers
+    cdef int code = state.codes[feature * state.n_rows + slot], j, center
+    cdef double weight = 1.0 if state.weight == NULL else state.weight[slot], d
+    cdef double left = INFINITY, right = INFINITY, nearest
+    load_point(&state.clustered, state.row[slot], scratch.point)
+    for j in range(node.first_center, node.last_center):
+        center = state.order[j]
+        d = distance_to(state, scratch.point, center)
+        if center_codes[center] <= code:
+            left = min(left, d)
+        else:
+            right = min(right, d)
+    nearest = min(left, right)
+    return in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)

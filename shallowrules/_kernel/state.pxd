@@ -88,7 +88,7 @@ cdef struct State:
     int* codes                  # [d, n]
     double* weight              # or NULL
     int* assigned               # [n] each row's center, -1 once a cut separated them; NULL: not IMM
-    uint16_t* near              # [n, LIST] nearest centers of the row's node, filled up with the first; NULL: no lists
+    uint16_t* near              # [n, LIST] nearest centers of the row's node, then the first; NULL: no lists
     double* distance            # [n, LIST] squared distances, alike
     unsigned char* length       # [n] how many are listed
     unsigned char* side         # [n] where the cut being made sends the row: 1 is left
@@ -103,6 +103,10 @@ cdef struct State:
     bint stopped
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
+
+
+cdef inline bint is_dense(const State* state, const Node* node) noexcept nogil:
+    return node.last_center - node.first_center <= state.dense_limit
 
 
 cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:

@@ -14,11 +14,9 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.choosing cimport by_value, power_for
+from shallowrules._kernel.histograms cimport in_units
 from shallowrules._kernel.matrix cimport entry, load_block
-from shallowrules._kernel.state cimport (
-    BITS_OF_SUM, LANES, Cut, FixedPoint, Item, Node, Scratch, State
-)
-from shallowrules._kernel.sweep cimport in_units
+from shallowrules._kernel.state cimport BITS_OF_SUM, LANES, Cut, FixedPoint, Item, Node, Scratch, State
 
 cdef extern from "lanes.h" nogil:
     void sr_lane_distances(

@@ -16,13 +16,10 @@ gives the induced cost of every cut.
   is on the row's side of c1. Only an exhausted list looks at centers beyond it.
 """
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
-from libc.string cimport memset
 
-from shallowrules._kernel.dense cimport is_dense
+from shallowrules._kernel.histograms cimport in_units
 from shallowrules._kernel.matrix cimport load_point
-from shallowrules._kernel.mistakes cimport own_mistake
 from shallowrules._kernel.neighbors cimport distance_to
 from shallowrules._kernel.state cimport BLOCK, LIST, FixedPoint, Node, Scratch, State, Tally
 
@@ -38,53 +35,6 @@ cdef extern from "walk.h" nogil:
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
         const unsigned char* bits, const int64_t* values, Tally* tally, int64_t* event, int* rest) noexcept
     int sr_lowest_bit(unsigned int bits) noexcept
-
-
-cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:
-    """Return a cost in fixed point: at most the cap, and not 0 unless the cost is."""
-    cdef double scaled = cost * fixed.scale
-    cdef int64_t units = llrint(min(scaled, fixed.cap))
-    return units + (units == 0 and cost > 0.0)
-
-
-cdef void clear_feature(const State* state, const Node* node, Scratch* scratch, Py_ssize_t f) noexcept nogil:
-    """Zero the part of a feature's histograms that the node uses."""
-    cdef Py_ssize_t n_codes = state.n_codes, k = state.n_centers
-    cdef int low = state.center_codes[f * k + state.order[f * k + node.first_center]]
-    cdef int high = state.center_codes[f * k + state.order[f * k + node.last_center - 1]]
-    cdef int j
-    memset(scratch.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
-    if state.weighted:
-        memset(scratch.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
-    for j in range(node.first_center, node.last_center):
-        scratch.event[f * k + state.order[f * k + j]] = 0
-
-
-cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
-    """Zero the part of all features' histograms that the node uses."""
-    cdef Py_ssize_t f
-    for f in range(state.n_features):
-        clear_feature(state, node, scratch, f)
-
-
-cdef void add_histograms(
-    const State* state, const Node* node, Scratch* total, const Scratch* part, int feature
-) noexcept nogil:
-    """Add one thread's histograms of a feature to another's."""
-    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes, code
-    cdef int low = state.center_codes[feature * k + state.order[feature * k + node.first_center]]
-    cdef int high = state.center_codes[feature * k + state.order[feature * k + node.last_center - 1]]
-    cdef int j, center
-    for code in range(base + low, base + high + 1):
-        total.tally[code].added += part.tally[code].added
-        total.tally[code].removed += part.tally[code].removed
-        total.tally[code].rows += part.tally[code].rows
-    if state.weighted:
-        for code in range(base + low, base + high + 1):
-            total.weight[code] += part.weight[code]
-    for j in range(node.first_center, node.last_center):
-        center = state.order[feature * k + j]
-        total.event[feature * k + center] += part.event[feature * k + center]
 
 
 cdef inline int64_t _beyond(
@@ -216,34 +166,10 @@ cdef void sweep_rows(
         begin = end
 
 
-cdef int64_t _own_event_dense(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
-) noexcept nogil:
-    """The nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
-    cdef const int* center_codes = state.center_codes + feature * state.n_centers
-    cdef int code = state.codes[feature * state.n_rows + slot], j, center
-    cdef double weight = 1.0 if state.weight == NULL else state.weight[slot], d
-    cdef double left = INFINITY, right = INFINITY, nearest
-    load_point(&state.clustered, state.row[slot], scratch.point)
-    for j in range(node.first_center, node.last_center):
-        center = state.order[j]
-        d = distance_to(state, scratch.point, center)
-        if center_codes[center] <= code:
-            left = min(left, d)
-        else:
-            right = min(right, d)
-    nearest = min(left, right)
-    return in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)
-
-
-cdef int64_t own_event(
+cdef int64_t listed_event(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil:
     """Return what a row adds to the induced cost of the cuts from its own value on."""
-    if state.assigned != NULL:
-        return own_mistake(state, feature, slot)
-    if is_dense(state, node):
-        return _own_event_dense(state, node, scratch, fixed, feature, slot)
     cdef Py_ssize_t k = state.n_centers
     cdef const int* center_codes = state.center_codes + feature * k
     cdef const uint16_t* near = state.near + slot * LIST
