@@ -149,35 +149,38 @@ def reference_clustering(
     if not hasattr(clusterer, "fit"):
         return _from_centers(encoding, clusterer, sample_weight), encoding, None
     transformers, _ = _split(clusterer)
-    if transformers and encoding.scaler is not None:
+    if transformers and encoding.encoder.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
     X = encoding.clustered if source is None or not transformers else source
     fitted, seen, notes = _fitted(clusterer, X, sample_weight)
     if transformers:
         _check_names(fitted, names)
-        encoding = replace(encoding, clustered=into_space(fitted, X))
+        encoding = replace(encoding, clustered=into_space(fitted, encoding.clustered, X))
         names = None  # what the transformers give may be named otherwise
     reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names)
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
 
 
-def into_space(clusterer: Any, X: Any) -> NDArray[Any]:
+def into_space(clusterer: Any, clustered: NDArray[Any], source: Any = None) -> NDArray[Any]:
     """Return rows in the space that a fitted clusterer clusters: behind the transformers of a Pipeline.
 
     Parameters
     ----------
     clusterer : fitted estimator or None
-    X : array-like or dataframe of shape (n_rows, n_columns)
-        What the clusterer takes.
+    clustered : ndarray of float, shape (n_rows, n_clustered)
+        The rows as they are clustered where there is no transformer.
+    source : array-like or dataframe of shape (n_rows, n_columns), optional
+        What a Pipeline takes, if not `clustered`.
 
     Returns
     -------
     ndarray of float32 or float64, shape (n_rows, n_components)
-        X itself where there is no transformer.
+        `clustered` itself where there is no transformer.
     """
     transformers, _ = _split(clusterer)
     if not transformers:
-        return X  # type: ignore[no-any-return]
+        return clustered
+    X = clustered if source is None else source
     with _names_checked():
         for transformer in transformers:
             X = transformer.transform(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -17,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
-from shallowrules.encoding import Encoding, encode, explained_matrix, refuse_unusable
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, encode, refuse_unusable
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import BASES, METHODS, Growth, grow, grow_path
 from shallowrules.metrics import normalized_cost
@@ -29,6 +30,7 @@ from shallowrules.scaling import SCALES
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
 from shallowrules.thresholds import readable_threshold
+from shallowrules.transformers import encode_through, fitted_transformer, transformed
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["ExplainableKMeans"]
@@ -43,10 +45,7 @@ class Prepared:
     Parameters
     ----------
     table : Table
-    matrix : ndarray of float, shape (n_rows, n_columns)
-        All columns of the table.
-    columns : list of int
-        Positions of the explained columns among them.
+        The columns that are used.
     encoding : Encoding
     reference : Reference
     weight : ndarray of float64, shape (n_rows,), or None
@@ -56,8 +55,6 @@ class Prepared:
     """
 
     table: Table
-    matrix: NDArray[Any]
-    columns: list[int]
     encoding: Encoding
     reference: Reference
     weight: NDArray[np.float64] | None
@@ -131,7 +128,22 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
         only). Rules stay in the units of X.
     categories : {"auto"}, default="auto"
-        How columns that are not numeric enter. For now they are refused by name.
+        How columns that are not numeric enter. "auto": text and truth values of a dataframe become a column of 0
+        and 1 for each value, and rules ask for values by name. Columns of more than 50 values, or of another
+        in nearly every row, are refused by name, and so are dates.
+    category_weight : float, default=sqrt(1/2)
+        What these columns of 0 and 1 are multiplied by for the clustering. By default rows that differ in a
+        category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
+        differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
+    impute : {None, "median"}, default=None
+        None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
+        table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
+        so for new rows; in columns without a missing value in X they are refused later too.
+    transformer : scikit-learn transformer, default=None
+        In place of `scale`, `category_weight` and `impute`: what takes X to the space to cluster in. Fitted or
+        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
+        X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
+        ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans.
     n_jobs : int or None, default=None
@@ -144,7 +156,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of each training row, by the tree.
     tree_ : Tree
-        The tree over the columns of X, thresholds in their units.
+        The tree over the columns of X, thresholds in their units, and where X has categories over a column of 0
+        and 1 for each, as ``encoder_.columns`` lists them.
+    encoder_ : Encoder
+        What turns rows of X into these columns (``encoder_.explain``) and them into the space that was clustered
+        (``encoder_.place``), in which a Pipeline in `clusterer` goes on.
     rules_ : RuleSet
         One rule per leaf, with everything an exporter needs.
     n_leaves_ : int
@@ -160,8 +176,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Its cost, with the means of its labels.
     normalized_cost_ : float
         ``inertia_ / reference_inertia_``, the price of explainability.
-    cluster_centers_ : ndarray of float64, shape (k, n_features)
-        Means of the tree's clusters, in the units of X; the reference center where a cluster is empty.
+    cluster_centers_ : ndarray of float64, shape (k, n_model_columns)
+        Means of the tree's clusters in the columns of ``tree_``, in the units of X (shares for categories); the
+        reference center where a cluster is empty.
     clusterer_ : estimator or None
         The fitted clusterer.
     scaler_ : estimator or None
@@ -209,6 +226,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         explain_columns: Sequence[str | int] | None = None,
         scale: str | None = None,
         categories: str = "auto",
+        category_weight: float = CATEGORY_WEIGHT,
+        impute: str | None = None,
+        transformer: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -224,6 +244,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.explain_columns = explain_columns
         self.scale = scale
         self.categories = categories
+        self.category_weight = category_weight
+        self.impute = impute
+        self.transformer = transformer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -234,7 +257,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, dataframe or Table of shape (n_samples, n_features)
-            Numbers without missing or infinite values. float32 and float64 arrays are not copied.
+            Numbers without missing or infinite values; in a dataframe also text and truth values.
+            float32 and float64 arrays are not copied.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights, none negative, not all 0. A row of weight 0 does not count but gets a label.
@@ -251,30 +275,32 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Validate, read and cluster the table: all that comes before the tree."""
         self._check_parameters()
         table, matrix = self._read(X, reset=True)
-        if y is not None and hasattr(y, "__len__") and len(y) != len(matrix):
-            raise DataError(f"y has {len(y)} entries, X has {len(matrix)} rows")
+        if y is not None and hasattr(y, "__len__") and len(y) != table.n_rows:
+            raise DataError(f"y has {len(y)} entries, X has {table.n_rows} rows")
         weight = None
         if sample_weight is not None:
             if not np.asarray(sample_weight).any():
                 raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-            weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
+            rows = np.broadcast_to(np.float64(0), (table.n_rows, 1))
+            weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
             if (weight < 0).any():
                 raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
-        n_counted = len(matrix) if weight is None else int(np.count_nonzero(weight))
+        n_counted = table.n_rows if weight is None else int(np.count_nonzero(weight))
         if self.clusterer is None and n_counted < self.n_clusters:
             raise DataError(
                 f"n_samples={n_counted} should be >= n_clusters={self.n_clusters}: "
                 "ask for fewer clusters or give more rows"
             )
-        given = _given_labels(self.clusterer, len(matrix))
-        self._clustered, explained = self._choose_columns(table.names, labelled=given is not None)
+        given = _given_labels(self.clusterer, table.n_rows)
         # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
         counting = weight if given is None else _without_unlabelled(weight, given.labels)
-        encoding = encode(_columns(matrix, self._clustered), self.scale, counting)
-        if explained != self._clustered:
-            encoding = replace(encoding, explained=_columns(matrix, explained))
-        self.scaler_ = encoding.scaler
-        self._say(f"clustering {len(matrix)} rows x {len(self._clustered)} columns")
+        self._clustered, explained = self._choose_columns(table.names, labelled=given is not None)
+        names = [table.names[j] for j in self._clustered]
+        table, encoding = self._encode(table, X, matrix, counting, explained)
+        encoder = self.encoder_ = encoding.encoder
+        self.scaler_ = encoder.scaler
+        as_they_are = encoder.plain and encoder.transformer is None and hasattr(self, "feature_names_in_")
+        self._say(f"clustering {table.n_rows} rows x {encoding.clustered.shape[1]} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
@@ -284,17 +310,58 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 self.n_clusters,
                 self.random_state,
                 counting,
-                names=[table.names[j] for j in self._clustered] if hasattr(self, "feature_names_in_") else None,
-                source=_native(X, matrix, self._clustered),
+                names=names if as_they_are else None,
+                source=self._source(X, matrix),
             )
         for note in reference.notes:
             self._say(note)
         counting = _without_unlabelled(counting, reference.labels)
-        prepared = Prepared(table, matrix, explained, encoding, reference, weight, counting)
+        prepared = Prepared(table, encoding, reference, weight, counting)
         k = len(prepared.kept)
         if self.max_leaves is not None and self.max_leaves < k:
             raise OptionError(f"max_leaves={self.max_leaves} is less than the {k} clusters: each may need a leaf")
         return prepared
+
+    def _encode(
+        self,
+        table: Table,
+        X: Any,
+        matrix: NDArray[Any] | None,
+        weight: NDArray[np.float64] | None,
+        explained: list[int],
+    ) -> tuple[Table, Encoding]:
+        """Return the table of the columns that are used, and their encoding."""
+        if self.transformer is not None:
+            if isinstance(X, Table):
+                raise OptionError("transformer needs a dataframe or an array that it can transform, not a Table")
+            rows = X if matrix is None else np.asarray(X)
+            encoding = encode_through(fitted_transformer(self.transformer, rows, weight), table, rows)
+            return table.select(encoding.encoder.names), encoding
+        encoding = encode(
+            table,
+            self.scale,
+            category_weight=float(self.category_weight),
+            impute=self.impute,
+            sample_weight=weight,
+            matrix=matrix,
+            clustered=self._clustered,
+            explained=explained,
+        )
+        return table, encoding
+
+    def _source(self, X: Any, matrix: NDArray[Any] | None) -> Any:
+        """Return what a Pipeline in `clusterer` takes, for it may choose columns by name or type: those of X.
+
+        None where it takes the rows as they are clustered: of a Table, and behind a transformer.
+        """
+        if self.encoder_.transformer is not None or isinstance(X, Table):
+            return None
+        if matrix is not None:
+            return matrix if self._clustered == list(range(matrix.shape[1])) else matrix[:, self._clustered]
+        frame = nw.from_native(X, eager_only=True)
+        if self._clustered == list(range(len(frame.columns))):
+            return X
+        return frame.select([frame.columns[j] for j in self._clustered]).to_native()
 
     def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[Growth]:
         """Grow one tree per trade-off; where trees are equal, they are the same object."""
@@ -333,7 +400,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             )
             growths = [growth]
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        columns = np.append(prepared.columns, LEAF).astype(np.int32)
+        tested = encoding.encoder.explained or range(encoding.matrix.shape[1])
+        columns = np.append(tested, LEAF).astype(np.int32)
         over_the_table = {
             id(growth): replace(
                 growth,
@@ -347,8 +415,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
     def _finish(self, prepared: Prepared, growth: Growth) -> ExplainableKMeans:
         """Place the tree's thresholds and set the fitted attributes."""
-        table, matrix, encoding, reference = prepared.table, prepared.matrix, prepared.encoding, prepared.reference
-        kept, counting = prepared.kept, prepared.counting
+        table, encoding, reference = prepared.table, prepared.encoding, prepared.reference
+        kept, counting, matrix = prepared.kept, prepared.counting, encoding.matrix
         if growth.n_leaves < len(kept):
             warnings.warn(
                 f"the tree has {growth.n_leaves} leaves for {len(kept)} clusters: Number of distinct clusters "
@@ -357,7 +425,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        tree = self.tree_ = _place_thresholds(growth, table, reference.names)
+        tree = self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.fill(table), reference.names)
         self.labels_ = growth.labels.copy()
         if counting is not None and not counting.all():
             apart = counting == 0
@@ -370,8 +438,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.rules_, self.cluster_centers_ = describe_tree(
             tree,
             table,
-            matrix,
-            encoding.clustered,
+            encoding,
             self.labels_,
             reference.labels,
             weight=counting,
@@ -408,6 +475,16 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         check_choice("categories", self.categories, ("auto",))
         if self.scale is not None:
             check_choice("scale", self.scale, [name for name in SCALES if name is not None])
+        if self.impute is not None:
+            check_choice("impute", self.impute, ("median",))
+        if self.transformer is not None:
+            if not (self.scale is self.impute is None):
+                raise OptionError("transformer does what scale and impute do: leave these at None")
+            if not (self.cluster_columns is self.explain_columns is None):
+                raise OptionError(
+                    "transformer chooses the columns, which are clustered and explained: leave cluster_columns and "
+                    "explain_columns at None, or put it in a Pipeline in front of the clusterer"
+                )
         check_choice("base", self.base, BASES)
         if self.method != "exkmc":
             for name, unset in (("max_leaves", None), ("base", "none")):
@@ -419,6 +496,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             raise OptionError(f"n_clusters must be a whole number of at least 1, not {self.n_clusters!r}")
         if not isinstance(self.tradeoff, Real) or isinstance(self.tradeoff, bool) or not 0 <= self.tradeoff < 1e6:
             raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {self.tradeoff!r}")
+        weight = self.category_weight
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
+            raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")
         _thread_count(self.n_jobs)
 
     def _choose_columns(self, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
@@ -432,29 +512,44 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             clustered = explained if labelled else everything
         return clustered, explained
 
-    def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any]]:
-        """Return X as a table and as the matrix of its explained columns, validated as scikit-learn does."""
+    def _read(self, X: Any, *, reset: bool) -> tuple[Table, NDArray[Any] | None]:
+        """Return X as a table, and as a matrix where it is one, validated as scikit-learn does."""
         if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
             table = Table.of(X)
-            explained = explained_matrix(table)
+            if not table.n_rows or not table.columns:
+                raise DataError(
+                    f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) while a minimum "
+                    "of 1 is required: the table needs rows and columns"
+                )
             if isinstance(X, Table):
                 self._check_names(X.names, reset=reset)
             else:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            refuse_unusable(table, explained)
-            check_array(explained, dtype=None, ensure_all_finite=False, estimator=self)
-            return table, explained
+            refuse_unusable(table, self._imputing(table, reset))
+            return table, None
         integral = _kind_of(X) in "biu"
-        explained = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        matrix = validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         try:
-            assert_all_finite(explained)
+            assert_all_finite(matrix)
         except ValueError:
-            refuse_unusable(Table.of(explained), explained)
-        names = [f"x{j}" for j in range(explained.shape[1])]
-        if integral:
-            raw = np.asarray(X)
-            return Table.of(raw.astype(np.int8) if raw.dtype.kind == "b" else raw, names), explained
-        return Table.of(explained, names), explained
+            refuse_unusable(Table.of(matrix), self._imputing(Table.of(matrix), reset))
+        names = [f"x{j}" for j in range(matrix.shape[1])]
+        return Table.of(np.asarray(X) if integral else matrix, names), matrix
+
+    def _imputing(self, table: Table, reset: bool) -> list[bool]:
+        """Return for each column whether its missing values are imputed."""
+        if reset:
+            # What a transformer leaves missing is known once it is seen through.
+            return [self.impute is not None or self.transformer is not None] * len(table.columns)
+        encoder = self.encoder_
+        names = encoder.names or table.names
+        imputed = dict(zip(names, encoder.imputed or (None,) * len(names), strict=True))
+        return [imputed.get(name, "unused") is not None for name in table.names]
+
+    def _explain(self, X: Any) -> NDArray[Any]:
+        """Return the explained columns of new rows."""
+        table, matrix = self._read(X, reset=False)
+        return self.encoder_.explain(table, matrix)
 
     def _check_names(self, names: list[str], *, reset: bool) -> None:
         """Do for a Table what scikit-learn's validation does for a dataframe."""
@@ -486,12 +581,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
         check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False)[1])
+        return self.tree_.apply(self._explain(X))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster of each row, shape (n_samples,)."""
         check_is_fitted(self)
-        return self.tree_.predict(self._read(X, reset=False)[1])
+        return self.tree_.predict(self._explain(X))
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Fit and return the cluster of each training row, shape (n_samples,)."""
@@ -504,13 +599,16 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         check_is_fitted(self)
-        matrix = self._read(X, reset=False)[1]
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, matrix, dtype=np.float64)
-        labels = self.tree_.predict(matrix)
-        if self.scaler_ is not None:
-            space = self.scaler_.transform(_columns(matrix, self._clustered))
+        table, matrix = self._read(X, reset=False)
+        encoder = self.encoder_
+        columns = encoder.explain(table, matrix)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, columns, dtype=np.float64)
+        labels = self.tree_.predict(columns)
+        if encoder.transformer is None:
+            clustered = encoder.place(columns)
         else:
-            space = into_space(self.clusterer_, _native(X, matrix, self._clustered))
+            clustered = transformed(encoder.transformer, X if matrix is None else np.asarray(X))
+        space = into_space(self.clusterer_, clustered, self._source(X, matrix))
         gaps = np.asarray(space, dtype=np.float64) - self._space_centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
@@ -539,21 +637,6 @@ def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] |
     if len(set(positions)) < len(positions):
         raise OptionError(f"{parameter} names a column twice: {', '.join(names[j] for j in positions)}")
     return positions
-
-
-def _columns(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
-    """Return columns of a matrix; the matrix itself if they are all of it."""
-    return matrix if list(positions) == list(range(matrix.shape[1])) else matrix[:, list(positions)]
-
-
-def _native(X: Any, matrix: NDArray[Any], positions: Sequence[int]) -> Any:
-    """Return columns of X as the user has them, for a Pipeline that may choose its columns by name or type."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return _columns(matrix, positions)
-    if list(positions) == list(range(len(frame.columns))):
-        return X
-    return frame.select([frame.columns[j] for j in positions]).to_native()
 
 
 def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
@@ -618,17 +701,24 @@ def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(growth: Growth, table: Table, names: tuple[str, ...]) -> Tree:
+def _place_thresholds(growth: Growth, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
     """Choose a readable threshold in every gap, which parts the training rows as the gap does."""
     threshold = np.zeros(len(growth.feature))
     for node in np.flatnonzero(growth.feature != LEAF):
         lower, upper = float(growth.lower[node]), float(growth.upper[node])
-        column = table.columns[growth.feature[node]]
+        cut = encoder.columns[growth.feature[node]]
+        if cut.kind != "number":
+            threshold[node] = (lower + upper) / 2
+            continue
+        column = table.columns[cut.source]
+        if cut.direction < 0:
+            lower, upper = -upper, -lower
         value = readable_threshold(lower, upper, integer=column.type == "integer")
-        threshold[node] = value
-        if threshold[node] != value or not lower <= threshold[node] < upper:
+        if float(value) != value or not lower <= float(value) < upper:
             raise DataError(
                 f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
                 "exclude it, or subtract a constant from it"
             )
+        # Turned, "above the value" is "below its negative", so the threshold is the float before that.
+        threshold[node] = value if cut.direction > 0 else math.nextafter(-value, -math.inf)
     return Tree(growth.feature, threshold, growth.left, growth.right, growth.center, growth.rows, growth.weight, names)

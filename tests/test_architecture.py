@@ -13,8 +13,8 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 
 # Per stage, its modules or packages.
 STAGES = {
-    "table": ["table", "reading"],
-    "encoding": ["encoding", "scaling"],
+    "table": ["table", "reading", "conversion"],
+    "encoding": ["encoding", "scaling", "transformers"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
     "growing": ["growing"],

@@ -74,6 +74,12 @@ def refused(*arguments, status=1, **settings):
 # The main job --------------------------------------------------------------------------------------
 
 
+SCALED = (
+    "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
+    "the rules are in the table's own units"
+)
+
+
 def test_run_writes_four_files_and_a_summary(folder):
     result = call("run", blobs(), "-k", 3)
     assert result.exit_code == 0
@@ -82,7 +88,8 @@ def test_run_writes_four_files_and_a_summary(folder):
     rules = RuleSet.from_json("t_rules/rules.json")
     assert len(rules.clusters) == 3
     assert sorted(cluster.rows for cluster in rules.clusters) == [20, 20, 20]
-    assert result.stderr == ""
+    assert result.stderr == f"note: {SCALED}\n"
+    assert SCALED in rules.statistics.notes
     for rule in rules:
         assert str(rule) in result.stdout
     for text in ("33.3%", "k-means cost", f"{rules.statistics.normalized_cost:.3f}", "t_rules/report.md"):
@@ -103,7 +110,7 @@ def test_the_emitted_forms_agree_with_the_rules(folder):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert re.search(r"Python\s+\d+\s+0\b", result.stdout)
-    assert result.stdout.count("SQL, ") == 6
+    assert result.stdout.count("SQL, ") == 7
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
@@ -152,7 +159,7 @@ def test_methods(method):
     "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
 )
 def test_imm_and_exkmc(arguments):
-    result = call("run", blobs(), "-k", 3, "--method", *arguments)
+    result = call("run", blobs(), "-k", 3, "--scale", "none", "--method", *arguments)
     assert result.exit_code == 0
     rules = RuleSet.from_json("t_rules/rules.json")
     assert rules.statistics.method == arguments[0]
@@ -224,14 +231,33 @@ def test_goals_and_leaves_that_are_refused(arguments, status, message):
 def test_the_tradeoff_and_the_scale_are_passed_on():
     statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
     assert statistics["tradeoff"] == 0.25
-    assert call("fit", "t.csv", "-k", 3, "--scale", "minmax").exit_code == 0
+    for scale in ("none", "standard", "robust"):
+        notes = json.loads(call("fit", "t.csv", "-k", 3, "--scale", scale).stdout)["statistics"]["notes"]
+        assert (scale == "none") == (not any(f"--scale {scale}" in note for note in notes))
+
+
+def test_categories_get_rules_by_name(folder):
+    rows = [(10.0 * (i % 2), ("month to month", "two year, fixed")[i % 2], i % 3) for i in range(30)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("pay", "contract", "n"), *rows])
+    result = call("run", "t.csv", "-k", 2, "--columns", "contract,n", "--category-weight", 5)
+    assert result.exit_code == 0
+    assert {str(rule) for rule in RuleSet.from_json("t_rules/rules.json")} == {
+        "contract = 'month to month'",
+        "contract <> 'month to month'",
+    }
+    assert "\"contract\" = 'month to month'" in (folder / "t_rules" / "rules.sql").read_text()
+    assert "contract == 'month to month'" in (folder / "t_rules" / "rules.py").read_text()
+    assert "**contract** is 'month to month'" in (folder / "t_rules" / "report.md").read_text()
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout
 
 
 def test_notes_are_said_and_kept(folder):
     rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
-    result = call("run", "t.csv", "-k", 3, "--drop-missing")
+    result = call("run", "t.csv", "-k", 3, "--drop-missing", "--scale", "none")
     assert result.exit_code == 0
     notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
     for note in (
@@ -243,6 +269,42 @@ def test_notes_are_said_and_kept(folder):
     [dominant] = [note for note in notes if "'big' has 99.9% of the variance" in note]
     assert f"warning: {dominant}\n" in result.stderr
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
+
+
+def test_conversions_and_imputing_go_all_the_way(folder):
+    """What was said once, when reading, is known to the rules: verify is not told again."""
+    rows = [(f"{i % 3},5", f" {i % 4}" if i % 7 else " ", ("a", "b")[i % 2] if i % 11 else "n/a") for i in range(99)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, delimiter=";").writerows([("x", "n", "c"), *rows])
+    said = ["--decimal", ",", "--null", "", "--null", "n/a", "--impute", "median"]
+    result = call("run", "t.csv", "-k", 9, *said)
+    assert result.exit_code == 0, result.stderr
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert [(c.type, c.decimal, c.nulls, c.imputed) for c in rules.columns] == [
+        ("float", ",", (), None),
+        ("integer", ".", ("",), 1),
+        ("text", ".", ("n/a",), "a"),
+    ]
+    assert rules.tested_columns == (0, 1, 2)
+    for note in (
+        "a missing value of column 'n' (15 rows) is taken as 1, the median",
+        "a missing value of column 'c' (9 rows) is taken as 'a', the most frequent value",
+    ):
+        assert f"note: {note}\n" in result.stderr
+        assert note in rules.statistics.notes
+    sql, python, sheet = ((folder / "t_rules" / name).read_text() for name in ("rules.sql", "rules.py", "report.md"))
+    assert "COALESCE(" in sql
+    assert "REPLACE(" in sql
+    assert "nulls=('',)" in python
+    assert "decimal=','" in python
+    assert "**n** (1 where missing)" in sheet
+    assert "**c** ('a' where missing)" in sheet
+    assert "is taken as 1, the median" in sheet
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout + verified.stderr
+    assert re.search(r"on the file itself +99 +0\b", verified.stdout)
+    again = call("verify", "t_rules/rules.json", "t.csv", *said[:-2])
+    assert again.exit_code == 0, again.stdout
 
 
 def test_weights_count():
@@ -270,7 +332,9 @@ def labelled(path="t.csv"):
 def test_given_labels_are_explained(folder):
     result = call("run", labelled(), "--labels", "segment", "--exclude", "w")
     assert result.exit_code == 0
-    assert result.stderr == "note: left out of fitting: 1 of 60 rows, without a given label\n"
+    scaled = SCALED.replace("for the clustering", "to measure distances")
+    left_out = "left out of fitting: 1 of 60 rows, without a given label"
+    assert result.stderr == f"note: {scaled}\nnote: {left_out}\n"
     rules = RuleSet.from_json("t_rules/rules.json")
     assert [column.name for column in rules.columns] == ["width", "my height"]
     assert [cluster.name for cluster in rules.clusters] == ["high", "low", "wide|"]
@@ -475,11 +539,17 @@ def test_a_read_only_folder(folder):
         ("a,a\n1,2\n3,4\n", [], "columns 1 and 2 are both named 'a'"),
         ("a,A\n1,2\n3,4\n", [], "columns 1 and 2 are named 'a' and 'A'"),
         (
-            "a,b\n1,x\n3,y\n5,z\n",
+            "a,b\n1,2020-01-01\n3,2020-01-02\n5,\n",
             [],
-            "1 column is not numeric: 'b' (text); leave out what is to play no part: --exclude b",
+            "1 column holds neither numbers nor categories: 'b' (dates or the like); "
+            "leave out what is to play no part: --exclude b",
         ),
-        ("a,b\n1,2020-01-01\n3,2020-01-02\n", [], "'b' (text)"),
+        (
+            "a,b\n" + "".join(f"{i % 3},name {i}\n" for i in range(1200)),
+            [],
+            "too many different texts to be categories, as ids and free text have them, in 'b' (1,200 values) of "
+            "1,200 rows; leave out what is to play no part: --exclude b",
+        ),
         ("a,b\n1,\n3,4\n2,5\n", [], "values are missing in 'b' (1 row), 1 of 3 rows in all"),
         ("a,b\n1,nan\n3,4\n2,5\n", [], "values are missing in 'b' (1 row)"),
         ("a,b\n1,inf\n3,4\n2,5\n", [], "values are infinite in 'b' (1 row)"),
@@ -723,7 +793,7 @@ def test_version_and_help():
 def test_streams_and_status_of_a_process(folder):
     blobs()
     done = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     assert "k-means cost" in done.stdout
     assert "\x1b" not in done.stdout
     again = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
@@ -737,7 +807,7 @@ def test_a_poor_terminal_is_no_reason_to_fail(folder):
     (folder / "t.csv").write_text("größe,b\n" + "1,2\n4,5\n" * 5, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = spawn("run", "t.csv", "-k", "2", env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     fitted = subprocess.run([*COMMAND, "fit", "t.csv", "-k", "2"], capture_output=True, env=environment, check=True)
     assert fitted.stdout == (folder / "t_rules" / "rules.json").read_bytes()
     assert "größe" in fitted.stdout.decode()

@@ -123,7 +123,7 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
     \b
     Examples:
       shallowrules run wine.csv -k 3
-      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
+      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale standard
       shallowrules run customers.csv --labels segment --exclude customer_id,city
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
     """  # noqa: D301 (click wants a backspace)
@@ -229,20 +229,27 @@ def export(rules_file: str, format_name: str, output: Path | None, template: str
 def verify(rules_file: str, table_file: str, dialects: tuple[str, ...], **options: Any) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
-    Rows on every threshold, next to it, and with missing values are compared too. The exit status is 1
-    if any row differs.
+    Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
+    what DuckDB makes of it by itself. The exit status is 1 if any row differs. How the text of a column
+    becomes numbers is known from RULES and need not be said again.
     """
     from shallowrules.cli.summary import show_comparisons
-    from shallowrules.reading import read_table
+    from shallowrules.reading import file_relation, read_table
     from shallowrules.verification import DIALECTS
     from shallowrules.verification import verify as verify_forms
 
     rules = RuleSet.from_json(rules_file)
-    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    reading = gather(ReadingOptions, options)
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    # As they stand, those columns show whether every form of the rules knows how to convert them.
+    as_text = [column.name for column in tested if column.converts_text]
     with progress(f"reading {table_file}"):
-        table = read_table(table_file, columns=tested or None, **vars(gather(ReadingOptions, options)))
+        names = [column.name for column in tested] or None
+        table = read_table(table_file, columns=names, as_text=as_text, **vars(reading))
+    same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+    relation = file_relation(table_file, reading.delimiter) if same else None
     with progress("comparing"):
-        comparisons = list(verify_forms(rules, table, dialects or DIALECTS))
+        comparisons = list(verify_forms(rules, table, dialects or DIALECTS, relation))
     show_comparisons(comparisons)
     wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
     if wrong:
@@ -403,6 +410,8 @@ def _prepare(
         cluster_columns=prepared.clustered,
         explain_columns=prepared.explained,
         scale=chosen.scale,
+        category_weight=chosen.category_weight,
+        impute=chosen.impute,
         random_state=chosen.seed,
         n_jobs=-1,
         **parameters,

@@ -10,7 +10,7 @@ from shallowrules.cli.options import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.files import replacing
-from shallowrules.reading import Source, open_file, quote_name, quote_text
+from shallowrules.reading import Field, Source, open_file, quote_name, quote_text
 from shallowrules.rules import RuleSet
 
 __all__ = ["check_format", "label_file"]
@@ -115,8 +115,11 @@ def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) ->
     positions = source.positions([column.name for column in tested]) if tested else []
     read = ["*"]
     inner: dict[str, str] = {}
-    for column, field in zip(tested, source.fields(positions), strict=True):
-        if (column.type in NUMERIC) != (field.type in NUMERIC):
+    as_text = [column.name for column in tested if column.converts_text]
+    for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
+        if column.type == "text" and field.type in NUMERIC and source.kind == "csv":
+            field = Field("text", source.original(j))  # categories that happen to be numbers here
+        elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
             raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
         # Beside the columns of the file, whose names may be anything.
         inner[column.name] = f"tested column {len(inner)} in shallowrules"
@@ -136,6 +139,10 @@ def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) ->
         relation = "read"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
     return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _kind(column_type: str) -> str:
+    return "number" if column_type in NUMERIC else column_type
 
 
 def _name(rules: RuleSet) -> str:

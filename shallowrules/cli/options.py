@@ -55,6 +55,7 @@ class FitOptions:
 
     clusters: int | None
     scale: str | None
+    category_weight: float
     seed: int
     columns: tuple[str, ...] | None
     explain: tuple[str, ...] | None
@@ -62,6 +63,7 @@ class FitOptions:
     labels: str | None
     weight: str | None
     drop_missing: bool
+    impute: str | None
 
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
@@ -154,7 +156,7 @@ def _delimiter(context: click.Context, parameter: click.Parameter, text: str | N
     return "\t" if text in ("tab", "\\t") else text
 
 
-def _scale(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
+def _none(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
     return None if name == "none" else name
 
 
@@ -218,10 +220,18 @@ fit_options = _together(
     click.option(
         "--scale",
         type=click.Choice(SCALES),
-        default="none",
+        default="minmax",
         show_default=True,
-        callback=_scale,
+        callback=_none,
         help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
+    ),
+    click.option(
+        "--category-weight",
+        type=click.FloatRange(0, 1e6, min_open=True, max_open=True),
+        default=math.sqrt(0.5),
+        metavar="WEIGHT",
+        help="What the columns of 0 and 1 count that stand for categories. [default: 0.707, by which two categories "
+        "are as far apart as the ends of a column of numbers]",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
@@ -241,6 +251,14 @@ fit_options = _together(
     ),
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
     click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
+    click.option(
+        "--impute",
+        type=click.Choice(("none", "median")),
+        default="none",
+        show_default=True,
+        callback=_none,
+        help="What missing values are taken as, in the rules too: a column's median or most frequent category.",
+    ),
 )
 
 # The options of `MethodOptions`.

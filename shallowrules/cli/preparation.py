@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.encoding import categories, imputed_values, too_many_values
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
@@ -30,7 +31,7 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numeric columns, their weights and their given labels.
+    """What to cluster: rows of numbers and categories, complete unless values are imputed, their weights and labels.
 
     `clustered` and `explained` are the names of columns to cluster and to explain by, None for the
     estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
@@ -51,9 +52,9 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     Raises
     ------
     DataError
-        If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
-        are missing or infinite; if weights are negative or all zero; if there are fewer distinct rows
-        than clusters; or if labels are no clustering.
+        If the file is no table; if a column holds dates or the like, has too many categories, looks like an id,
+        or has no values; if values are missing or infinite; if weights are negative or all zero; if there are
+        fewer distinct rows than clusters; or if labels are no clustering.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
@@ -61,18 +62,22 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     clustered = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explained = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
-    _refuse_not_numeric(table, weight)
+    _refuse_unusable(table, weight)
     _refuse_empty(table)
+    _refuse_too_many_values(table)
     _refuse_ids(table, (*(fit.columns or ()), *(fit.explain or ())))
-    table, weight, labels, notes = _without_missing(table, weight, labels, fit.drop_missing)
+    if fit.drop_missing and fit.impute is not None:
+        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+    table, weight, labels, notes = _without_missing(table, weight, labels, fit.drop_missing, fit.impute is not None)
     _refuse_infinite(table, weight)
     weights = None if weight is None else _checked_weights(weight)
     if labels is not None:
         _refuse_no_clustering(labels, weights)
-    space = table.select(clustered or (explained if labels is not None else None) or table.names)
+    filled = table if fit.impute is None else _filled(table, weights)
+    space = filled.select(clustered or (explained if labels is not None else None) or table.names)
     if fit.clusters is not None:
         _refuse_too_many_clusters(space, weights, fit.clusters)
-    notes += _constant_columns(table)
+    notes += _constant_columns(filled) + _spaces(space, fit.scale, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, weights) if fit.scale is None and labels is None else []
@@ -117,23 +122,26 @@ def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
         raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
 
 
-def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
+def _refuse_unusable(table: Table, weight: Column | None) -> None:
     if weight is not None and not weight.is_numeric:
         raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
-    found = [column for column in table.columns if not column.is_numeric]
+    found = [column for column in table.columns if column.type == "other"]
     if found:
-        listed = ", ".join(f"{column.name!r} ({_kind(column)})" for column in found)
+        listed = ", ".join(f"{column.name!r} ({column.nature})" for column in found)
         raise DataError(
-            f"{_count(len(found), 'column is', 'columns are')} not numeric: {listed}; "
+            f"{_count(len(found), 'column holds', 'columns hold')} neither numbers nor categories: {listed}; "
             f"leave out what is to play no part: {_exclude(found)}"
         )
 
 
-def _kind(column: Column) -> str:
-    if column.type != "other":
-        return "yes or no" if column.type == "boolean" else "text"
-    nested = any(str(value).startswith(("[", "{")) for value in column.values[~column.absent])
-    return "mixed or nested values" if nested else "dates or the like"
+def _refuse_too_many_values(table: Table) -> None:
+    found = too_many_values(table.columns)
+    if found:
+        listed = ", ".join(f"{column.name!r} ({_count(count, 'value')})" for column, count in found)
+        raise DataError(
+            f"too many different texts to be categories, as ids and free text have them, in {listed} of "
+            f"{_count(table.n_rows, 'row')}; leave out what is to play no part: {_exclude([c for c, _ in found])}"
+        )
 
 
 def _refuse_empty(table: Table) -> None:
@@ -146,7 +154,8 @@ def _refuse_empty(table: Table) -> None:
 
 
 def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
-    found = [column for column in table.columns if column.name not in insisted and _is_id(column)]
+    numeric = (column for column in table.columns if column.is_numeric)
+    found = [column for column in numeric if column.name not in insisted and _is_id(column)]
     if found:
         raise DataError(
             f"{_listed(found)} {'looks' if len(found) == 1 else 'look'} like the number of a row, another in each and "
@@ -179,11 +188,22 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
+def _filled(table: Table, weights: NDArray[Any] | None) -> Table:
+    """Return the table as it will be clustered."""
+    values = imputed_values(table, weights)
+    columns = (column.filled(value) for column, value in zip(table.columns, values, strict=True))
+    return Table(tuple(columns), table.n_rows) if values else table
+
+
 def _without_missing(
-    table: Table, weight: Column | None, labels: Column | None, drop: bool
+    table: Table, weight: Column | None, labels: Column | None, drop: bool, impute: bool
 ) -> tuple[Table, Column | None, Column | None, list[str]]:
-    """Return the complete rows, or refuse incomplete ones. Rows may lack a label: the estimator counts them."""
-    used = table.columns if weight is None else (*table.columns, weight)
+    """Return the complete rows, or refuse incomplete ones; what is imputed is not missing.
+
+    Rows may lack a label: the estimator counts them.
+    """
+    used = () if impute else table.columns
+    used = used if weight is None else (*used, weight)
     found = [column for column in used if column.absent.any()]
     if not found:
         return table, weight, labels, []
@@ -193,7 +213,7 @@ def _without_missing(
     if not drop:
         raise DataError(
             f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
-            f"rows out (--drop-missing) or the columns ({_exclude(found)})"
+            f"rows out (--drop-missing) or the columns ({_exclude(found)}), or fill the values (--impute median)"
         )
     if n_rows == table.n_rows:
         raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")
@@ -207,7 +227,7 @@ def _without_missing(
 
 def _refuse_infinite(table: Table, weight: Column | None) -> None:
     used = table.columns if weight is None else (*table.columns, weight)
-    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used}
+    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used if column.is_numeric}
     found = [column for column, count in counts.items() if count]
     if found:
         listed = ", ".join(f"{column.name!r} ({_count(counts[column], 'row')})" for column in found)
@@ -231,11 +251,12 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
     if clusters > table.n_rows:
         raise DataError(f"{clusters} clusters were asked for (-k), but {_only(table.n_rows, 'row')}")
     counted = table if weights is None else table.take(weights > 0)
+    coded = [c.numbers() if c.is_numeric else c.positions(categories(c)) for c in counted.columns]
     n_rows, distinct = 0, 0
     while n_rows < counted.n_rows:
         # Mostly the first rows have enough distinct ones already.
         n_rows = min(max(4 * clusters, 4 * n_rows), counted.n_rows)
-        distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
+        distinct = len(np.unique(np.column_stack([codes[:n_rows] for codes in coded]), axis=0))
         if distinct >= clusters:
             return
     raise DataError(f"{clusters} clusters were asked for (-k), but {_only(distinct, 'distinct row')}")
@@ -247,20 +268,33 @@ def _only(number: int, what: str) -> str:
 
 
 def _is_constant(column: Column) -> bool:
-    return bool((column.numbers() == column.numbers()[0]).all())
+    return bool((column.values == column.values[0]).all())
 
 
 def _constant_columns(table: Table) -> list[str]:
     return [
-        f"column {column.name!r} has one value only ({column.numbers()[0].item()}) and plays no part"
+        f"column {column.name!r} has one value only ({column.values.tolist()[0]}) and plays no part"
         for column in table.columns
         if _is_constant(column)
     ]
 
 
+def _spaces(table: Table, scale: str | None, *, clustering: bool) -> list[str]:
+    """Return a note on the scales in which distances are taken, unless they are the table's own."""
+    if scale is None or not any(column.is_numeric for column in table.columns):
+        return []
+    how = {
+        "minmax": "every column of numbers is brought to the range from 0 to 1",
+        "standard": "every column of numbers is brought to mean 0 and standard deviation 1",
+        "robust": "every column of numbers is brought to median 0 and quartiles one apart",
+    }[scale]
+    purpose = "for the clustering" if clustering else "to measure distances"
+    return [f"{purpose}, {how} (--scale {scale}); the rules are in the table's own units"]
+
+
 def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
     """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
-    varying = [column for column in table.columns if not _is_constant(column)]
+    varying = [column for column in table.columns if column.is_numeric and not _is_constant(column)]
     if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.
