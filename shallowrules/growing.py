@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes, nearest_centers
+from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes, nearest_centers, route_rows
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
@@ -18,6 +18,7 @@ __all__ = ["BASES", "METHODS", "Growth", "grow", "grow_path"]
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
 MAX_CENTERS = 65535
+MOST_TRADEOFFS = 64
 MAX_ROWS = 2**31 - 1
 
 
@@ -131,7 +132,8 @@ def grow(
         n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
         report=report,
     )
-    return _assemble(nodes, distinct, weight, len(explained))
+    used, children = _in_preorder(nodes, 0)
+    return _assemble(nodes, used, children, _leaves_of_slots(nodes, used, distinct, len(explained)), weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,25 +190,34 @@ def grow_path(
     list of Growth
         One per trade-off, in their order; the same object where trees are equal.
     """
-    grown: list[Growth] = []
-    for tradeoff in tradeoffs:
-        growth = grow(
+    distinct = _distinct(explained, clustered, centers, weight, None)
+    n_threads = max(1, n_threads)
+    found: dict[bytes, Growth] = {}
+    grown = []
+    for begin in range(0, len(tradeoffs), MOST_TRADEOFFS):
+        some = np.array(tradeoffs[begin : begin + MOST_TRADEOFFS], dtype=np.float64)
+        nodes = grow_nodes(
             explained,
             clustered,
-            explained_centers,
-            centers,
-            weight=weight,
-            tradeoff=tradeoff,
-            n_threads=n_threads,
+            distinct.slots,
+            distinct.weight,
+            np.ascontiguousarray(explained_centers, dtype=np.float64),
+            np.ascontiguousarray(centers, dtype=np.float64),
+            some,
+            n_threads,
             report=report,
         )
-        grown.append(next((earlier for earlier in grown if _equal(earlier, growth)), growth))
+        for i in range(len(some)):
+            used, children = _in_preorder(nodes, i)
+            key = b"".join(nodes[name][used].tobytes() for name in ("feature", "cut", "center"))
+            if key not in found:
+                tree = (nodes["feature"][used].astype(np.int32), nodes["cut"][used], *children)
+                leaf_of = route_rows(explained, *tree, n_threads)
+                if weight is not None:
+                    leaf_of[weight == 0] = LEAF
+                found[key] = _assemble(nodes, used, children, leaf_of, weight)
+            grown.append(found[key])
     return grown
-
-
-def _equal(one: Growth, two: Growth) -> bool:
-    """Whether two trees are the same in every array."""
-    return all(np.array_equal(getattr(one, entry.name), getattr(two, entry.name)) for entry in fields(Growth))
 
 
 def _distinct(
@@ -247,24 +258,30 @@ def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
 
 
-def _assemble(
-    nodes: dict[str, NDArray[Any]], distinct: Distinct, weight: NDArray[np.float64] | None, n_rows: int
-) -> Growth:
-    """Put the nodes in pre-order, and sum rows and weights from the leaves up."""
-    used = _in_preorder(nodes["left"], nodes["right"])
-    place = np.full(len(nodes["feature"]), LEAF, dtype=np.int32)
-    place[used] = np.arange(len(used))
-    feature = nodes["feature"][used].astype(np.int32)
-    inner = feature != LEAF
-    left = np.where(inner, place[nodes["left"][used]], LEAF).astype(np.int32)
-    right = np.where(inner, place[nodes["right"][used]], LEAF).astype(np.int32)
-    center = np.where(inner, LEAF, nodes["center"][used]).astype(np.int32)
-
+def _leaves_of_slots(
+    nodes: dict[str, NDArray[Any]], used: NDArray[np.int64], distinct: Distinct, n_rows: int
+) -> NDArray[np.int32]:
+    """Return the leaf, of the nodes `used`, that each row has come to; -1 for weight 0."""
     leaf_of = np.full(n_rows, LEAF, dtype=np.int32)
-    for node in np.flatnonzero(~inner):
+    for node in np.flatnonzero(nodes["feature"][used] == LEAF):
         leaf_of[distinct.slots[nodes["first"][used[node]] : nodes["last"][used[node]]]] = node
     if distinct.group is not None:
         leaf_of = np.where(distinct.group >= 0, leaf_of[distinct.first[distinct.group]], np.int32(LEAF))
+    return leaf_of
+
+
+def _assemble(
+    nodes: dict[str, NDArray[Any]],
+    used: NDArray[np.int64],
+    children: NDArray[np.int32],
+    leaf_of: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+) -> Growth:
+    """Make a tree of the nodes `used`, in pre-order, and sum rows and weights from the leaves up."""
+    left, right = children
+    feature = nodes["feature"][used].astype(np.int32)
+    inner = feature != LEAF
+    center = np.where(inner, LEAF, nodes["center"][used]).astype(np.int32)
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
     rows = np.bincount(reached, minlength=len(used))
@@ -278,12 +295,23 @@ def _assemble(
     return Growth(feature, left, right, center, rows=rows, weight=sums, labels=labels, **real)
 
 
-def _in_preorder(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of the nodes of the tree from place 0 on, parents first, left subtree before right."""
-    order, pending = [], [0]
+def _in_preorder(nodes: dict[str, NDArray[Any]], tradeoff: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the places of one trade-off's nodes, parents first, left subtree before right, and their children.
+
+    Children are numbered by that order, shape (2, n_nodes), -1 at leaves.
+    """
+    order: list[int] = []
+    children: tuple[list[int], list[int]] = [], []
+    pending = [(0, LEAF, 0)]
     while pending:
-        node = pending.pop()
+        node, parent, side = pending.pop()
+        while not nodes["tradeoffs"][node] >> tradeoff & 1:
+            node = int(nodes["sibling"][node])
+        if parent != LEAF:
+            children[side][parent] = len(order)
+        if nodes["feature"][node] != LEAF:
+            pending += [(int(nodes["right"][node]), len(order), 1), (int(nodes["left"][node]), len(order), 0)]
         order.append(node)
-        if left[node] > 0:
-            pending += (int(right[node]), int(left[node]))
-    return np.array(order)
+        for numbers in children:
+            numbers.append(LEAF)
+    return np.array(order), np.array(children, dtype=np.int32)

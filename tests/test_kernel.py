@@ -294,12 +294,33 @@ def test_a_path_is_the_tree_of_each_tradeoff(problem, tradeoffs):
             assert equal == (one is two)
 
 
-def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table):
+@pytest.mark.parametrize("dense_limit", [None, 1, 5])
+def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense_limit):
     tradeoffs = [0.0, 0.3, 0.01, 0.03, 0.031, 0.3]
-    path = grow_path(*table.arrays, weight=table.weight, tradeoffs=tradeoffs, n_threads=2)
+    with version(dense_limit=dense_limit):
+        path = grow_path(*table.arrays, weight=table.weight, tradeoffs=tradeoffs, n_threads=2)
     for tradeoff, tree in zip(tradeoffs, path, strict=True):
         assert_same(tree, grow(*table.arrays, weight=table.weight, tradeoff=tradeoff))
     assert path[1] is path[5]
+
+
+def test_a_path_has_as_many_tradeoffs_as_are_asked_for():
+    X = blobs(np.random.default_rng(4), 2000, 3, 8, 3.0)
+    tradeoffs = list(np.linspace(0, 1, 150))
+    path = grow_path(X, X, X[:8].copy(), X[:8].copy(), tradeoffs=tradeoffs)
+    for i in (0, 63, 64, 127, 149):
+        assert_same(path[i], grow(X, X, X[:8].copy(), X[:8].copy(), tradeoff=tradeoffs[i]))
+
+
+def test_what_a_report_raises_ends_a_path():
+    X = blobs(np.random.default_rng(3), 200_000, 12, 20, 3.0)
+
+    def refuse(done):
+        assert 0 < done <= 1
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        grow_path(X, X, X[:20].copy(), X[:20].copy(), tradeoffs=[0.0, 0.03], n_threads=2, report=refuse)
 
 
 # The same table said in another way.

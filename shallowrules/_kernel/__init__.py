@@ -5,5 +5,14 @@ from shallowrules._kernel.depth import eval_wad
 from shallowrules._kernel.matrix import column_ranges
 from shallowrules._kernel.merging import distinct_rows
 from shallowrules._kernel.neighbors import nearest_centers
+from shallowrules._kernel.routing import route_rows
 
-__all__ = ["column_ranges", "distinct_rows", "eval_wad", "grow_nodes", "nearest_centers", "openmp_enabled"]
+__all__ = [
+    "column_ranges",
+    "distinct_rows",
+    "eval_wad",
+    "grow_nodes",
+    "nearest_centers",
+    "openmp_enabled",
+    "route_rows",
+]

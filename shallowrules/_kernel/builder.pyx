@@ -12,17 +12,17 @@ import numpy as np
 from shallowrules._kernel.binning import encode
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, frexp, ldexp, log2
-from libc.stdint cimport int64_t, uint16_t
-from libc.string cimport memset
+from libc.math cimport frexp, ldexp
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.dense cimport MOST, default_dense_limit, instructions_of_machine
-from shallowrules._kernel.matrix cimport load_point, matrix_of
-from shallowrules._kernel.neighbors cimport distance_to
+from shallowrules._kernel.forest cimport grow_forest
+from shallowrules._kernel.matrix cimport matrix_of
+from shallowrules._kernel.nodes cimport look_up, make_children, make_leaf, work_of
 from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
 from shallowrules._kernel.search cimport choose, prepare
 from shallowrules._kernel.state cimport (
-    BLOCK, CHUNK, LANES, LIST, Bin, Cut, Item, Node, Scratch, State, Tally
+    BLOCK, CHUNK, LANES, LARGE, LIST, LOOK_UP, TO_DO, UNUSED, Bin, Cut, Item, Node, Scratch, State, Tally
 )
 from shallowrules._kernel.surrogate cimport cheapest_cost, price_leaf
 
@@ -35,59 +35,8 @@ cdef extern from *:
     const int HAS_OPENMP "SHALLOWRULES_OPENMP"
 
 cdef enum:
-    LARGE = 32768           # rows from which all threads work on one node
     MOST_BINS = 256         # of ExKMC
     BIN_MEMORY = 64000000     # bytes that they may take
-    UNUSED = -2
-    TO_DO = -3
-
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() except -1
-
-cdef double LOOK_UP = 4e6       # codes swept between two reports: some hundredths of a second
-
-
-cdef void _make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil:
-    """End a branch: with its one center, or, where no cut is valid, with the cheapest of several."""
-    cdef Py_ssize_t slot
-    cdef int i, center, best = -1
-    cdef double cost, lowest = INFINITY
-    node.feature = -1
-    node.center = state.order[node.first_center]
-    if node.last_center - node.first_center == 1:
-        return
-    for i in range(node.first_center, node.last_center):
-        center = state.order[i]
-        cost = 0.0
-        for slot in range(node.first, node.counted):
-            load_point(&state.clustered, state.row[slot], scratch.point)
-            cost += distance_to(state, scratch.point, center) * (
-                1.0 if state.weight == NULL else state.weight[slot]
-            )
-        if best < 0 or cost < lowest or (cost == lowest and center < best):
-            lowest = cost
-            best = center
-    node.center = best
-
-
-cdef void _make_children(
-    State* state, int index, Py_ssize_t n_rows_left, int n_left, int left, int right
-) noexcept nogil:
-    """Enter the two children of a node that has just been cut at places `left` and `right`."""
-    cdef Node* node = &state.nodes[index]
-    cdef Node* child
-    cdef int side
-    node.left = left
-    node.right = right
-    for side in range(2):
-        child = &state.nodes[node.left if side else node.right]
-        child.parent = index
-        child.is_left = side == 1
-        child.feature = TO_DO
-        child.first = node.first if side else node.first + n_rows_left
-        child.last = child.counted = node.first + n_rows_left if side else node.last
-        child.first_center = node.first_center if side else node.first_center + n_left
-        child.last_center = node.first_center + n_left if side else node.last_center
 
 
 cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
@@ -99,12 +48,12 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noe
     if node.last_center - node.first_center == 1 or not choose(
         state, index, scratches, n_threads, state.tradeoffs, &wanted, 1, &cut, &node.feature
     ):
-        _make_leaf(state, node, scratches)
+        make_leaf(state, node, scratches)
         return False
     n_rows_left = take_sides(state, node, &cut)
     n_left = split_centers(state, node, &cut, scratches)
     part_rows(state, node.first, node.last, n_rows_left, n_threads)
-    _make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
+    make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
     for child in range(2):
         if state.assigned != NULL:
             drop_mistakes(state, &state.nodes[node.right if child else node.left], n_threads)
@@ -113,36 +62,20 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noe
     return True
 
 
-cdef double _work(const Node* node) noexcept nogil:
-    """Estimate the work that a node and all below it are: its rows, once for each level."""
-    return <double>(node.last - node.first) * log2(<double>(node.last_center - node.first_center))
-
-
 cdef void _watch(State* state, int index, Scratch* scratches, int n_threads, bint is_main) noexcept nogil:
     """Count a node as done; now and then let Python have a look, on the thread that called."""
     cdef Node* node = &state.nodes[index]
     cdef double done = 0.0
     cdef int t
-    scratches.done += _work(node)
+    scratches.done += work_of(node)
     if node.feature >= 0:
-        scratches.done -= _work(&state.nodes[node.left]) + _work(&state.nodes[node.right])
+        scratches.done -= work_of(&state.nodes[node.left]) + work_of(&state.nodes[node.right])
     scratches.unreported += <double>(node.last - node.first) * state.n_features
     if is_main and scratches.unreported > LOOK_UP:
         scratches.unreported = 0.0
         for t in range(n_threads):  # other threads may be adding: a number for a progress bar
             done += scratches[t].done
-        _look_up(state, done / _work(&state.nodes[0]))
-
-
-cdef void _look_up(State* state, double done) noexcept with gil:
-    """Report the share of work done; an interrupt, or whatever else is raised, ends the work."""
-    try:
-        PyErr_CheckSignals()
-        if <object>state.report is not None:
-            (<object>state.report)(done)
-    except BaseException as failure:
-        (<list>state.failures).append(failure)
-        state.stopped = True
+        look_up(state, done / work_of(&state.nodes[0]))
 
 
 cdef void _grow_subtree(State* state, int root, Scratch* scratches, int n_threads, int thread) noexcept nogil:
@@ -200,7 +133,7 @@ cdef int _grow(State* state, Scratch* scratches, int n_threads, int* stack, int*
 
 cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves, int* leaves) noexcept nogil:
     """Cut the leaf whose best cut lowers the surrogate cost most until there are n_leaves, or none does (ExKMC)."""
-    cdef int n_found = 0, n_places = 2 * state.n_centers - 1, i, best, index, side, place, n_stacked = 1
+    cdef int n_found = 0, n_places = 2 * state.n_centers - 1, i, best, index, side, n_stacked = 1
     cdef Py_ssize_t n_rows_left
     cdef Node* node
     cdef double cost
@@ -235,7 +168,7 @@ cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves,
         n_rows_left = take_sides(state, node, &node.offer)
         node.cut = node.lower
         part_rows(state, node.first, node.last, n_rows_left, n_threads if node.last - node.first >= LARGE else 1)
-        _make_children(state, index, n_rows_left, 0, n_places, n_places + 1)
+        make_children(state, index, n_rows_left, 0, n_places, n_places + 1)
         cost = node.offer.objective  # of both children together: what either costs at most
         if n_threads > 1 and node.last - node.first < LARGE:
             for side in prange(2, num_threads=2, schedule="static", chunksize=1):
@@ -250,7 +183,7 @@ cdef void _expand(State* state, Scratch* scratches, int n_threads, int n_leaves,
         scratches.unreported += <double>(node.last - node.first) * state.n_features
         if scratches.unreported > LOOK_UP:
             scratches.unreported = 0.0
-            _look_up(state, <double>n_found / n_leaves)
+            look_up(state, <double>n_found / n_leaves)
 
 
 cdef void _price_child(State* state, int place, Scratch* scratches, int n_threads, double cost) noexcept nogil:
@@ -298,8 +231,8 @@ def grow_nodes(
         Positive weights of these rows; reordered likewise.
     explained_centers : ndarray of float64, shape (k, d)
     centers : ndarray of float64, shape (k, m)
-    tradeoffs : ndarray of float64, shape (1,)
-        The paper's lambda; 0 is ExGreedy.
+    tradeoffs : ndarray of float64, shape (t,)
+        The paper's lambda; 0 is ExGreedy. At most 64: then the nodes are those of all their trees, each once.
     n_threads : int
         Threads to use; the tree does not depend on it.
     assigned : ndarray of int32, shape (r,), optional
@@ -320,11 +253,15 @@ def grow_nodes(
     -------
     dict of ndarray, shape (n_places,)
         The nodes, the root at place 0: feature (-1 leaf, -2 unused place), left, right, center, first, last
-        (a node's rows are rows[first:last]), cut, lower, upper (float64).
+        (a node's rows are rows[first:last], of one trade-off), sibling, tradeoffs (of several: bit t is set if the
+        tree of trade-off t has this node; if not, it has the sibling, or one of its siblings), cut, lower,
+        upper (float64).
     """
     cdef State state
     cdef Py_ssize_t r = rows.shape[0], d = explained.shape[1], m = clustered.shape[1], k = centers.shape[0]
     cdef Py_ssize_t t, i
+    cdef int n_tradeoffs = <int>len(tradeoffs)
+    cdef Py_ssize_t n_places = 2 * k * n_tradeoffs + 2 * n_leaves
     if not HAS_OPENMP or r < LARGE:  # waking threads takes longer than a small table does
         n_threads = 1
     codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
@@ -371,11 +308,14 @@ def grow_nodes(
     state.center_side = <unsigned char*><size_t>room(k, np.uint8)
     order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
     state.order = <int*><size_t>address_of(order)
-    cdef Py_ssize_t n_places = 2 * k + 2 * n_leaves
+    sorted_centers = order.copy()
+    state.sorted_centers = <const int*><size_t>address_of(sorted_centers)
     nodes = np.zeros((n_places, sizeof(Node)), dtype=np.uint8)
     state.nodes = <Node*><size_t>address_of(nodes)
     for i in range(n_places):
         state.nodes[i].feature = UNUSED
+        state.nodes[i].tradeoffs = ~<uint64_t>0
+        state.nodes[i].sibling = -1
     state.nodes[0].parent = -1
     state.nodes[0].feature = TO_DO
     state.nodes[0].last = r
@@ -417,7 +357,7 @@ def grow_nodes(
         scratches[t].capacity = capacity
         scratches[t].bins = <Bin*><size_t>room((n_codes, sizeof(Bin)), np.uint8)
         scratches[t].opened = <int*><size_t>room(n_codes, np.int32, 0)
-        scratches[t].stack = <int*><size_t>room(2 * k, np.int32)
+        scratches[t].stack = <int*><size_t>room(n_places, np.int32)
         scratches[t].member_place = <int*><size_t>room(k, np.int32)
         scratches[t].at = <int*><size_t>room(dense, np.int32)
         scratches[t].edge = <int*><size_t>room(dense, np.int32)
@@ -441,9 +381,15 @@ def grow_nodes(
     cdef int* stack = <int*><size_t>room(2 * k, np.int32)
     cdef int* tasks = <int*><size_t>room(2 * k, np.int32)
     cdef int n_tasks, task
+    cdef int* wanted = <int*><size_t>room(n_tradeoffs, np.int32)
+    cdef int* features = <int*><size_t>room(n_tradeoffs, np.int32)
+    cdef Cut* cuts = <Cut*><size_t>room((n_tradeoffs, sizeof(Cut)), np.uint8)
     cdef int* leaves = <int*><size_t>room(max(n_leaves, k) + 1, np.int32)
     with nogil:
-        if n_leaves > 0 and state.assigned == NULL:
+        if n_tradeoffs > 1:
+            grow_forest(&state, scratches, n_threads, n_tradeoffs, wanted, cuts, features)
+            n_tasks = 0
+        elif n_leaves > 0 and state.assigned == NULL:
             state.nodes[0].feature = -1
             n_tasks = 0
         else:
@@ -455,16 +401,16 @@ def grow_nodes(
     if failures:
         raise failures[0]
 
-    whole = np.empty((6, n_places), dtype=np.int64)
+    whole = np.empty((8, n_places), dtype=np.int64)
     real = np.empty((3, n_places))
     for i in range(n_places):
         node = state.nodes[i]
         whole[0, i], whole[1, i], whole[2, i] = node.feature, node.left, node.right
         whole[3, i], whole[4, i], whole[5, i] = node.center, node.first, node.last
+        whole[6, i], whole[7, i] = node.sibling, <int64_t>node.tradeoffs
         real[0, i], real[1, i], real[2, i] = node.cut, node.lower, node.upper
-    return dict(
-        zip(("feature", "left", "right", "center", "first", "last", "cut", "lower", "upper"), (*whole, *real))
-    )
+    names = "feature", "left", "right", "center", "first", "last", "sibling", "tradeoffs", "cut", "lower", "upper"
+    return dict(zip(names, (*whole, *real)))
 
 
 cdef size_t address_of(array) except 0:

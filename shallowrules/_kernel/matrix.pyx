@@ -50,7 +50,7 @@ cdef void load_block(
 
 
 def column_ranges(array):
-    """Return the least and the largest value of each column of a matrix of numbers, two arrays of float64, shape (d,)."""
+    """Return the least and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
     cdef Matrix matrix = matrix_of(array)
     cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, i, j
     low_array, high_array, point_array = np.full(m, np.inf), np.full(m, -np.inf), np.empty(m)

@@ -132,7 +132,8 @@ cdef void _search_lists(
         for t in prange(n_threads if not swept else 0, num_threads=n_threads, schedule="static", chunksize=1):
             clear_histograms(state, node, &scratches[t])
             sweep_rows(
-                state, node, &scratches[t], fixed, node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads
+                state, node, &scratches[t], fixed,
+                node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
             )
         _search_swept(state, node, scratches, n_threads, swept, fixed, total_weight)
         if not refine_point(state, node, _lowest(state, scratches), fixed):

@@ -1,6 +1,6 @@
 """What the parts of the builder share: the table in codes, the tree so far, a thread's scratch."""
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.depth cimport DepthPlan
 from shallowrules._kernel.matrix cimport Matrix
@@ -11,6 +11,10 @@ cdef enum:
     BLOCK = 256         # rows resolved together
     CHUNK = 4096        # rows whose costs are summed together, so that threads cannot matter
     LANES = 16
+    LARGE = 32768       # rows from which all threads work on one node
+    LOOK_UP = 4000000   # codes swept between two reports: some hundredths of a second
+    UNUSED = -2         # features of places that hold no node, or one that is not cut yet
+    TO_DO = -3
     BITS_OF_SUM = 61    # of costs in fixed point
     BITS_OF_ROW = 50    # so that doubles round what one row adds
 
@@ -57,8 +61,10 @@ cdef struct Node:
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
-    Cut offer                   # ExKMC: a leaf's best cut, of feature `offered`
+    Cut offer                   # a cut that is chosen but not made, of feature `offered`
     int offered
+    uint64_t tradeoffs          # of a forest: whose trees have this node, a bit for each
+    int sibling                 # the same rows and centers, cut differently; -1: no more
     double gain                 # by how much it lowers the surrogate cost
 
 
@@ -96,7 +102,8 @@ cdef struct State:
     double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
     # The tree.
     Node* nodes
-    int* order                  # [d, k] centers by coordinate, a node's contiguous
+    const int* sorted_centers   # [d, k] all centers by coordinate
+    int* order                  # [d, k] the same, but a node's contiguous
     unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
     # Watching: see `builder._watch`.
     void* report                # a Python callable or None

@@ -29,8 +29,8 @@ cdef extern from "<math.h>" nogil:
 
 cdef extern from "walk.h" nogil:
     void sr_sides(
-        int instructions, const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes, int low, int high,
-        int* place, unsigned char* bits) noexcept
+        int instructions, const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes,
+        int low, int high, int* place, unsigned char* bits) noexcept
     Py_ssize_t sr_settle(
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
         const unsigned char* bits, const int64_t* values, Tally* tally, int64_t* event, int* rest) noexcept
@@ -116,8 +116,8 @@ cdef void sweep_rows(
             weights = scratch.weight + f * n_codes
             event = scratch.event + f * k
             sr_sides(
-                state.instructions, state.near + begin * LIST, state.codes + f * n + begin, end - begin, center_codes, low, high,
-                scratch.place, scratch.sides,
+                state.instructions, state.near + begin * LIST, state.codes + f * n + begin, end - begin, center_codes,
+                low, high, scratch.place, scratch.sides,
             )
             if weighted:
                 for i in range(end - begin):
