@@ -29,10 +29,11 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo test test-all test-others lint format bench clean
+.PHONY: help build demo examples test test-all test-others lint format bench clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
+	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the tests"
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make lint      ruff, mypy, cython-lint"
@@ -70,11 +71,18 @@ build:
 demo: $(VENV)/with-cli
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/shallowrules sample wine -o build/demo/wine.csv
-	$(BIN)/shallowrules run build/demo/wine.csv -k 3 --scale minmax -o build/demo/wine_rules --force
+	$(BIN)/shallowrules run build/demo/wine.csv -k 3 -o build/demo/wine_rules --force
 	@for file in rules.json rules.sql rules.py report.md; do \
 		echo; echo "--- build/demo/wine_rules/$$file"; \
 		head -n 14 build/demo/wine_rules/$$file | cut -c 1-120 || exit 1; \
 	done
+
+# The commands are those that the page shows.
+examples: $(VENV)/with-cli
+	@cd docs/examples && rm -rf */ && PATH="$(abspath $(BIN)):$$PATH" \
+		DATA="$$(cd $(CURDIR) && cd "$${SHALLOWRULES_DATA:-../shared/data}" && pwd)" \
+		sh -ec "$$(grep '^shallowrules ' README.md)"
+	@rm docs/examples/*/rules.json
 
 test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)

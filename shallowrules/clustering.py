@@ -2,21 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError
+from shallowrules.summation import group_means
 
-__all__ = ["Reference", "reference_clustering"]
+__all__ = ["UNLABELLED", "Labelling", "Reference", "centers_among", "into_space", "reference_clustering"]
+
+UNLABELLED = -1
+"""Marks a row that is in no cluster: noise, or without a given label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Given labels as numbers.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_rows,)
+        From 0 on, in the order of the given labels; `UNLABELLED` where there is none.
+    names : tuple of str
+        The given label of each number.
+    """
+
+    labels: NDArray[np.int32]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: NDArray[Any], absent: NDArray[np.bool_]) -> Labelling:
+        """Return labels as numbers, in the order of the numbers that they are, else of their texts.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows,)
+            Numbers, or objects.
+        absent : ndarray of bool, shape (n_rows,)
+            Where there is no label.
+
+        Raises
+        ------
+        DataError
+            If no row has a label.
+        """
+        if absent.all():
+            raise DataError("no row has a label, so that there is no clustering to explain")
+        present = values[~absent]
+        if present.dtype.kind not in "biuf":
+            present = np.array([str(value) for value in present])
+        known, positions = np.unique(present, return_inverse=True)
+        # Whole numbers that had to be floats, as beside missing values in a pandas column.
+        whole = known.dtype.kind == "f" and bool((np.isfinite(known) & (known == np.floor(known))).all())
+        labels = np.full(len(values), UNLABELLED, dtype=np.int32)
+        labels[~absent] = positions
+        return cls(labels, tuple(str(int(name) if whole else name) for name in known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +83,14 @@ class Reference:
     explained_centers : ndarray of float64, shape (k, n_explained)
         Where these centers lie among the explained columns: the means of their rows.
     labels : ndarray of int32, shape (n_rows,)
-        Center of each row.
+        Assigned center of each row: the given label where there are labels, else the nearest center.
+        `UNLABELLED` for rows that are not to be fitted on.
     names : tuple of str
         What a person calls each cluster: the given label, or the number.
     labelled : bool
-        Whether the clustering gave labels only, so that the centers are the means of the labels.
+        Whether the labels are the clustering's own, and not those of the nearest center.
+    notes : tuple of str
+        What a reader of the rules should know of how the clustering came about.
     """
 
     centers: NDArray[np.float64]
@@ -42,6 +98,7 @@ class Reference:
     labels: NDArray[np.int32]
     names: tuple[str, ...]
     labelled: bool
+    notes: tuple[str, ...] = ()
 
 
 def reference_clustering(
@@ -50,69 +107,370 @@ def reference_clustering(
     n_clusters: int,
     random_state: Any,
     sample_weight: NDArray[np.float64] | None,
-) -> tuple[Reference, Any]:
+    *,
+    names: Sequence[str] | None = None,
+    source: Any = None,
+) -> tuple[Reference, Encoding, Any]:
     """Cluster the table, or take over a clustering that was made before.
 
     Parameters
     ----------
     encoding : Encoding
-    clusterer : None, an estimator (fitted or not), or array-like of shape (k, n_columns)
+    clusterer : None, an estimator (fitted or not), a Labelling, or array-like of shape (k, n_columns)
         None is scikit-learn's ``KMeans(n_clusters, n_init=10)``; an array is the centers.
     n_clusters : int
         Used only if `clusterer` is None.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of float64, shape (n_rows,), optional
+    names : sequence of str, optional
+        Names of the clustered columns, where they have some.
+    source : array-like or dataframe, optional
+        The clustered columns as the user has them: what a Pipeline is given.
 
     Returns
     -------
     reference : Reference
-    clusterer : the fitted clusterer, or None where centers were given
+    encoding : Encoding
+        With the space in which distances are taken: behind a Pipeline's transformers it is another one.
+    clusterer : the fitted clusterer, or None where centers or labels were given
+
+    Raises
+    ------
+    OptionError
+        If `clusterer` is nothing of this, or was made for another number of columns.
+    DataError
+        If its labels are those of another number of rows, or its columns have other names.
     """
-    X = encoding.clustered
-    fitted = None
+    if isinstance(clusterer, Labelling):
+        reference = _from_labels(encoding, clusterer, sample_weight)
+        return replace(reference, notes=_doubts(clusterer)), encoding, None
     if clusterer is None:
         clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
-    if hasattr(clusterer, "fit"):
-        fitted = _fitted(clusterer, X, sample_weight)
-        centers = getattr(fitted, "cluster_centers_", None)
-        if centers is None or not _is_matrix(centers, X.shape[1]):
-            if not hasattr(fitted, "labels_"):
-                raise OptionError(
-                    f"clusterer={clusterer!r} has neither cluster_centers_ nor labels_ after fitting; "
-                    "give a scikit-learn clusterer, or an array of centers"
-                )
-            return _from_labels(encoding, np.asarray(fitted.labels_), sample_weight), fitted
+    if not hasattr(clusterer, "fit"):
+        return _from_centers(encoding, clusterer, sample_weight), encoding, None
+    transformers, _ = _split(clusterer)
+    if transformers and encoding.encoder.scaler is not None:
+        raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
+    X = encoding.clustered if source is None or not transformers else source
+    fitted, seen, notes = _fitted(clusterer, X, sample_weight)
+    if transformers:
+        _check_names(fitted, names)
+        encoding = replace(encoding, clustered=into_space(fitted, encoding.clustered, X))
+        names = None  # what the transformers give may be named otherwise
+    reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names)
+    return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
+
+
+def into_space(clusterer: Any, clustered: NDArray[Any], source: Any = None) -> NDArray[Any]:
+    """Return rows in the space that a fitted clusterer clusters: behind the transformers of a Pipeline.
+
+    Parameters
+    ----------
+    clusterer : fitted estimator or None
+    clustered : ndarray of float, shape (n_rows, n_clustered)
+        The rows as they are clustered where there is no transformer.
+    source : array-like or dataframe of shape (n_rows, n_columns), optional
+        What a Pipeline takes, if not `clustered`.
+
+    Returns
+    -------
+    ndarray of float32 or float64, shape (n_rows, n_components)
+        `clustered` itself where there is no transformer.
+    """
+    transformers, _ = _split(clusterer)
+    if not transformers:
+        return clustered
+    X = clustered if source is None else source
+    with _names_checked():
+        for transformer in transformers:
+            X = transformer.transform(X)
+    matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    matrix = np.ascontiguousarray(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
+    if not np.isfinite(matrix).all():
+        raise DataError("the Pipeline's transformers give missing or infinite values: they have no distances")
+    return matrix
+
+
+def centers_among(
+    X: NDArray[Any], reference: Reference, clustered: NDArray[Any], sample_weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return where reference centers lie among any columns of the rows: the means of the centers' rows.
+
+    Parameters
+    ----------
+    X : ndarray of float, shape (n_rows, n_columns)
+    reference : Reference
+    clustered : ndarray of float, shape (n_rows, n_clustered)
+        The space of the centers: for one without rows, the rows nearest to it stand in.
+    sample_weight : ndarray of float64, shape (n_rows,), optional
+
+    Returns
+    -------
+    ndarray of float64, shape (k, n_columns)
+    """
+    return _means(X, reference.labels, reference.centers, clustered, sample_weight)
+
+
+def _means(
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    centers: NDArray[np.float64],
+    clustered: NDArray[Any],
+    sample_weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    means = group_means(X, labels, len(centers), sample_weight)
+    empty = np.flatnonzero(np.isnan(means).any(axis=1))
+    if len(empty):
+        counted = labels >= 0
+        if sample_weight is not None:
+            counted &= sample_weight > 0
+        for center in empty:
+            distance = np.where(counted, _squared_distances(clustered, centers[center]), np.inf)
+            nearest = np.where(distance == distance.min(), 0, UNLABELLED)
+            means[center] = group_means(X, nearest, 1, sample_weight)[0]
+    return means
+
+
+BLOCK = 1 << 18
+"""Distances, or differences, computed at once: what fits a second-level cache."""
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the nearest center of each row, the lowest index of equally near ones.
+
+    Products of matrices tell most rows' nearest center, but round differently from one place in the table to
+    another. Where that could decide, the distances are taken directly: equal rows have one center.
+    """
+    labels = np.empty(len(X), dtype=np.int32)
+    n_columns = X.shape[1]
+    squares = (centers**2).sum(axis=1)
+    slack = 8 * (n_columns + 4) * np.finfo(np.float64).eps
+    step = max(1, BLOCK // max(len(centers), n_columns))
+    for start in range(0, len(X), step):  # what overflows is refused when the tree is grown
+        rows = X[start : start + step].astype(np.float64)
+        distance = squares - 2 * (rows @ centers.T)  # but for the square of the row
+        labels[start : start + step] = distance.argmin(axis=1)
+        bound = distance.min(axis=1) + slack * ((rows**2).sum(axis=1) + squares.max())
+        for row in np.flatnonzero((distance <= bound[:, None]).sum(axis=1) > 1):
+            labels[start + row] = _squared_distances(centers, rows[row]).argmin()
+    return labels
+
+
+def _squared_distances(X: NDArray[Any], point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distance of every row to a point, summed alike for every row."""
+    return np.asarray(((X - point) ** 2).sum(axis=1))
+
+
+# Estimators --------------------------------------------------------------------------------------
+
+
+def _split(clusterer: Any) -> tuple[list[Any], Any]:
+    """Return the transformers in front of a clusterer, in order, and the clusterer itself."""
+    transformers: list[Any] = []
+    while True:
+        if isinstance(clusterer, FrozenEstimator):
+            clusterer = clusterer.estimator
+        elif isinstance(clusterer, Pipeline):
+            *before, (_, clusterer) = clusterer.steps
+            transformers += [step for _, step in before if step not in (None, "passthrough")]
+        else:
+            return transformers, clusterer
+
+
+@contextmanager
+def _names_checked() -> Iterator[None]:
+    """Silence scikit-learn where it would warn that a matrix has no names: `_check_names` compares them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
+def _check_names(fitted: Any, names: Sequence[str] | None) -> None:
+    """Refuse columns of other names than those that a clusterer was fitted on."""
+    known = getattr(fitted, "feature_names_in_", None)
+    if known is not None and names is not None and list(known) != list(names):
+        raise DataError(
+            f"clusterer was fitted on the columns {', '.join(map(repr, known))}, but is to be explained on "
+            f"{', '.join(map(repr, names))}: give the same columns in the same order (cluster_columns)"
+        )
+
+
+def _fitted(
+    clusterer: Any, X: Any, sample_weight: NDArray[np.float64] | None
+) -> tuple[Any, NDArray[np.bool_] | None, tuple[str, ...]]:
+    """Return a fitted clusterer (the one given if it is fitted, else a clone), the rows that it saw, and notes."""
+    try:
+        check_is_fitted(clusterer)
+    except NotFittedError:
+        pass
     else:
-        centers = clusterer
-    return _from_centers(encoding, centers, sample_weight), fitted
+        return clusterer, None, ()
+    clusterer = clone(clusterer)
+    if sample_weight is None:
+        return clusterer.fit(X), None, ()
+    counted = sample_weight > 0
+    if counted.all():
+        seen = None
+    else:
+        seen, sample_weight = counted, sample_weight[counted]
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        X = frame.filter(counted.tolist()).to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[counted]
+    weights, without = {}, []
+    steps = clusterer.steps if isinstance(clusterer, Pipeline) else [("", clusterer)]
+    for name, step in steps:
+        if not hasattr(step, "fit"):
+            continue  # "passthrough"
+        if has_fit_parameter(step, "sample_weight"):
+            weights[f"{name}__sample_weight" if name else "sample_weight"] = sample_weight
+        else:
+            without.append(type(step).__name__)
+    notes: tuple[str, ...] = ()
+    if without and not (sample_weight == sample_weight[0]).all():
+        notes = (f"{' and '.join(without)} cannot weigh rows: fitted as if each counted once",)
+    return clusterer.fit(X, **weights), seen, notes
+
+
+def _take_over(
+    encoding: Encoding,
+    fitted: Any,
+    sample_weight: NDArray[np.float64] | None,
+    seen: NDArray[np.bool_] | None,
+    names: Sequence[str] | None,
+) -> Reference:
+    """Return the centers of a fitted clusterer if it has some for this space, else its labels."""
+    X = encoding.clustered
+    given = _known_labels(fitted, len(X), seen)
+    centers = getattr(fitted, "cluster_centers_", None)
+    if centers is None:
+        centers = getattr(fitted, "means_", None)  # of a mixture
+    centers = np.asarray([] if centers is None else centers)
+    if len(centers) and _is_matrix(centers, X.shape[1]):
+        _check_names(fitted, names)
+        reference = _from_centers(encoding, centers, sample_weight, _predicted(fitted, X, centers))
+        if given is None:
+            return reference
+        labels = np.where(given.noise, np.int32(UNLABELLED), reference.labels)
+        return replace(reference, labels=labels, notes=given.notes)
+    if given is None:
+        given = _predicted_labels(fitted, X, names)
+    if given.noise[given.seen].all():
+        raise DataError(f"{type(fitted).__name__} calls every row noise: there is no cluster to explain")
+    reference = _from_labels(encoding, Labelling.of(given.labels, given.noise | ~given.seen), sample_weight)
+    notes = given.notes
+    if len(centers):
+        notes = (
+            f"the centers of {type(fitted).__name__} have {centers.shape[-1]} columns, the clustered table has "
+            f"{X.shape[1]}: its labels are explained instead",
+            *notes,
+        )
+    return replace(reference, notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _GivenLabels:
+    """Labels of a fitted clusterer, one per row.
+
+    `seen` are the rows that it was fitted on or asked for, `noise` those of them that it calls so: by -1, where its
+    other labels are 0, 1, … as scikit-learn numbers them.
+    """
+
+    labels: NDArray[Any]
+    seen: NDArray[np.bool_]
+    noise: NDArray[np.bool_]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, fitted: Any, given: NDArray[Any], seen: NDArray[np.bool_]) -> _GivenLabels:
+        labels = np.zeros(len(seen), dtype=given.dtype)
+        labels[seen] = given
+        noise = np.zeros(len(seen), dtype=bool)
+        notes: tuple[str, ...] = ()
+        known = np.setdiff1d(given, [UNLABELLED]) if given.dtype.kind == "i" else given
+        if given.dtype.kind == "i" and np.array_equal(known, np.arange(len(known))):
+            noise[seen] = given == UNLABELLED
+        n_noise = int(np.count_nonzero(noise))
+        if n_noise:
+            notes = (f"left out of fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
+        return cls(labels, seen, noise, notes)
+
+
+def _known_labels(fitted: Any, n_rows: int, seen: NDArray[np.bool_] | None) -> _GivenLabels | None:
+    """Return the labels from fitting, if they are of these rows."""
+    given = getattr(fitted, "labels_", None)
+    if seen is None:
+        seen = np.ones(n_rows, dtype=bool)
+    if given is None or np.shape(given) != (np.count_nonzero(seen),):
+        return None
+    return _GivenLabels.of(fitted, np.asarray(given), seen)
+
+
+def _predicted_labels(fitted: Any, X: NDArray[Any], names: Sequence[str] | None) -> _GivenLabels:
+    """Ask a clusterer without centers for the labels of the rows."""
+    if hasattr(fitted, "predict"):
+        _check_names(fitted, names)
+        with _names_checked():
+            return _GivenLabels.of(fitted, np.asarray(fitted.predict(X)), np.ones(len(X), dtype=bool))
+    if hasattr(fitted, "labels_"):
+        raise DataError(
+            f"the clusterer has labels for {len(fitted.labels_)} rows, the table has {len(X)}: "
+            "it must have been fitted on the same rows"
+        )
+    raise OptionError(
+        f"clusterer={fitted!r} has neither cluster_centers_ nor labels_ after fitting, nor predict; "
+        "give a scikit-learn clusterer, an array of centers, or one label per row"
+    )
+
+
+def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.int32] | None:
+    """Return the labels of a clusterer that does not put each row with its nearest center; None if it may.
+
+    Such are mixtures, whose components have shapes, and bisecting k-means, which descends its own tree.
+    """
+    if isinstance(fitted, KMeans | MiniBatchKMeans) or not hasattr(fitted, "predict"):
+        return None
+    k = len(centers)
+    with _names_checked():
+        # Compiled code wants rows and centers in one type.
+        labels = np.asarray(fitted.predict(X.astype(centers.dtype, copy=False)))
+    if labels.shape != (len(X),) or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= k:
+        raise OptionError(f"clusterer={fitted!r} has {k} centers, but predicts other labels than 0 to {k - 1}")
+    return labels.astype(np.int32)
+
+
+def _doubts(given: Labelling) -> tuple[str, ...]:
+    """Return what a reader should know of given labels."""
+    notes = []
+    absent = int(np.count_nonzero(given.labels == UNLABELLED))
+    if absent:
+        notes.append(f"left out of fitting: {absent:,} of {len(given.labels):,} rows, without a given label")
+    others = [name for name in given.names if name != str(UNLABELLED)]
+    if len(others) == len(given.names) - 1 and others == [str(i) for i in range(len(others))]:
+        notes.append("the label -1 is explained as a cluster like any other; if it marks noise, leave it empty instead")
+    return tuple(notes)
+
+
+# Centers and labels ------------------------------------------------------------------------------
 
 
 def _is_matrix(centers: Any, n_columns: int) -> bool:
     return np.ndim(centers) == 2 and np.shape(centers)[1] == n_columns
 
 
-def _fitted(clusterer: Any, X: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Any:
-    """Return a fitted clusterer: the one given if it is fitted, else a fitted clone."""
-    try:
-        check_is_fitted(clusterer)
-    except NotFittedError:
-        pass
-    else:
-        return clusterer
-    clusterer = clone(clusterer)
-    if sample_weight is None or not has_fit_parameter(clusterer, "sample_weight"):
-        return clusterer.fit(X)
-    return clusterer.fit(X, sample_weight=sample_weight)
-
-
-def _from_centers(encoding: Encoding, centers: Any, sample_weight: NDArray[np.float64] | None) -> Reference:
+def _from_centers(
+    encoding: Encoding,
+    centers: Any,
+    sample_weight: NDArray[np.float64] | None,
+    labels: NDArray[np.int32] | None = None,
+) -> Reference:
+    """Return the clustering by given centers: by its own labels, or those of the nearest center."""
     X = encoding.clustered
     try:
         centers = np.ascontiguousarray(centers, dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(
-            f"clusterer={centers!r} is neither a clusterer nor an array of centers; "
-            "give a scikit-learn clusterer, or numbers of shape (k, columns)"
+            f"clusterer={centers!r} is neither a clusterer nor an array of centers or labels; "
+            "give a scikit-learn clusterer, numbers of shape (k, columns), or one label per row"
         ) from None
     if not _is_matrix(centers, X.shape[1]) or not len(centers):
         raise OptionError(
@@ -121,42 +479,28 @@ def _from_centers(encoding: Encoding, centers: Any, sample_weight: NDArray[np.fl
         )
     if not np.isfinite(centers).all():
         raise OptionError("clusterer gives centers that are not finite numbers")
-    labels = pairwise_distances_argmin(X, centers.astype(X.dtype, copy=False)).astype(np.int32)
-    if encoding.one_space:
-        explained_centers = centers
-    else:
-        explained_centers = _means(encoding.explained, labels, len(centers), sample_weight)
-        empty = np.flatnonzero(np.bincount(labels, minlength=len(centers)) == 0)
-        for center in empty:  # no rows to take a mean of: the row that is nearest to it stands in
-            nearest = pairwise_distances_argmin(centers[center : center + 1], X)[0]
-            explained_centers[center] = encoding.explained[nearest]
-    names = tuple(str(i) for i in range(len(centers)))
-    return Reference(centers, explained_centers, labels, names, labelled=False)
+    labelled = labels is not None
+    if labels is None:
+        labels = _nearest(X, centers)
+    explained = centers if encoding.one_space else _means(encoding.explained, labels, centers, X, sample_weight)
+    return Reference(centers, explained, labels, tuple(map(str, range(len(centers)))), labelled)
 
 
-def _from_labels(encoding: Encoding, given: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Reference:
-    n_rows = len(encoding.clustered)
-    if given.shape != (n_rows,):
-        raise DataError(
-            f"the clusterer has labels for {len(given)} rows, the table has {n_rows}: "
-            "it must have been fitted on the same rows"
-        )
-    known, positions = np.unique(given, return_inverse=True)
-    labels: NDArray[np.int32] = positions.astype(np.int32)
-    if sample_weight is not None and (np.bincount(labels, sample_weight, len(known)) <= 0).any():
-        raise DataError("a given label has no row of positive weight; leave its rows out")
-    centers = _means(encoding.clustered, labels, len(known), sample_weight)
-    explained = centers if encoding.one_space else _means(encoding.explained, labels, len(known), sample_weight)
-    return Reference(centers, explained, labels, tuple(str(name) for name in known), labelled=True)
-
-
-def _means(
-    X: NDArray[Any], labels: NDArray[np.int32], k: int, sample_weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return the mean row of each label, shape (k, n_columns), as float64; 0 where a label has no row."""
-    weight = np.bincount(labels, sample_weight, minlength=k)
-    means = np.empty((k, X.shape[1]))
-    for j in range(X.shape[1]):
-        column = X[:, j].astype(np.float64, copy=False)
-        means[:, j] = np.bincount(labels, column if sample_weight is None else column * sample_weight, minlength=k)
-    return means / np.where(weight > 0, weight, 1.0)[:, None]
+def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None) -> Reference:
+    """Return the clustering by given labels, its centers the means of their rows."""
+    X = encoding.clustered
+    counted = given.labels >= 0
+    if sample_weight is not None:
+        counted &= sample_weight > 0
+    used = np.unique(given.labels[counted])
+    if not len(used):
+        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+    # A label whose rows all have weight 0 is not there.
+    number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last, at index -1, stays so
+    number[used] = np.arange(len(used))
+    labels = number[given.labels]
+    centers = group_means(X, labels, len(used), sample_weight)
+    explained = centers
+    if not encoding.one_space:
+        explained = group_means(encoding.explained, labels, len(used), sample_weight)
+    return Reference(centers, explained, labels, tuple(given.names[i] for i in used), labelled=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["replacing", "write_whole"]
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -17,29 +20,43 @@ def write_whole(path: str | Path, text: str) -> None:
     OSError
         If the folder is missing or cannot be written to.
     """
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Give the path of an empty file to write to, which takes the place of `path` if all goes well.
+
+    Raises
+    ------
+    OSError
+        If the folder is missing or cannot be written to.
+    """
     target = Path(path).resolve()
+    special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     try:
-        _replace(target, text)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=".part", dir=None if special else target.parent
+        )
+        os.close(handle)
+        part = Path(name)
+        try:
+            yield part
+            if special:
+                with open(part, "rb") as source, open(target, "wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                part.unlink()
+            else:
+                mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+                os.chmod(part, mode & 0o777)
+                os.replace(part, target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
     except OSError as error:  # it may name the temporary file, or nothing
         if error.errno is not None:
             error.filename, error.filename2 = str(path), None
-        raise
-
-
-def _replace(target: Path, text: str) -> None:
-    """Write beside the target, then put it in its place."""
-    if target.exists() and not target.is_file():  # a pipe, a terminal, /dev/stdout
-        target.write_text(text, encoding="utf-8", newline="\n")
-        return
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        os.chmod(temporary, mode & 0o777)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
         raise
 
 

@@ -21,20 +21,21 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeVar, cast
 
 import numpy as np
 
+from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.table import Column, ColumnType, Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_list", "read_table"]
+__all__ = ["Field", "Source", "column_list", "file_relation", "open_file", "quote_name", "quote_text", "read_table"]
 
 Item = TypeVar("Item")
 
@@ -49,6 +50,9 @@ NEARLY_ALL = 0.9
 
 MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
 """Ways to write "no value" that betray a column of numbers, however many there are. In lower case."""
+
+DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
+"""Texts that are dates, with or without a time."""
 
 CONTROL_BYTES = bytes({*range(32)} - set(b"\t\n\v\f\r"))
 MOST_CONTROL_BYTES = 0.02
@@ -72,6 +76,7 @@ def read_table(
     decimal: str = ".",
     null: Sequence[str] = (),
     encoding: str = "utf-8",
+    as_text: Sequence[str] = (),
 ) -> Table:
     """Read a CSV, Parquet or JSON file as a table.
 
@@ -92,16 +97,18 @@ def read_table(
         What separates the fraction of a number in a CSV file.
     null : sequence of str
         Texts that mean "no value", compared without the blanks around them: ``""`` is a field
-        of nothing but blanks. An empty field has no value in any case.
+        of nothing but spaces. An empty field has no value in any case.
     encoding : str
         Of a text file; a byte order mark is skipped.
+    as_text : sequence of str
+        Columns of a CSV or JSON file to leave as the text that they are, for rules that know how to convert it.
 
     Returns
     -------
     Table
         A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single
         precision where Parquet says so, else in double). ``true`` and ``yes`` are text
-        in a CSV file; dates, lists and objects are "other".
+        in a CSV file; dates (also as text), lists and objects are "other".
 
     Raises
     ------
@@ -118,7 +125,29 @@ def read_table(
     ShallowRulesWarning
         If the column names may be a first row, or the delimiter looks wrong.
     """
+    with open_file(path, delimiter=delimiter, decimal=decimal, null=null, encoding=encoding) as source:
+        return source.table(source.positions(columns, exclude), as_text)
+
+
+@contextmanager
+def open_file(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    null: Sequence[str] = (),
+    encoding: str = "utf-8",
+) -> Iterator[Source]:
+    """Open a file as `read_table` does, in a database that is closed afterwards.
+
+    The parameters and what is raised are those of `read_table`.
+
+    Yields
+    ------
+    Source
+    """
     _check_options(delimiter, decimal, encoding)
+    told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
     shown = os.fspath(path)
     try:
         with TemporaryDirectory(prefix="shallowrules-") as scratch:
@@ -126,23 +155,36 @@ def read_table(
             kind = _kind(shown, file)
             with _database(scratch) as database:
                 if kind == "parquet":
-                    source = _parquet(database, file)
-                else:
-                    text, line_ends = _plain_text(file, encoding, scratch)
-                    if kind == "json":
-                        source = _json(database, text, null)
-                    else:
-                        if delimiter is None:
-                            delimiter = _delimiter(shown, text, decimal)
-                        elif delimiter == decimal:
-                            raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-                        source = _csv(database, text, line_ends, delimiter, decimal, null, scratch)
-                chosen = _choose(source.names, columns, exclude)
-                return source.table(chosen)
+                    yield _parquet(database, file)
+                    return
+                text, line_ends = _plain_text(file, encoding, scratch)
+                if kind == "json":
+                    yield _json(database, text, told)
+                    return
+                if delimiter is None:
+                    delimiter = _delimiter(shown, text, decimal)
+                elif delimiter == decimal:
+                    raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
+                yield _csv(database, text, line_ends, delimiter, told, scratch)
     except DataError as error:
         raise DataError(f"{shown}: {error}") from error.__cause__
     except OSError as error:
         raise DataError(f"{shown}: cannot be read: {error.strerror or error}") from error
+
+
+def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
+    """Return what DuckDB selects a CSV or Parquet file from by itself, as a user would write it; None for others.
+
+    Nothing that `read_table` finds out is told, but for a delimiter that it had to be told too.
+    """
+    file = os.path.abspath(path)
+    if not os.path.isfile(file):
+        return None
+    kind = _kind(os.fspath(path), file)
+    if kind == "csv":
+        said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
+        return f"read_csv({_file_literal(file)}, header=true, sample_size=-1{said})"
+    return f"read_parquet({_file_literal(file)})" if kind == "parquet" else None
 
 
 def column_list(names: Iterable[str]) -> str:
@@ -156,18 +198,22 @@ def column_list(names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Field:
-    """How to fetch one column: its type, and the SQL expression that gives its values."""
+class Field:
+    """How to fetch one column: its type, the SQL expression that gives its values, and what that converts."""
 
     type: ColumnType
     expression: str
+    conversion: Conversion = PLAIN
 
 
-class _Source:
-    """A relation in the database, with the file's column names.
+class Source:
+    """A file in a database, its columns by position.
 
-    `names` are the file's, `relation` is what to select from, and `_fields` decides the types.
+    `names` are the file's, `relation` is what to select from. Each column has two expressions: `original`, as it
+    stands in the file, and that of `fields`, in the type as which it is read.
     """
+
+    kind: Literal["csv", "json", "parquet"]
 
     def __init__(self, database: DuckDBPyConnection, names: list[str], relation: str) -> None:
         _check_names(names)
@@ -175,76 +221,121 @@ class _Source:
         self.names = names
         self.relation = relation
 
-    def table(self, chosen: Sequence[int]) -> Table:
-        """Return the table of the chosen columns."""
-        n_rows = self._row("count(*)")[0]
-        if not n_rows:
-            raise DataError(f"there are no rows below the {len(self.names)} column names")
-        fields = self._fields(chosen)
+    def table(self, chosen: Sequence[int], as_text: Sequence[str] = ()) -> Table:
+        """Return the table of the chosen columns, read as `fields` says."""
+        n_rows = self.count_rows()
+        fields = self.fields(chosen, as_text)
         arrays: dict[str, Any] = {}
         for batch in _batches(list(enumerate(fields))):
             expressions = ", ".join(f"{field.expression} AS c{i}" for i, field in batch)
             arrays |= self.database.execute(f"SELECT {expressions} FROM {self.relation}").fetchnumpy()
         columns = [
-            _column(self.names[j], field.type, arrays[f"c{i}"])
+            replace(_column(self.names[j], field.type, arrays[f"c{i}"]), conversion=field.conversion)
             for i, (j, field) in enumerate(zip(chosen, fields, strict=True))
         ]
         return Table(tuple(columns), n_rows)
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
+    def count_rows(self) -> int:
+        """Return the number of rows; DataError if there is none."""
+        n_rows: int = self._row("count(*)")[0]
+        if not n_rows:
+            raise DataError(f"there are no rows below the {len(self.names)} column names")
+        return n_rows
+
+    def positions(self, columns: Sequence[str] | None, exclude: Sequence[str] = ()) -> list[int]:
+        """Return where the wanted columns stand; DataError names one that is not there."""
+        return _choose(self.names, columns, exclude)
+
+    def original(self, j: int) -> str:
+        """Return SQL for a column as it stands in the file."""
+        return f"c{j}"
+
+    def text(self, j: int) -> str | None:
+        """Return SQL for a column as the text that it is in the file, None where the file says its type."""
+        return None
+
+    def fields(self, chosen: Sequence[int], as_text: Sequence[str] = (), *, lenient: bool = False) -> list[Field]:
+        """Return the chosen columns as they are read, those named in `as_text` as the text that they are.
+
+        A column of numbers with something else in it is refused by DataError; if `lenient`, it is text.
+        """
+        complaints: list[str] = []
+        texts = {j: self.text(j) for j in chosen if self.names[j] in as_text}
+        fields = {j: Field("text", text) for j, text in texts.items() if text is not None}
+        others = [j for j in chosen if j not in fields]
+        fields |= zip(others, self._fields(others, complaints), strict=True)
+        if complaints and not lenient:
+            raise DataError("; ".join(complaints))
+        return [fields[j] for j in chosen]
+
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
         raise NotImplementedError
+
+    def _words(self, text: str, given: int, conversion: Conversion) -> Field:
+        """Return how to fetch a column of text, or of dates if all of it is."""
+        dates = self._row(f"count(*) FILTER (regexp_full_match({text}, {quote_text(DATES)}))")[0]
+        return Field("other" if dates == given else "text", text, conversion)
 
     def _row(self, *expressions: str, where: str = "true") -> tuple[Any, ...]:
         query = f"SELECT {', '.join(expressions)} FROM {self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
-class _ParquetSource(_Source):
+class _ParquetSource(Source):
     """Types are declared; only wide integers are looked at."""
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
-        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
-        return [self._field(_identifier(described[j][0]), described[j][1]) for j in chosen]
+    kind = "parquet"
 
-    def _field(self, name: str, declared: str) -> _Field:
+    def original(self, j: int) -> str:
+        return quote_name(self.names[j])
+
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
+        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
+        return [self._field(quote_name(described[j][0]), described[j][1]) for j in chosen]
+
+    def _field(self, name: str, declared: str) -> Field:
         if declared in INTEGERS:
-            return _Field("integer", name)
+            return Field("integer", name)
         if declared in WIDE_INTEGERS:
             # All of them in 64 bits, or as the double that a database compares them as.
             given, fitting = self._row(f"count({name})", f"count(TRY_CAST({name} AS BIGINT))")
             fits = given == fitting
-            return _Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
+            return Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
         if declared in ("FLOAT", "DOUBLE"):
-            return _Field("float", name)
+            return Field("float", name)
         if declared.startswith("DECIMAL"):
-            return _Field("float", f"CAST({name} AS DOUBLE)")
+            return Field("float", f"CAST({name} AS DOUBLE)")
         if declared == "BOOLEAN":
-            return _Field("boolean", name)
+            return Field("boolean", name)
         text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
         # Dates and the like as text: an infinite date has no Python value.
-        return _Field("text" if text else "other", f"CAST({name} AS VARCHAR)")
+        return Field("text" if text else "other", f"CAST({name} AS VARCHAR)")
 
 
-class _JsonSource(_Source):
+class _JsonSource(Source):
     """Values say their own type; a column has the one type that all of them fit."""
 
-    def __init__(self, database: DuckDBPyConnection, names: list[str], relation: str, null: Sequence[str]) -> None:
+    kind = "json"
+
+    def __init__(self, database: DuckDBPyConnection, names: list[str], relation: str, told: Conversion) -> None:
         super().__init__(database, names, relation)
-        self.null = null
+        self.told = told
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
-        complaints: list[str] = []
-        fields = [self._field(j, complaints) for j in chosen]
-        if complaints:
-            raise DataError("; ".join(complaints))
-        return fields
+    def text(self, j: int) -> str:
+        return f"(c{j}->>'$')"
 
-    def _field(self, j: int, complaints: list[str]) -> _Field:
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
+        return [self._field(j, complaints) for j in chosen]
+
+    def _field(self, j: int, complaints: list[str]) -> Field:
         value = f"c{j}"
-        if self.null:
-            tokens = ", ".join(_literal(token.strip()) for token in self.null)
-            is_null = f"json_type({value}) = 'VARCHAR' AND trim({value}->>'$') IN ({tokens})"
-            value = f"(CASE WHEN {is_null} THEN NULL ELSE {value} END)"
+        conversion = PLAIN
+        if self.told.nulls:
+            is_null = f"json_type({value}) = 'VARCHAR' AND trim({value}->>'$') IN ({_literals(self.told.nulls)})"
+            used = set(self._row(f"list(DISTINCT trim({value}->>'$')) FILTER ({is_null})")[0] or ())
+            if used:
+                conversion = Conversion(nulls=tuple(token for token in self.told.nulls if token in used))
+                value = f"(CASE WHEN {is_null} THEN NULL ELSE {value} END)"
         count_kinds = f"SELECT json_type({value}), count(*) FROM {self.relation} GROUP BY 1"
         kinds = {kind: n for kind, n in self.database.execute(count_kinds).fetchall() if kind not in (None, "NULL")}
         given = sum(kinds.values())
@@ -252,52 +343,84 @@ class _JsonSource(_Source):
         if set(kinds) <= JSON_NUMBERS:
             whole = f"TRY_CAST({text} AS BIGINT)"
             if given and "DOUBLE" not in kinds and self._row(f"count({whole})")[0] == given:
-                return _Field("integer", whole)
-            return _Field("float", f"TRY_CAST({text} AS DOUBLE)")
+                return Field("integer", whole, conversion)
+            return Field("float", f"TRY_CAST({text} AS DOUBLE)", conversion)
         if set(kinds) == {"BOOLEAN"}:
-            return _Field("boolean", f"CAST({text} AS BOOLEAN)")
+            return Field("boolean", f"CAST({text} AS BOOLEAN)")
         if set(kinds) & {"ARRAY", "OBJECT"}:
-            return _Field("other", text)
-        offending = f"json_type({value}) NOT IN ({', '.join(map(_literal, sorted(JSON_NUMBERS)))})"
+            return Field("other", text)
+        offending = f"json_type({value}) NOT IN ({', '.join(map(quote_text, sorted(JSON_NUMBERS)))})"
         numbers = sum(n for kind, n in kinds.items() if kind in JSON_NUMBERS)
         complaints += _almost_numeric(self, self.names[j], text, offending, numbers, given)
-        return _Field("text", text)
+        return self._words(text, given, conversion)
 
 
-class _CsvSource(_Source):
-    """Everything is text, and a column is numeric if all of its values are."""
+class _CsvSource(Source):
+    """Everything is text, and a column is numeric if all of its values are.
 
-    def __init__(self, database: DuckDBPyConnection, names: list[str], decimal: str) -> None:
+    Its relation has a column for each field, ``c0`` and so on, NULL where the field means "no value", and
+    beside it ``raw0`` and so on with the text of the file.
+    """
+
+    kind = "csv"
+
+    def __init__(self, database: DuckDBPyConnection, names: list[str], told: Conversion, delimiter: str) -> None:
         super().__init__(database, names, "fields")
-        self.decimal = decimal
+        self.delimiter = delimiter
+        self.told = told
 
-    def _fields(self, chosen: Sequence[int]) -> list[_Field]:
+    def original(self, j: int) -> str:
+        return self.text(j)
+
+    def text(self, j: int) -> str:
+        return f"NULLIF(raw{j}, '')"
+
+    def _fields(self, chosen: Sequence[int], complaints: list[str]) -> list[Field]:
         counts: list[int] = []
         for batch in _batches(chosen):
             expressions = ((f"c{j}", self._number(f"c{j}"), self._whole(f"c{j}")) for j in batch)
             counts += self._row(*(f"count({expression})" for each in expressions for expression in each))
         fields = []
-        complaints: list[str] = []
         for i, j in enumerate(chosen):
             given, numbers, whole = counts[3 * i : 3 * i + 3]
             if given == whole > 0:
-                fields.append(_Field("integer", self._whole(f"c{j}")))
+                fields.append(self._numeric("integer", j, self._whole(f"c{j}")))
             elif given == numbers:
-                fields.append(_Field("float", self._number(f"c{j}")))
+                fields.append(self._numeric("float", j, self._number(f"c{j}")))
             else:
                 complaints += self._comma_numbers(j, given, numbers) or _almost_numeric(
                     self, self.names[j], f"c{j}", f"{self._number(f'c{j}')} IS NULL", numbers, given
                 )
-                fields.append(_Field("text", f"c{j}"))
-        if complaints:
-            raise DataError("; ".join(complaints))
+                fields.append(self._words(f"c{j}", given, self._needed(j, f"c{j}")))
         return fields
+
+    def _numeric(self, kind: ColumnType, j: int, expression: str) -> Field:
+        """Return how to fetch a column of numbers, those left out that stand for "no value"."""
+        if self.told.null_numbers:
+            tokens = ", ".join(map(repr, self.told.null_numbers))
+            expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
+        return Field(kind, expression, self._needed(j, expression, numeric=True))
+
+    def _needed(self, j: int, expression: str, *, numeric: bool = False) -> Conversion:
+        """Return what of the conversion that was told makes a difference to a column."""
+        if self.told == PLAIN:
+            return PLAIN
+        missing, commas, words = self._row(
+            f"count(c{j}) - count({expression})",
+            f"count(*) FILTER (contains(c{j}, ','))",
+            f"list(DISTINCT trim(raw{j})) FILTER (c{j} IS NULL)",
+        )
+        used = set(words or ())
+        nulls = tuple(
+            token for token in self.told.nulls if token in used or (missing and self.told.number(token) is not None)
+        )
+        return Conversion(self.told.decimal if numeric and commas else ".", nulls)
 
     def _number(self, field: str) -> str:
         """Return SQL for the field as a double, NULL where it is none."""
         # DuckDB would take 1_000 for a number, and with a decimal comma a dot can only group digits.
         foreign = f"contains({field}, '_')"
-        if self.decimal == ",":
+        if self.told.decimal == ",":
             foreign += f" OR contains({field}, '.')"
             field = f"replace({field}, ',', '.')"
         return f"CASE WHEN {foreign} THEN NULL ELSE TRY_CAST({field} AS DOUBLE) END"
@@ -308,7 +431,7 @@ class _CsvSource(_Source):
 
     def _comma_numbers(self, j: int, given: int, numbers: int) -> list[str]:
         """Return a complaint if the column is numeric once a comma is allowed."""
-        if self.decimal == ",":
+        if self.told.decimal == ",":
             return []
         is_comma_number = rf"regexp_full_match(c{j}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
         count, example = self._row("count(*)", f"min(c{j})", where=is_comma_number)
@@ -321,11 +444,11 @@ class _CsvSource(_Source):
         ]
 
 
-def _almost_numeric(source: _Source, name: str, text: str, offending: str, numbers: int, given: int) -> list[str]:
+def _almost_numeric(source: Source, name: str, text: str, offending: str, numbers: int, given: int) -> list[str]:
     """Return a complaint about a column of numbers with something else in it, or nothing for plain text."""
     if not numbers:
         return []
-    spellings = ", ".join(map(_literal, MISSING_SPELLINGS))
+    spellings = ", ".join(map(quote_text, MISSING_SPELLINGS))
     where = f"{text} IS NOT NULL AND {offending}"
     words, example, row, distinct = source._row(
         f"count(*) FILTER (lower(trim({text})) NOT IN ({spellings}))",
@@ -527,23 +650,29 @@ def _is_binary(content: bytes) -> bool:
     return b"\0" in content or control > MOST_CONTROL_BYTES * len(content)
 
 
-def _identifier(name: str) -> str:
+def quote_name(name: str) -> str:
+    """Return a name as DuckDB's SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(text: str) -> str:
+def quote_text(text: str) -> str:
+    """Return text as a literal of DuckDB's SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _literals(texts: Iterable[str]) -> str:
+    return ", ".join(map(quote_text, texts))
 
 
 def _file_literal(file: str) -> str:
     # A file name may look like a pattern.
-    return _literal(glob.escape(file))
+    return quote_text(glob.escape(file))
 
 
 # Parquet and JSON --------------------------------------------------------------------------------
 
 
-def _parquet(database: DuckDBPyConnection, file: str) -> _Source:
+def _parquet(database: DuckDBPyConnection, file: str) -> Source:
     # The schema is a tree in pre-order; DuckDB's own description has renamed what repeats.
     schema = database.execute(f"SELECT name, num_children FROM parquet_schema({_file_literal(file)})").fetchall()
     names = []
@@ -557,7 +686,7 @@ def _parquet(database: DuckDBPyConnection, file: str) -> _Source:
     return _ParquetSource(database, names, f"read_parquet({_file_literal(file)}, hive_partitioning=false)")
 
 
-def _json(database: DuckDBPyConnection, file: str, null: Sequence[str]) -> _Source:
+def _json(database: DuckDBPyConnection, file: str, told: Conversion) -> Source:
     documents = f"read_json_objects({_file_literal(file)}, format='auto', compression='none', hive_partitioning=false)"
     numbered = f"(SELECT json, row_number() OVER () AS row FROM {documents})"
     stray = database.execute(
@@ -578,13 +707,13 @@ def _json(database: DuckDBPyConnection, file: str, null: Sequence[str]) -> _Sour
     if "" in names:
         raise DataError("a column has an empty name: rename it")
     _check_names(names)
-    types = ", ".join(f"{_literal(name)}: 'JSON'" for name in names)
-    selected = ", ".join(f"{_identifier(name)} AS c{j}" for j, name in enumerate(names))
+    types = ", ".join(f"{quote_text(name)}: 'JSON'" for name in names)
+    selected = ", ".join(f"{quote_name(name)} AS c{j}" for j, name in enumerate(names))
     database.execute(
         f"CREATE TABLE fields AS SELECT {selected} FROM read_json({_file_literal(file)}, "
         f"columns={{{types}}}, format='auto', compression='none', hive_partitioning=false)"
     )
-    return _JsonSource(database, names, "fields", null)
+    return _JsonSource(database, names, "fields", told)
 
 
 # CSV ---------------------------------------------------------------------------------------------
@@ -646,34 +775,34 @@ def _csv(
     text: str,
     line_ends: str | tuple[str, ...] | None,
     delimiter: str,
-    decimal: str,
-    null: Sequence[str],
+    told: Conversion,
     scratch: str,
-) -> _Source:
+) -> Source:
     """Load the fields of a CSV file as text into the table ``fields``."""
     names, n_rows, blank_lines = _shape(text, delimiter)
     if len(names) == 1:
-        _check_single(names[0], text, delimiter, decimal)
+        _check_single(names[0], text, delimiter, told.decimal)
     if blank_lines or line_ends not in (None, "\n", "\r\n"):
         # DuckDB takes a blank line for a row where there is one column, and no mixture of line ends.
         text = _rewritten(text, delimiter, scratch)
-    types = ", ".join(f"'c{j}': 'VARCHAR'" for j in range(len(names)))
-    missing = "NULLIF(c{}, '')"
-    if null:
-        tokens = ", ".join(_literal(token.strip()) for token in ("", *null))
-        missing = f"CASE WHEN trim(c{{}}, ' \t') IN ({tokens}) THEN NULL ELSE c{{}} END"
-    selected = ", ".join(f"{missing.replace('{}', str(j))} AS c{j}" for j in range(len(names)))
+    types = ", ".join(f"'raw{j}': 'VARCHAR'" for j in range(len(names)))
     database.execute(
-        f"CREATE TABLE fields AS SELECT {selected} FROM read_csv({_file_literal(text)}, auto_detect=false, "
-        f"columns={{{types}}}, delim={_literal(delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
+        f"CREATE TABLE lines AS SELECT * FROM read_csv({_file_literal(text)}, auto_detect=false, "
+        f"columns={{{types}}}, delim={quote_text(delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
         "null_padding=false, compression='none', hive_partitioning=false)"
     )
+    field = "NULLIF(raw{0}, '') AS c{0}"
+    if told.nulls:
+        tokens = _literals(told.nulls).replace("{", "{{").replace("}", "}}")
+        field = f"CASE WHEN trim(raw{{0}}) NOT IN ({tokens}) THEN NULLIF(raw{{0}}, '') END AS c{{0}}"
+    selected = ", ".join(field.format(j) for j in range(len(names)))
+    database.execute(f"CREATE VIEW fields AS SELECT *, {selected}, rowid FROM lines")
     [(loaded,)] = database.execute("SELECT count(*) FROM fields").fetchall()
     if loaded != n_rows:
         raise DataError(
             f"the file has {n_rows} rows, but DuckDB finds {loaded}; quote the fields in it, or use Parquet"
         )
-    return _CsvSource(database, names, decimal)
+    return _CsvSource(database, names, told, delimiter)
 
 
 def _open_text(text: str) -> TextIO:

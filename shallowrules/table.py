@@ -6,7 +6,7 @@ Files become tables in `shallowrules.reading`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,9 +15,13 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from shallowrules.conversion import PLAIN, Conversion, Number
 from shallowrules.errors import DataError
 
-__all__ = ["Column", "ColumnType", "Table"]
+__all__ = ["Column", "ColumnType", "Table", "Value"]
+
+Value = str | bool
+"""A value of a column that is no number: what a category is."""
 
 ColumnType = Literal["integer", "float", "text", "boolean", "other"]
 
@@ -36,17 +40,44 @@ class Column:
         Integers and floats in a NumPy number type, anything else as objects.
     missing : ndarray of bool, shape (n_rows,), optional
         Where the value is missing, beyond the NaN that a float column may hold.
+    conversion : Conversion
+        What the text of a file needed to become these values.
     """
 
     name: str
     type: ColumnType
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
+    conversion: Conversion = PLAIN
+
+    @classmethod
+    def of(cls, name: str, data: Any) -> Column:
+        """Return a series, array or sequence as a column; DataError if it is not one-dimensional."""
+        if isinstance(data, Column):
+            return data
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _from_series(name, series)
+        # NumPy alone would make texts of numbers and missing values beside a text.
+        values = np.array(data, dtype=object) if isinstance(data, list | tuple) else np.asarray(data)
+        if values.ndim != 1:
+            raise DataError(f"expected one value per row for {name!r}, got an array of {values.ndim} dimension(s)")
+        if values.dtype.kind == "b":  # numbers only in a matrix
+            return Column(name, "boolean", values.astype(object))
+        return _column(name, values)
 
     @property
     def is_numeric(self) -> bool:
         """Whether the values are numbers."""
         return self.type in ("integer", "float")
+
+    @property
+    def nature(self) -> str:
+        """What the column holds, in the words of a message."""
+        if self.type != "other":
+            return {"boolean": "true or false"}.get(self.type, self.type)
+        nested = any(str(value).startswith(("[", "{")) for value in self.values[~self.absent])
+        return "mixed or nested values" if nested else "dates or the like"
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
@@ -62,6 +93,83 @@ class Column:
         if not self.is_numeric:
             raise DataError(f"column {self.name!r} is not numeric (it was read as {self.type})")
         return self.values
+
+    def filled(self, value: Number | Value | None) -> Column:
+        """Return the column with a value in place of each that is missing; as it is for None."""
+        if value is None or not self.absent.any():
+            return self
+        values = self.values
+        if values.dtype.kind in "iu":
+            values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
+        values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
+        kind = "float" if values.dtype.kind == "f" else self.type
+        return replace(self, type=kind, values=values, missing=None)
+
+    def converted(self, conversion: Conversion, *, numeric: bool) -> Column:
+        """Return the column as rules compare it, where it comes as a reader gives it that was told nothing.
+
+        Parameters
+        ----------
+        conversion : Conversion
+            What a reader has to be told. Already made, it changes nothing.
+        numeric : bool
+            Whether the rules compare numbers.
+
+        Raises
+        ------
+        DataError
+            If a text in a column of numbers is neither a number nor means "no value".
+        """
+        column = self
+        if self.type == "text" and not numeric:
+            values = [None if isinstance(v, str) and conversion.is_null(v) else v for v in self.values]
+            return replace(self, values=np.array(values, dtype=object)) if conversion.nulls else self
+        if self.type == "text" and conversion.from_text:
+            column = self._parsed(conversion)
+        if not column.is_numeric or not conversion.null_numbers:
+            return column
+        return replace(column, missing=column.absent | np.isin(column.values, conversion.null_numbers))
+
+    def _parsed(self, conversion: Conversion) -> Column:
+        """Return the numbers in a column of text."""
+        absent = self.absent.copy()
+        numbers: list[Any] = []
+        for row, value in enumerate(self.values):
+            text = isinstance(value, str)
+            if text and (not value or conversion.is_null(value)):
+                absent[row] = True
+            numbers.append(0 if absent[row] else conversion.number(value) if text else value)
+            if numbers[-1] is None:
+                raise DataError(
+                    f"column {self.name!r} holds numbers, but row {row + 1} has {value!r}: "
+                    "correct it, or leave it empty"
+                )
+        parsed = _column(self.name, np.array(numbers, dtype=object))
+        return replace(parsed, missing=absent if absent.any() else None)
+
+    def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
+        """Return the position in `values` of each row's value, -1 for any other and where it is missing.
+
+        Texts are compared character by character. DataError names a column that holds values of another type.
+        """
+        kind = bool if values and isinstance(values[0], bool) else str
+        if self.is_numeric and self.absent.all():
+            return np.full(len(self.values), -1, dtype=np.intp)  # without a value there is no type either
+        other = self._first_other(kind is str)
+        if other is not None:
+            wanted = "text" if kind is str else "true and false"
+            raise DataError(
+                f"column {self.name!r} must hold {wanted}, but holds {other!r} ({type(other).__name__}): "
+                "convert it first"
+            )
+        place: dict[Value, int] = {value: i for i, value in enumerate(values)}
+        return np.fromiter((place.get(value, -1) for value in self.values), np.intp, len(self.values))
+
+    def _first_other(self, text: bool) -> Any:
+        """Return the first value that is neither missing nor text (or a truth value), None if there is none."""
+        kinds = (str,) if text else (bool, np.bool_)
+        present = zip(self.values, self.absent, strict=True)
+        return next((value for value, absent in present if not absent and not isinstance(value, kinds)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +206,8 @@ class Table:
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table with these rows only (a boolean mask or positions)."""
         columns = tuple(
-            Column(c.name, c.type, c.values[rows], None if c.missing is None else c.missing[rows]) for c in self.columns
+            replace(c, values=c.values[rows], missing=None if c.missing is None else c.missing[rows])
+            for c in self.columns
         )
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         return Table(columns, n_rows)
@@ -130,6 +239,8 @@ class Table:
         if isinstance(frame, nw.DataFrame):
             return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
         matrix = np.asarray(data)
+        if matrix.dtype.kind == "b":
+            matrix = matrix.astype(np.int8)  # a matrix has one type, and it is one of numbers
         if matrix.ndim != 2:
             raise DataError(f"expected a table of rows and columns, got an array of {matrix.ndim} dimension(s)")
         if names is None:
@@ -152,6 +263,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 return Column(name, "integer", whole, missing if missing.any() else None)
             except OverflowError:
                 pass
+        if all(isinstance(value, bool | np.bool_) for value in present):
+            return Column(name, "boolean", values)
         try:
             if any(isinstance(value, str | bytes | bool) for value in present):
                 return Column(name, "text", values)
@@ -160,7 +273,7 @@ def _column(name: str, values: NDArray[Any]) -> Column:
         except (TypeError, ValueError):
             return Column(name, "other", values)
     if kind == "b":
-        return Column(name, "integer", values.astype(np.int8))
+        return Column(name, "boolean", values.astype(object))
     if kind in "iu":
         return Column(name, "integer", values)
     if kind == "f":

@@ -93,7 +93,7 @@ class TradeoffPath:
         self._model = model
         self._prepared = prepared
         self._tried: dict[float, tuple[TradeoffPoint, Growth]] = {}
-        self._reference_cost = partition_cost(prepared.encoding.clustered, prepared.reference.labels, prepared.weight)
+        self._reference_cost = partition_cost(prepared.encoding.clustered, prepared.reference.labels, prepared.counting)
         self._try(tradeoffs)
 
     def _try(self, tradeoffs: Sequence[float]) -> None:
@@ -118,7 +118,7 @@ class TradeoffPath:
         tree = Tree(
             growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight
         )  # any threshold of a gap gives the same figures
-        cost = partition_cost(self._prepared.encoding.clustered, growth.labels, self._prepared.weight)
+        cost = partition_cost(self._prepared.encoding.clustered, growth.labels, self._prepared.counting)
         return TradeoffPoint(
             tradeoff,
             normalized_cost(cost, self._reference_cost),
@@ -295,6 +295,7 @@ def tradeoff_path(
         raise OptionError(f"method={model.method!r} has no trade-off to search: use method='exshallow'")
     # Not sklearn.base.clone, which would drop the fit of a clusterer that is given fitted.
     again = type(model)(**model.get_params(deep=False))
+    again.on_progress = model.on_progress
     return TradeoffPath(again, again._prepare(X, y, sample_weight), values)
 
 

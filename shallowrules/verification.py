@@ -13,14 +13,15 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.errors import MissingExtraError, check_choice
+from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
-from shallowrules.rules import Leaf, Rule, RuleColumn, RuleSet
+from shallowrules.rules import Condition, Leaf, Rule, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
 
@@ -34,6 +35,8 @@ STYLES = ("where", "case", "select")
 UNMATCHED = -1
 AMBIGUOUS = -2
 """Marks a row that meets the predicates of more than one cluster."""
+
+SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "text": "TEXT", "boolean": "INTEGER"}
 
 INT64 = np.iinfo(np.int64)
 TABLE = "data"
@@ -67,7 +70,9 @@ class Comparison:
     first: Difference | None
 
 
-def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> Iterator[Comparison]:
+def verify(
+    rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS, relation: str | None = None
+) -> Iterator[Comparison]:
     """Compare every form of the rules with the tree, one at a time.
 
     Parameters
@@ -77,16 +82,19 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
         Rows to compare on, besides those of `boundary_table`.
     dialects : sequence of str
         Of `DIALECTS`: the SQL to execute.
+    relation : str, optional
+        What DuckDB reads the same rows from by itself, such as ``read_csv('customers.csv')``. The SQL of that
+        dialect is run on it too.
 
     Yields
     ------
     Comparison
-        Of ``RuleSet.assign``, the emitted Python, and each style of SQL in each dialect.
+        Of ``RuleSet.assign``, the emitted Python, each style of SQL in each dialect, and SQL on the relation.
 
     Raises
     ------
     DataError
-        If the table lacks a tested column, or it is not numeric.
+        If the table lacks a tested column, or it holds values of another type than the rules compare.
     OptionError
         If a dialect cannot be executed here.
     MissingExtraError
@@ -97,8 +105,10 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
     table = table.select([rules.columns[feature].name for feature in rules.tested_columns])
     boundary = boundary_table(rules)
     tables = [("row", table), ("boundary row", boundary)]
-    if any(column.numbers().dtype == np.float32 for column in table.columns):
+    if any(column.values.dtype == np.float32 for column in table.columns):
         tables.append(("boundary row in single precision", _single(boundary)))
+    if any(rules.columns[feature].from_text for feature in rules.tested_columns):
+        tables.append(("boundary row as text", _spelt(rules, boundary)))
     parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
@@ -115,6 +125,9 @@ def verify(rules: RuleSet, table: Any, dialects: Sequence[str] = DIALECTS) -> It
                     for query, part in zip(queries, parts, strict=True)
                 ]
                 yield _compare(f"SQL, {dialect}, {style}", parts, found)
+    if relation is not None and "duckdb" in dialects and table.n_rows:
+        rows = _Part("row", table, parts[0].expected)
+        yield _compare("SQL, duckdb, on the file itself", [rows], [_labels_of_file(rules, relation, table.n_rows)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +166,7 @@ def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
         return iter([()] * table.n_rows)
     columns = []
     for column in table.columns:
-        values: list[Any] = column.numbers().tolist()
+        values: list[Any] = column.values.tolist()
         if column.missing is not None:
             for row in np.flatnonzero(column.missing):
                 values[row] = None
@@ -164,6 +177,7 @@ def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
 def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
     """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
     labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    read: dict[int, Column] = {}
     pending = [(0, np.arange(table.n_rows))]
     while pending:
         index, rows = pending.pop()
@@ -171,9 +185,16 @@ def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
         if isinstance(node, Leaf):
             labels[rows] = node.cluster
             continue
-        column = table[rules.columns[node.column].name]
+        wanted = rules.columns[node.column]
+        if node.column not in read:
+            read[node.column] = wanted.read(table[wanted.name])
+        column = read[node.column]
         rows = rows[~column.absent[rows]]
-        goes_left, goes_right = compare(column.numbers()[rows], node.value)
+        if node.operator == "<=":
+            goes_left, goes_right = compare(column.numbers()[rows], cast(float, node.value))
+        else:
+            goes_left = column.positions(node.categories)[rows] >= 0
+            goes_right = ~goes_left
         pending += [(node.left, rows[goes_left]), (node.right, rows[goes_right])]
     return labels
 
@@ -185,7 +206,9 @@ def boundary_table(rules: RuleSet) -> Table:
     """Return rows around the box of every rule, in the tested columns.
 
     From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
-    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits).
+    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). Of a text each
+    category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
+    in other capitals, with a blank or an accent more.
     """
     tested = rules.tested_columns
     rows = [row for rule in rules for row in _around(rules, rule)]
@@ -194,22 +217,32 @@ def boundary_table(rules: RuleSet) -> Table:
         column = rules.columns[feature]
         values = [row[feature] for row in rows]
         missing = np.array([value is None for value in values], dtype=bool)
+        if not column.is_numeric:
+            columns.append(Column(column.name, column.type, np.array(values, dtype=object)))
+            continue
         dtype = np.int64 if column.type == "integer" else np.float64
         filled = np.array([0 if value is None else value for value in values], dtype=dtype)
         columns.append(Column(column.name, column.type, filled, missing if missing.any() else None))
     return Table(tuple(columns), len(rows) if tested else 0)
 
 
-def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, int | float | None]]:
-    inside: dict[int, int | float | None] = {
-        feature: _within(rules.columns[feature], None, None) for feature in rules.tested_columns
+Cell = int | float | str | bool | None
+
+
+def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, Cell]]:
+    inside: dict[int, Cell] = {
+        feature: _within(Condition(feature, rules.columns[feature])) for feature in rules.tested_columns
     }
     for condition in rule.conditions:
-        inside[condition.feature] = _within(condition.column, condition.lower, condition.upper)
+        inside[condition.feature] = _within(condition)
     yield inside
     for condition in rule.conditions:
-        hard: list[int | float | None]
-        if condition.column.type == "integer":
+        hard: list[Cell]
+        if condition.column.type == "boolean":
+            hard = [None, True, False]
+        elif condition.column.type == "text":
+            hard = [None, "", *condition.column.nulls, *_similar(condition)]
+        elif condition.column.type == "integer":
             bounds = [int(bound) for bound in (condition.lower, condition.upper) if bound is not None]
             near = [bound + step for bound in bounds for step in (-1, 0, 1)]
             hard = [None, INT64.min, INT64.max, *(value for value in near if INT64.min <= value <= INT64.max)]
@@ -218,17 +251,30 @@ def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, int | float | None
             for bound in (condition.lower, condition.upper):
                 if bound is not None:
                     hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
+        if condition.column.is_numeric:
+            hard += condition.column.conversion.null_numbers
         yield from ({**inside, condition.feature: value} for value in hard)
 
 
-def _within(column: RuleColumn, lower: int | float | None, upper: int | float | None) -> int | float:
-    """Return a value of the column above `lower` and up to `upper`, as far as 64 bits can hold one."""
+def _similar(condition: Condition) -> Iterator[str]:
+    """Give the categories that a condition names, and texts that are like them or like none."""
+    values = cast(tuple[str, ...], condition.included or condition.excluded)
+    for value in values:
+        yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
+
+
+def _within(condition: Condition) -> Cell:
+    """Return a value that meets a condition, as far as 64 bits and the categories can hold one."""
+    column, lower, upper = condition.column, condition.lower, condition.upper
+    if not column.is_numeric:
+        allowed = column.values if condition.included is None else condition.included
+        return next((value for value in allowed if value not in condition.excluded), "no such category")
     if column.type == "integer":
-        value = int(upper) if upper is not None else int(column.minimum) if lower is None else int(lower) + 1
+        value = int(upper) if upper is not None else int(cast(int, column.minimum)) if lower is None else int(lower) + 1
         return max(INT64.min, min(value, INT64.max))
     if upper is not None:
         return float(upper)
-    return float(column.minimum) if lower is None else math.nextafter(lower, math.inf)
+    return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
 
 
 def _single(boundary: Table) -> Table:
@@ -241,6 +287,22 @@ def _single(boundary: Table) -> Table:
                 values = values.astype(np.float32)
         columns.append(Column(column.name, column.type, values, column.missing))
     return Table(tuple(columns), boundary.n_rows)
+
+
+def _spelt(rules: RuleSet, boundary: Table) -> Table:
+    """Return the finite rows as a reader gives them that was not told how to convert text."""
+    kept = np.ones(boundary.n_rows, dtype=bool)
+    columns = []
+    for feature, column in zip(rules.tested_columns, boundary.columns, strict=True):
+        if rules.columns[feature].from_text:
+            conversion = rules.columns[feature].conversion
+            kept &= column.absent | np.isfinite(column.values)
+            texts = [f" {value!r}".replace(".", conversion.decimal) for value in column.values.tolist()]
+            absent = f" {conversion.words[0]} " if conversion.words else None
+            values = np.where(column.absent, np.array(absent, dtype=object), np.array(texts, dtype=object))
+            column = Column(column.name, "text", values)
+        columns.append(column)
+    return Table(tuple(columns), boundary.n_rows).take(kept)
 
 
 # The forms, executed ------------------------------------------------------------------------------
@@ -277,6 +339,20 @@ def _labels(rules: RuleSet, style: str, text: str, query: Query, n_rows: int) ->
     return labels
 
 
+def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.int32]:
+    """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
+    duckdb = _import_duckdb()
+    text = export(rules, "sql", dialect="duckdb", style="case")
+    with duckdb.connect() as database:
+        try:
+            found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
+        except duckdb.Error as error:
+            raise DataError(f"DuckDB cannot run the rules on the file as it reads it: {error}") from error
+    if len(found) != n_rows:
+        raise DataError(f"DuckDB finds {len(found)} rows in the file where {n_rows} were read")
+    return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int32)
+
+
 _TOKEN = re.compile(r"""--[^\n]*|"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|[^-"`']+|-""")
 
 
@@ -291,17 +367,29 @@ def _predicates(text: str) -> list[str]:
     return found
 
 
-@contextmanager
-def _run_duckdb(table: Table) -> Iterator[Query]:
-    """Load a table into an embedded DuckDB, every column in its own type."""
+def _import_duckdb() -> ModuleType:
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("verifying the SQL of dialect 'duckdb'", "duckdb", "cli") from None
+    return duckdb
+
+
+@contextmanager
+def _run_duckdb(table: Table) -> Iterator[Query]:
+    """Load a table into an embedded DuckDB, every column in its own type."""
+    duckdb = _import_duckdb()
     arrays: dict[str, NDArray[Any]] = {"number": np.arange(table.n_rows)}
     selected = [f'number AS "{ROW_NUMBER}"']
     for j, column in enumerate(table.columns):
-        values = np.ascontiguousarray(column.numbers())
+        if not column.is_numeric:
+            objects = column.values.astype(object)
+            objects[column.absent] = None
+            arrays[f"value{j}"] = objects
+            kind = "BOOLEAN" if column.type == "boolean" else "VARCHAR"
+            selected.append(f"CAST(value{j} AS {kind}) AS {_quoted(column.name)}")
+            continue
+        values = np.ascontiguousarray(column.values)
         arrays[f"value{j}"] = values
         cases = ""
         if column.missing is not None:
@@ -324,7 +412,7 @@ def _run_sqlite(table: Table) -> Iterator[Query]:
     """Load a table into an SQLite in memory."""
     with closing(sqlite3.connect(":memory:")) as database:
         columns = [f'"{ROW_NUMBER}" INTEGER']
-        columns += [f"{_quoted(c.name)} {'INTEGER' if c.type == 'integer' else 'REAL'}" for c in table.columns]
+        columns += [f"{_quoted(column.name)} {SQLITE_TYPES[column.type]}" for column in table.columns]
         database.execute(f"CREATE TABLE {TABLE} ({', '.join(columns)})")
         marks = ", ".join("?" * len(columns))
         rows = ((number, *row) for number, row in enumerate(_python_rows(table)))

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 
 from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
 
+NUMBERS = ("integer", "float")
+MIXED = ("float", "integer", "text", "boolean")
+
 INT64 = (-(2**63), 2**63 - 1)
 
-# A branch is (column, value, left, right), a leaf the number of its cluster.
-Branch = tuple[int, float, Any, Any]
+# A branch is (column, value, left, right), a leaf the number of its cluster. A row goes left if its number is at most
+# the value, if it is the text or truth value, or if it is in the tuple.
+Branch = tuple[int, Any, Any, Any]
 
 
 def make_rules(
@@ -33,22 +37,24 @@ def make_rules(
             pending += [(branch[3], index), (branch[2], index)]
     for index, branch in described.items():
         if isinstance(branch, tuple):
-            nodes.append(Split(branch[0], "<=", branch[1], *children[index]))
+            kind = columns[branch[0]][1]
+            operator = "<=" if kind in NUMBERS else "in" if isinstance(branch[1], tuple) else "="
+            nodes.append(Split(branch[0], operator, branch[1], *children[index]))
         else:
             rows = 1 + (index * 37) % 100
             nodes.append(Leaf(branch, rows, float(rows)))
     leaves = [node for node in nodes if isinstance(node, Leaf)]
     total = sum(leaf.rows for leaf in leaves)
-    made = [
-        RuleColumn(name, kind, mean=10.0 + j, minimum=-5, maximum=100 + j)  # type: ignore[arg-type]
-        for j, (name, kind) in enumerate(columns)
-    ]
+    made = [_column(j, name, kind, nodes) for j, (name, kind) in enumerate(columns)]
     clusters = []
     for index in sorted({leaf.cluster for leaf in leaves}):
         rows = sum(leaf.rows for leaf in leaves if leaf.cluster == index)
-        means = tuple(10.0 + (7 * index + 31 * j) % 43 for j in range(len(made)))
+        means = tuple(10.0 + (7 * index + 31 * j) % 43 if c.type in NUMBERS else None for j, c in enumerate(made))
+        turned = (index % max(1, len(c.shares)) for c in made)
+        shares = tuple(c.shares[turn:] + c.shares[:turn] for c, turn in zip(made, turned, strict=True))
         name = (names or {}).get(index, str(index))
-        clusters.append(Cluster(index, name, rows, float(rows), rows / total, 0.97, 0.945, means))
+        figures = (rows, float(rows), rows / total, 0.97, 0.945, means)
+        clusters.append(Cluster(index, name, *figures, shares if any(shares) else ()))
     figures = {
         "rows": total,
         "weight": float(total),
@@ -65,6 +71,16 @@ def make_rules(
     return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**{**figures, **statistics}))
 
 
+def _column(j: int, name: str, kind: str, nodes: Sequence[Split | Leaf]) -> RuleColumn:
+    """Return a column; one of categories has those that the tree asks for, and one more."""
+    if kind in NUMBERS:
+        return RuleColumn(name, kind, mean=10.0 + j, minimum=-5, maximum=100 + j)  # type: ignore[arg-type]
+    asked = [value for node in nodes if isinstance(node, Split) and node.column == j for value in node.categories]
+    values = (True, False) if kind == "boolean" else tuple(dict.fromkeys([*asked, "one more"]))
+    parts = range(len(values), 0, -1)
+    return RuleColumn(name, kind, None, None, None, values, tuple(part / sum(parts) for part in parts))  # type: ignore[arg-type]
+
+
 def example_rules() -> RuleSet:
     """Return the rule set of the golden files: named clusters, both types, awkward names."""
     columns = [
@@ -77,6 +93,14 @@ def example_rules() -> RuleSet:
     names = {0: "small orders", 1: "1", 2: "#2 *large*\n-- DROP", 4: "4"}
     notes = ("column 'ash' has one value only", "3 rows | <left> out")
     return make_rules(columns, tree, names, notes=notes)
+
+
+def example_of_categories() -> RuleSet:
+    """Return the other rule set of the golden files: text, truth values and an order among the columns."""
+    columns = [("contract", "text"), ("paid", "boolean"), ("months", "integer"), ("size", "text"), ("pay ment", "text")]
+    several = (4, "Mailed check", 0, (4, 'it\'s "auto" | \\', 1, (2, 12, 2, 3)))
+    tree = (0, "Two year", (1, True, (3, ("S", "M"), 0, 4), 4), (0, "One year", 2, several))
+    return make_rules(columns, tree, {0: "small orders"})
 
 
 def balanced_rules(n_leaves: int, n_columns: int = 3) -> RuleSet:
@@ -110,9 +134,10 @@ def route(rules: RuleSet, row: Sequence[Any]) -> int:
     node = rules.nodes[0]
     while isinstance(node, Split):
         value = row[node.column]
-        if value is None or math.isnan(value):
+        if value is None or value != value:
             return -1
-        node = rules.nodes[node.left if value <= node.value else node.right]
+        holds = value <= node.value if node.operator == "<=" else value in node.categories
+        node = rules.nodes[node.left if holds else node.right]
     return node.cluster
 
 
@@ -124,6 +149,14 @@ def boundary_rows(rules: RuleSet, seed: int, n_rows: int = 40) -> list[tuple[Any
 
 def _values(rules: RuleSet, chooser: random.Random) -> Iterator[list[Any]]:
     for index, column in enumerate(rules.columns):
+        if column.type == "boolean":
+            yield [True, False, None]
+            continue
+        if column.type == "text":
+            texts = [str(value) for value in column.values]
+            like = [text + end for text in texts for end in (" ", "\u0301", "x")]
+            yield [*texts, *texts, *texts, *like, *map(str.swapcase, texts), "", None]
+            continue
         cuts = [node.value for node in rules.nodes if isinstance(node, Split) and node.column == index]
         if column.type == "integer":
             near = [cut + step for cut in cuts for step in (-1, 0, 1)]
@@ -150,6 +183,11 @@ FRAGMENTS = [
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 hostile_names = st.lists(st.sampled_from(FRAGMENTS) | texts, min_size=1, max_size=5).map("".join).filter(bool)
 
+# What SQL literals have to hold, line breaks and the character 0 included.
+hostile_texts = hostile_names | st.sampled_from(
+    ["", " ", "NULL", "A", "a", "a ", "á", "a\u0301", "\0", "a\0b", "a'", "\\", "\\'"]
+)
+
 any_float = st.floats(allow_nan=False, allow_infinity=False)
 # SQLite's own reader of literals is one unit off for some numbers beyond these.
 moderate_float = st.floats(1e-250, 1e250) | st.floats(-1e250, -1e-250) | st.integers(-100, 100).map(float)
@@ -163,17 +201,24 @@ def rule_sets(
     floats: st.SearchStrategy[float] = any_float,
     cluster_names: st.SearchStrategy[str] | None = None,
     max_depth: int = 5,
+    kinds: Sequence[str] = NUMBERS,
+    categories: st.SearchStrategy[str] = plain_names,
 ) -> RuleSet:
-    """Draw a rule set of one to four columns and a tree of any shape, a single leaf included."""
+    """Draw a rule set of one to four columns of some kinds, and a tree of any shape, a single leaf included."""
     drawn = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
-    columns = [(name, draw(st.sampled_from(["float", "integer"]))) for name in drawn]
+    columns = [(name, draw(st.sampled_from(kinds))) for name in drawn]
+    values = {
+        "float": floats,
+        "integer": any_integer,
+        "boolean": st.booleans(),
+        "text": categories | st.lists(categories, min_size=1, max_size=3, unique=True).map(tuple),
+    }
 
     def grow(depth: int) -> Branch | int:
         if depth == max_depth or draw(st.integers(0, 3)) == 0:
             return draw(st.integers(0, 4))
         column = draw(st.integers(0, len(columns) - 1))
-        value = draw(floats if columns[column][1] == "float" else any_integer)
-        return (column, value, grow(depth + 1), grow(depth + 1))
+        return (column, draw(values[columns[column][1]]), grow(depth + 1), grow(depth + 1))
 
     labels = None if cluster_names is None else {index: draw(cluster_names) for index in range(5)}
     return make_rules(columns, grow(0), labels)

@@ -13,8 +13,8 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 
 # Per stage, its modules or packages.
 STAGES = {
-    "table": ["table", "reading"],
-    "encoding": ["encoding"],
+    "table": ["table", "reading", "conversion"],
+    "encoding": ["encoding", "scaling", "transformers"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
     "growing": ["growing"],
@@ -25,7 +25,7 @@ STAGES = {
     "exporters": ["exporters"],
     "estimator": ["estimator", "tradeoff"],
     "cli": ["cli", "verification"],
-    "open": ["errors", "files"],
+    "open": ["errors", "files", "summation"],
     "face": [""],  # the package's __init__
 }
 

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
-from shallowrules import encoding, growing, verification
+from shallowrules import growing, scaling, verification
 from shallowrules.cli import commands, options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.rules import RuleSet
@@ -74,6 +74,12 @@ def refused(*arguments, status=1, **settings):
 # The main job --------------------------------------------------------------------------------------
 
 
+SCALED = (
+    "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
+    "the rules are in the table's own units"
+)
+
+
 def test_run_writes_four_files_and_a_summary(folder):
     result = call("run", blobs(), "-k", 3)
     assert result.exit_code == 0
@@ -82,7 +88,8 @@ def test_run_writes_four_files_and_a_summary(folder):
     rules = RuleSet.from_json("t_rules/rules.json")
     assert len(rules.clusters) == 3
     assert sorted(cluster.rows for cluster in rules.clusters) == [20, 20, 20]
-    assert result.stderr == ""
+    assert result.stderr == f"note: {SCALED}\n"
+    assert SCALED in rules.statistics.notes
     for rule in rules:
         assert str(rule) in result.stdout
     for text in ("33.3%", "k-means cost", f"{rules.statistics.normalized_cost:.3f}", "t_rules/report.md"):
@@ -103,7 +110,7 @@ def test_the_emitted_forms_agree_with_the_rules(folder):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert re.search(r"Python\s+\d+\s+0\b", result.stdout)
-    assert result.stdout.count("SQL, ") == 6
+    assert result.stdout.count("SQL, ") == 7
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
@@ -152,7 +159,7 @@ def test_methods(method):
     "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
 )
 def test_imm_and_exkmc(arguments):
-    result = call("run", blobs(), "-k", 3, "--method", *arguments)
+    result = call("run", blobs(), "-k", 3, "--scale", "none", "--method", *arguments)
     assert result.exit_code == 0
     rules = RuleSet.from_json("t_rules/rules.json")
     assert rules.statistics.method == arguments[0]
@@ -224,14 +231,33 @@ def test_goals_and_leaves_that_are_refused(arguments, status, message):
 def test_the_tradeoff_and_the_scale_are_passed_on():
     statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
     assert statistics["tradeoff"] == 0.25
-    assert call("fit", "t.csv", "-k", 3, "--scale", "minmax").exit_code == 0
+    for scale in ("none", "standard", "robust"):
+        notes = json.loads(call("fit", "t.csv", "-k", 3, "--scale", scale).stdout)["statistics"]["notes"]
+        assert (scale == "none") == (not any(f"--scale {scale}" in note for note in notes))
+
+
+def test_categories_get_rules_by_name(folder):
+    rows = [(10.0 * (i % 2), ("month to month", "two year, fixed")[i % 2], i % 3) for i in range(30)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("pay", "contract", "n"), *rows])
+    result = call("run", "t.csv", "-k", 2, "--columns", "contract,n", "--category-weight", 5)
+    assert result.exit_code == 0
+    assert {str(rule) for rule in RuleSet.from_json("t_rules/rules.json")} == {
+        "contract = 'month to month'",
+        "contract <> 'month to month'",
+    }
+    assert "\"contract\" = 'month to month'" in (folder / "t_rules" / "rules.sql").read_text()
+    assert "contract == 'month to month'" in (folder / "t_rules" / "rules.py").read_text()
+    assert "**contract** is 'month to month'" in (folder / "t_rules" / "report.md").read_text()
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout
 
 
 def test_notes_are_said_and_kept(folder):
     rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
-    result = call("run", "t.csv", "-k", 3, "--drop-missing")
+    result = call("run", "t.csv", "-k", 3, "--drop-missing", "--scale", "none")
     assert result.exit_code == 0
     notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
     for note in (
@@ -245,6 +271,42 @@ def test_notes_are_said_and_kept(folder):
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
 
 
+def test_conversions_and_imputing_go_all_the_way(folder):
+    """What was said once, when reading, is known to the rules: verify is not told again."""
+    rows = [(f"{i % 3},5", f" {i % 4}" if i % 7 else " ", ("a", "b")[i % 2] if i % 11 else "n/a") for i in range(99)]
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, delimiter=";").writerows([("x", "n", "c"), *rows])
+    said = ["--decimal", ",", "--null", "", "--null", "n/a", "--impute", "median"]
+    result = call("run", "t.csv", "-k", 9, *said)
+    assert result.exit_code == 0, result.stderr
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert [(c.type, c.decimal, c.nulls, c.imputed) for c in rules.columns] == [
+        ("float", ",", (), None),
+        ("integer", ".", ("",), 1),
+        ("text", ".", ("n/a",), "a"),
+    ]
+    assert rules.tested_columns == (0, 1, 2)
+    for note in (
+        "a missing value of column 'n' (15 rows) is taken as 1, the median",
+        "a missing value of column 'c' (9 rows) is taken as 'a', the most frequent value",
+    ):
+        assert f"note: {note}\n" in result.stderr
+        assert note in rules.statistics.notes
+    sql, python, sheet = ((folder / "t_rules" / name).read_text() for name in ("rules.sql", "rules.py", "report.md"))
+    assert "COALESCE(" in sql
+    assert "REPLACE(" in sql
+    assert "nulls=('',)" in python
+    assert "decimal=','" in python
+    assert "**n** (1 where missing)" in sheet
+    assert "**c** ('a' where missing)" in sheet
+    assert "is taken as 1, the median" in sheet
+    verified = call("verify", "t_rules/rules.json", "t.csv")
+    assert verified.exit_code == 0, verified.stdout + verified.stderr
+    assert re.search(r"on the file itself +99 +0\b", verified.stdout)
+    again = call("verify", "t_rules/rules.json", "t.csv", *said[:-2])
+    assert again.exit_code == 0, again.stdout
+
+
 def test_weights_count():
     with open("t.csv", "w", encoding="utf-8") as stream:
         stream.write("x,w\n" + "0.5,1\n9.5,3\n" * 10)
@@ -252,6 +314,112 @@ def test_weights_count():
     assert [column["name"] for column in document["columns"]] == ["x"]
     assert document["statistics"]["weight"] == 40
     assert sorted(cluster["share"] for cluster in document["clusters"]) == [0.25, 0.75]
+
+
+def labelled(path="t.csv"):
+    """Write the three groups with a name for each but the last row's, a weight, and one row named wrongly."""
+    with open(blobs("plain.csv"), encoding="utf-8") as stream:
+        header, *rows = csv.reader(stream)
+    names = [["low", "wide|", "high"][i % 3] for i in range(len(rows))]
+    names[0], names[-1] = "high", ""
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        made = [[*row, name, 1 + i % 2] for i, (row, name) in enumerate(zip(rows, names, strict=True))]
+        csv.writer(stream).writerows([[*header, "segment", "w"], *made])
+    os.remove("plain.csv")
+    return path
+
+
+def test_given_labels_are_explained(folder):
+    result = call("run", labelled(), "--labels", "segment", "--exclude", "w")
+    assert result.exit_code == 0
+    scaled = SCALED.replace("for the clustering", "to measure distances")
+    left_out = "left out of fitting: 1 of 60 rows, without a given label"
+    assert result.stderr == f"note: {scaled}\nnote: {left_out}\n"
+    rules = RuleSet.from_json("t_rules/rules.json")
+    assert [column.name for column in rules.columns] == ["width", "my height"]
+    assert [cluster.name for cluster in rules.clusters] == ["high", "low", "wide|"]
+    statistics = rules.statistics
+    assert (statistics.labelled, statistics.left_out, statistics.rows) == (True, 1, 59)
+    assert statistics.agreement == pytest.approx(58 / 59)
+    assert rules.clusters[1].precision == pytest.approx(19 / 20)  # the one that is named wrongly
+    assert rules.clusters[0].recall == pytest.approx(19 / 20)
+    words = " ".join(result.stdout.split())
+    assert "cluster rows share precision recall rule" in words
+    assert re.search(r"1 \(low\) 20 33\.9% 95\.0% 100\.0% ", words)
+    assert "98.3% of the rows get their given label" in words
+    assert "times that of the given clusters" in words
+    assert "left out 1 row in no cluster" in words
+    sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
+    for line in (
+        "| Agreement with the given labels | 98.3 % |",
+        "| Left out | 1 row |",
+        "| Cluster | Rows | Share | Precision | Recall | Rule |",
+        "| 1 (low) | 20 | 33.9 % | 95.0 % | 100.0 % | ",
+        "| 2 (wide\\|) | 20 | 33.9 % | 100.0 % | 100.0 % | ",
+        "95.0 % of what the rules put here has the given label 'low' (precision)",
+        "- left out of fitting: 1 of 60 rows, without a given label",
+    ):
+        assert line in sheet
+    assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
+    assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
+    found = pq.read_table("out.parquet")["cluster"].to_pylist()
+    assert found == [["low", "wide|", "high"][i % 3] for i in range(60)]
+
+
+def test_weights_count_in_all_that_is_said(folder):
+    result = call("run", labelled(), "--labels", "segment", "--weight", "w")
+    assert "note: rows count by the weights in column 'w'\n" in result.stderr
+    statistics = RuleSet.from_json("t_rules/rules.json").statistics
+    assert (statistics.rows, statistics.weight, statistics.weighted) == (59, 88, True)
+    assert statistics.agreement == pytest.approx(87 / 88)
+    assert "98.9% of the weight gets its given label" in result.stdout
+    sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
+    assert "59 rows, 2 columns, weighing 88 in all" in sheet
+    assert "- rows count by the weights in column 'w'" in sheet
+    unlabelled = call("run", "t.csv", "-k", 3, "--weight", "w", "--exclude", "segment", "--force")
+    assert "of the weight stays in its cluster" in unlabelled.stdout
+
+
+def test_labels_that_no_cut_can_follow_are_warned_of():
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write("x,c\n" + "".join(f"{i},{i % 2}\n" for i in [*range(30), 5, 5]))
+    result = call("fit", "t.csv", "--labels", "c")
+    assert result.exit_code == 0
+    assert "warning: the rules give" in result.stderr
+    assert json.loads(result.stdout)["statistics"]["agreement"] < 0.8
+
+
+def test_some_columns_are_clustered_and_others_explain():
+    document = json.loads(call("fit", labelled(), "-k", 3, "--columns", "width", "--explain", "my height").stdout)
+    assert [column["name"] for column in document["columns"]] == ["width", "my height"]
+    assert {node["column"] for node in document["nodes"] if "column" in node} == {1}
+    everything = json.loads(call("fit", "t.csv", "-k", 3, "--explain", "width", "--exclude", "segment").stdout)
+    assert [column["name"] for column in everything["columns"]] == ["width", "my height", "w"]
+    assert {node["column"] for node in everything["nodes"] if "column" in node} == {0}
+    by_labels = json.loads(call("fit", "t.csv", "--labels", "segment", "--explain", "my height,width").stdout)
+    assert [column["name"] for column in by_labels["columns"]] == ["my height", "width"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "status"),
+    [
+        (["-k", "3", "--labels", "segment"], "-k does not go with --labels", 2),
+        (["--labels", "nix"], "there is no column 'nix'", 1),
+        (["--labels", "w", "--weight", "w"], "column 'w' cannot be both the weights and the labels", 2),
+        (["--labels", "segment", "--columns", "width,segment"], "'segment' has the labels: do not use, explain", 2),
+        (["--labels", "segment", "--exclude", "segment"], "'segment' has the labels: do not use, explain", 2),
+        (["-k", "3", "--explain", "w", "--exclude", "w"], "column 'w' is in --explain and in --exclude", 2),
+        (["-k", "3", "--explain", "nix", "--exclude", "segment"], "there is no column 'nix'", 1),
+        (["--labels", "width", "--exclude", "segment"], "column 'width' has another label in each of", 1),
+        (["--labels", "same", "--exclude", "segment"], "column 'same' has one label only", 1),
+        (["--labels", "segment", "--weight", "w", "--exclude", "width,my height,same"], "has no column but the", 1),
+    ],
+)
+def test_labels_that_are_refused(arguments, message, status):
+    rows = [f"{i * i + 0.5},{i % 5},{'abc'[i % 3]},{1 + i % 2},5\n" for i in range(30)]
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.writelines(["width,my height,segment,w,same\n", *rows])
+    assert message in refused("run", "t.csv", *arguments, status=status)
 
 
 def test_columns_and_exclude_are_lists():
@@ -371,11 +539,17 @@ def test_a_read_only_folder(folder):
         ("a,a\n1,2\n3,4\n", [], "columns 1 and 2 are both named 'a'"),
         ("a,A\n1,2\n3,4\n", [], "columns 1 and 2 are named 'a' and 'A'"),
         (
-            "a,b\n1,x\n3,y\n5,z\n",
+            "a,b\n1,2020-01-01\n3,2020-01-02\n5,\n",
             [],
-            "1 column is not numeric: 'b' (text); leave out what is to play no part: --exclude b",
+            "1 column holds neither numbers nor categories: 'b' (dates or the like); "
+            "leave out what is to play no part: --exclude b",
         ),
-        ("a,b\n1,2020-01-01\n3,2020-01-02\n", [], "'b' (text)"),
+        (
+            "a,b\n" + "".join(f"{i % 3},name {i}\n" for i in range(1200)),
+            [],
+            "too many different texts to be categories, as ids and free text have them, in 'b' (1,200 values) of "
+            "1,200 rows; leave out what is to play no part: --exclude b",
+        ),
         ("a,b\n1,\n3,4\n2,5\n", [], "values are missing in 'b' (1 row), 1 of 3 rows in all"),
         ("a,b\n1,nan\n3,4\n2,5\n", [], "values are missing in 'b' (1 row)"),
         ("a,b\n1,inf\n3,4\n2,5\n", [], "values are infinite in 'b' (1 row)"),
@@ -619,7 +793,7 @@ def test_version_and_help():
 def test_streams_and_status_of_a_process(folder):
     blobs()
     done = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     assert "k-means cost" in done.stdout
     assert "\x1b" not in done.stdout
     again = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
@@ -633,7 +807,7 @@ def test_a_poor_terminal_is_no_reason_to_fail(folder):
     (folder / "t.csv").write_text("größe,b\n" + "1,2\n4,5\n" * 5, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = spawn("run", "t.csv", "-k", "2", env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     fitted = subprocess.run([*COMMAND, "fit", "t.csv", "-k", "2"], capture_output=True, env=environment, check=True)
     assert fitted.stdout == (folder / "t_rules" / "rules.json").read_bytes()
     assert "größe" in fitted.stdout.decode()
@@ -648,7 +822,7 @@ def test_text_that_is_no_unicode_is_refused(folder, rules):
 
 def test_the_choices_are_those_of_the_estimator():
     assert set(options.METHODS) == set(growing.METHODS)
-    assert set(options.SCALES) - {"none"} == set(encoding.SCALES) - {None}
+    assert set(options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():

@@ -11,7 +11,7 @@ import pytest
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
 from shallowrules.cli.preparation import prepare
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, OptionError
 
 READING = ReadingOptions(None, ".", (), "utf-8")
 
@@ -20,11 +20,15 @@ def options(**changed):
     given = {
         "clusters": 2,
         "scale": None,
+        "category_weight": 0.5,
         "seed": 0,
         "columns": None,
+        "explain": None,
         "exclude": (),
+        "labels": None,
         "weight": None,
         "drop_missing": False,
+        "impute": None,
     }
     return FitOptions(**{**given, **changed})
 
@@ -48,19 +52,33 @@ def test_numeric_columns_pass(write):
     assert prepared.notes == ()
 
 
-def test_columns_that_are_not_numeric_are_named_with_the_way_out(write):
-    path = write(**{"my name": ["x", "y", "z"], "b": [1, 1, 2], "day": ["2020-01-01"] * 3})
-    with pytest.raises(DataError, match=r"2 columns are not numeric: 'my name' \(text\), 'day' \(text\)") as caught:
+def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(write):
+    n_rows = 120
+    path = write(
+        **{
+            "my name": [f"row {i}" for i in range(n_rows)],
+            "b": [i % 7 for i in range(n_rows)],
+            "kind": ["x", "y", "z"] * 40,
+            "free": [f"text {i % 60}" for i in range(n_rows)],
+        }
+    )
+    with pytest.raises(DataError, match=r"in 'my name' \(120 values\), 'free' \(60 values\) of 120 rows") as caught:
         prepare(path, options(), READING)
     advice = shlex.split(str(caught.value).partition("--exclude ")[2])[0]
-    assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b"]
+    assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b", "kind"]
 
 
-def test_dates_and_truth_values_are_refused(tmp_path):
+def test_dates_are_refused(tmp_path, write):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2], "b": [True, False], "d": pa.array([1, 2], pa.date32())}), path)
-    with pytest.raises(DataError, match=r"'b' \(yes or no\), 'd' \(dates or the like\).*--exclude b,d"):
+    with pytest.raises(DataError, match=r"1 column holds neither .*: 'd' \(dates or the like\).*--exclude d$"):
         prepare(str(path), options(), READING)
+    assert prepare(str(path), options(exclude=("d",)), READING).table["b"].type == "boolean"
+    path = write(a=[1, 2, 2], day=["2020-01-01", "2020-01-02 10:00", ""], when=["1.2.2020", "", "03.04.2020"])
+    with pytest.raises(
+        DataError, match=r"'day' \(dates or the like\), 'when' \(dates or the like\).*--exclude day,when$"
+    ):
+        prepare(path, options(), READING)
 
 
 @pytest.mark.parametrize("value", ['[1, "x"]', '{"b": 1}'])
@@ -143,6 +161,19 @@ def test_missing_values_are_counted_or_dropped(write):
     assert prepared.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
 
 
+def test_missing_values_that_are_imputed_are_kept(write):
+    path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
+    prepared = prepare(path, options(impute="median", weight="w"), READING)
+    assert prepared.table.n_rows == 4
+    assert prepared.table["a"].absent.tolist() == [False, True, False, False]
+    with pytest.raises(OptionError, match="--drop-missing and --impute exclude each other"):
+        prepare(path, options(impute="median", drop_missing=True), READING)
+    with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
+        prepare(write(a=[1, "", 3], w=[1, "", 1]), options(impute="median", weight="w"), READING)
+    with pytest.raises(DataError, match="only 2 distinct rows"):
+        prepare(write(a=[1, "", 3, 1]), options(impute="median", clusters=3), READING)
+
+
 def test_no_row_left_is_an_error(write):
     with pytest.raises(DataError, match="every row lacks a value"):
         prepare(write(a=[1, ""], b=["", 2]), options(drop_missing=True), READING)
@@ -186,6 +217,22 @@ def test_rows_of_no_weight_are_no_rows_to_cluster(write):
         prepare(path, options(clusters=3, weight="w"), READING)
 
 
+def test_rows_of_other_categories_are_distinct_rows(write):
+    path = write(a=[1, 1, 1, 1], b=["x", "y", "x", "y"])
+    assert prepare(path, options(clusters=2), READING).table.n_rows == 4
+    with pytest.raises(DataError, match="only 2 distinct rows"):
+        prepare(path, options(clusters=3), READING)
+
+
+def test_what_is_done_to_the_scales_is_noted(write):
+    path = write(a=[1, 5, 3], b=["x", "y", "x"])
+    assert prepare(path, options(), READING).notes == ()
+    for scale in ("minmax", "standard", "robust"):
+        [note] = prepare(path, options(scale=scale), READING).notes
+        assert f"(--scale {scale})" in note
+    assert prepare(path, options(scale="minmax", exclude=("a",)), READING).notes == ()
+
+
 def test_a_constant_column_is_named(write):
     prepared = prepare(write(a=[1, 5, 3], b=[0.5, 0.5, 0.5]), options(), READING)
     assert prepared.table.names == ["a", "b"]
@@ -223,3 +270,26 @@ def test_weights(write):
         prepare(write(a=[1, 5], w=[1, ""]), options(weight="w"), READING)
     dropped = prepare(write(a=[1, 5, 6], w=[1, "", 2]), options(weight="w", drop_missing=True), READING)
     assert dropped.weight.tolist() == [1, 2]
+
+
+def test_a_column_dominates_by_the_weights_of_its_rows(write):
+    path = write(a=[1000, 5, 5, 6, 7], b=[1, 5, 2, 9, 5], w=[0, 1, 1, 1, 1])
+    assert prepare(path, options(weight="w"), READING).warnings == ()
+    [warning] = prepare(path, options(exclude=("w",)), READING).warnings
+    assert "column 'a' has" in warning
+
+
+def test_only_clustered_columns_are_judged_for_clustering(write):
+    path = write(a=[1, 2, 1, 2, 1, 2], b=[1000, 2, 5, 7, 8, 11], c=[5, 5, 6, 6, 7, 7])
+    with pytest.raises(DataError, match="3 clusters were asked for .* only 2 distinct rows"):
+        prepare(path, options(clusters=3, columns=("a",), explain=("b",)), READING)
+    prepared = prepare(path, options(columns=("c", "a"), explain=("b", "a")), READING)
+    assert (prepared.clustered, prepared.explained) == (["c", "a"], ["b", "a"])
+    assert prepared.warnings == ()
+
+
+def test_rows_left_out_lose_their_labels_too(write):
+    path = write(a=[1, "", 3, 4, 5], c=["x", "y", "", "y", "x"])
+    prepared = prepare(path, options(clusters=None, labels="c", drop_missing=True), READING)
+    assert prepared.labels.values.tolist() == ["x", None, "y", "x"]
+    assert prepared.table.names == ["a"]

@@ -327,8 +327,12 @@ def test_tables_that_are_refused(blobs):
         ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
     with pytest.raises(DataError, match=r"infinity in 'c' \(1 rows\)"):
         ExplainableKMeans(3).fit(frame.assign(c=frame.c.where(frame.index > 0, np.inf)))
-    with pytest.raises(DataError, match="'when' .*'why'"):
+    with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(dates or the like\); exclude"):
         ExplainableKMeans(3).fit(frame.assign(when=pd.Timestamp("2026-01-01"), why="x"))
+    with pytest.raises(DataError, match=r"'id' \(600 values in 600 rows\): too many values .* exclude"):
+        ExplainableKMeans(3).fit(frame.assign(id=[f"row {i}" for i in range(600)]))
+    with pytest.raises(DataError, match="rows and columns"):
+        ExplainableKMeans(3).fit(frame[:0])
 
 
 def test_missing_and_infinite_values_are_refused_in_arrays(blobs):

@@ -7,7 +7,17 @@ import pytest
 from goldenfiles import assert_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rulesets import balanced_rules, example_rules, hostile_names, make_rules, plain_names, rule_sets
+from rulesets import (
+    MIXED,
+    balanced_rules,
+    example_of_categories,
+    example_rules,
+    hostile_names,
+    hostile_texts,
+    make_rules,
+    plain_names,
+    rule_sets,
+)
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
@@ -38,6 +48,7 @@ def shown(text):
 
 def test_golden():
     assert_golden("sheet.md", export(example_rules(), "markdown"))
+    assert_golden("categories.md", export(example_of_categories(), "markdown"))
 
 
 @settings(max_examples=100)
@@ -49,10 +60,23 @@ def test_names_show_as_they_are(name):
         assert shown(text).split() == [*plain.split(), "x"]
 
 
+def _rename_values(document, index, data):
+    """Give a column's categories other names, in the column and wherever the tree asks for them."""
+    column = document["columns"][index]
+    count = len(column["values"])
+    new = data.draw(st.lists(hostile_texts, min_size=count, max_size=count, unique=True))
+    renamed = dict(zip(column["values"], new, strict=True))
+    column["values"] = new
+    for node in document["nodes"]:
+        if node.get("column") == index:
+            value = node["value"]
+            node["value"] = [renamed[one] for one in value] if isinstance(value, list) else renamed[value]
+
+
 @settings(max_examples=60)
 @given(data=st.data())
 def test_hostile_names_change_no_structure(data):
-    tame = data.draw(rule_sets(plain_names, cluster_names=plain_names, max_depth=3))
+    tame = data.draw(rule_sets(plain_names, cluster_names=plain_names, max_depth=3, kinds=MIXED))
     document = tame.to_dict()
     names = data.draw(
         st.lists(hostile_names, min_size=len(tame.columns), max_size=len(tame.columns), unique=True).filter(
@@ -65,6 +89,9 @@ def test_hostile_names_change_no_structure(data):
         cluster["name"] = data.draw(hostile_names.filter(write_md))
     document["statistics"]["notes"] = [data.draw(hostile_names.filter(write_md)), "note"]
     tame_document = {**tame.to_dict(), "statistics": {**document["statistics"], "notes": ["a", "b"]}}
+    for index, column in enumerate(document["columns"]):
+        if column["type"] == "text":
+            _rename_values(document, index, data)
     hostile, tame = RuleSet.from_dict(document), RuleSet.from_dict(tame_document)
     assert structure(export(hostile, "markdown")) == structure(export(tame, "markdown"))
 

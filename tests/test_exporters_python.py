@@ -13,11 +13,14 @@ from goldenfiles import assert_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import (
+    MIXED,
     balanced_rules,
     boundary_rows,
     chain_rules,
+    example_of_categories,
     example_rules,
     hostile_names,
+    hostile_texts,
     make_rules,
     plain_names,
     route,
@@ -44,14 +47,14 @@ def assign(rules, rows):
 
 
 @settings(max_examples=150)
-@given(rules=rule_sets(), seed=st.integers(0, 2**32))
+@given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_executed_python_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
     assert assign(rules, rows) == [route(rules, row) for row in rows]
 
 
 @settings(max_examples=50)
-@given(rules=rule_sets(max_depth=4), seed=st.integers(0, 2**32))
+@given(rules=rule_sets(max_depth=4, kinds=MIXED), seed=st.integers(0, 2**32))
 def test_executed_python_is_assign(rules, seed):
     rows = boundary_rows(rules, seed)
     table = {}
@@ -59,6 +62,8 @@ def test_executed_python_is_assign(rules, seed):
         values = [row[index] for row in rows]
         if column.type == "float":
             table[column.name] = np.array([math.nan if value is None else value for value in values])
+        elif column.type != "integer":
+            table[column.name] = np.array(values, dtype=object)
         else:
             # An array of integers beyond 2**53 holds no missing value without becoming one of doubles.
             values = [0 if value is None else value for value in values]
@@ -101,6 +106,7 @@ def test_hostile_names_are_contained(data, seed):
 
 def test_golden():
     assert_golden("module.py", export(example_rules(), "python"))
+    assert_golden("categories.py", export(example_of_categories(), "python"))
 
 
 def test_it_is_python_3_8_and_needs_nothing():
@@ -228,3 +234,25 @@ def test_a_template_that_gives_no_python(tmp_path):
     template.write_text("def {{ function_name }}(row) return")
     with pytest.raises(ExportError, match="not give valid Python"):
         export(example_rules(), "python", template=template)
+
+
+def test_categories_in_python():
+    rules = make_rules([("c", "text"), ("flag", "boolean")], (0, "A", 0, (1, True, 1, 2)))
+    function = run(rules)["assign_cluster"]
+    assert function({"c": "A", "flag": None}) == 0
+    assert function({"c": np.str_("A"), "flag": None}) == 0
+    for missing in (None, math.nan, pd.NA, pd.NaT):
+        assert function({"c": missing, "flag": True}) is None
+        assert function({"c": "B", "flag": missing}) is None
+    for true in (True, np.True_, 1, np.int8(1)):
+        assert function({"c": "B", "flag": true}) == 1
+    for false in (False, np.False_, 0):
+        assert function({"c": "B", "flag": false}) == 2
+    for wrong in (1, True, b"A", ["A"]):
+        with pytest.raises(TypeError, match="column 'c' holds .*, which is not text"):
+            function({"c": wrong, "flag": True})
+    for wrong in ("true", 2, 0.5, b"1"):
+        with pytest.raises(TypeError, match="column 'flag' holds .*, which is not true or false"):
+            function({"c": "B", "flag": wrong})
+    with pytest.raises(KeyError, match="the row has no column 'flag'"):
+        function({"c": "B"})

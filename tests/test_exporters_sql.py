@@ -10,11 +10,14 @@ from goldenfiles import assert_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import (
+    MIXED,
     balanced_rules,
     boundary_rows,
     chain_rules,
+    example_of_categories,
     example_rules,
     hostile_names,
+    hostile_texts,
     make_rules,
     moderate_float,
     route,
@@ -39,7 +42,8 @@ class Database:
 
     def __init__(self, engine, rules, rows, types=("DOUBLE", "BIGINT")):
         self.connection = sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect()
-        kinds = [types[column.type == "integer"] for column in rules.columns]
+        declared = {"float": types[0], "integer": types[1], "text": "TEXT", "boolean": "BOOLEAN"}
+        kinds = [declared[column.type] for column in rules.columns]
         columns = ", ".join(f"{quote(c.name)} {kind}" for c, kind in zip(rules.columns, kinds, strict=True))
         self.connection.execute(f'CREATE TABLE "data" ("row number" BIGINT, {columns})')
         marks = ", ".join("?" * (len(kinds) + 1))
@@ -88,7 +92,8 @@ def predicates(tmp_path_factory):
 @settings(max_examples=25)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_executed_sql_is_the_tree(engine, style, predicates, data, seed):
-    rules = data.draw(rule_sets(floats=moderate_float) if engine == "sqlite" else rule_sets())
+    floats = {"floats": moderate_float} if engine == "sqlite" else {}
+    rules = data.draw(rule_sets(kinds=MIXED, categories=hostile_texts, **floats))
     rows = boundary_rows(rules, seed)
     labels = labels_by(style, engine, rules, rows, predicates)
     assert [labels[i] for i in range(len(rows))] == [route(rules, row) for row in rows]
@@ -111,6 +116,56 @@ def test_golden(dialect, style):
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     assert_golden(f"{style}.{dialect}.sql", text)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_golden_categories(dialect):
+    assert_golden(f"categories.{dialect}.sql", export(example_of_categories(), "sql", dialect=dialect, style="case"))
+
+
+@pytest.mark.parametrize(
+    ("text", "literals"),
+    [
+        ("it's", {"ansi": "'it''s'", "mysql": "'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
+        ("a\\'b", {"postgres": r"'a\''b'", "mysql": r"'a\\''b'", "clickhouse": r"'a\\''b'", "spark": r"'a\\\'b'"}),
+        ("a\nb", {"duckdb": "'a\nb'", "bigquery": r"'a\nb'", "snowflake": r"'a\nb'"}),
+        ("a\0b", {"sqlite": "('a' || char(0) || 'b')", "duckdb": "('a' || chr(0) || 'b')", "mysql": r"'a\0b'"}),
+        ("é😀", {"ansi": "'é😀'", "tsql": "N'é😀'"}),
+        ("", {"ansi": "''"}),
+    ],
+)
+def test_text_literals(text, literals):
+    for dialect, literal in literals.items():
+        assert DIALECTS[dialect].string(text) == literal
+
+
+def test_texts_that_sql_cannot_hold():
+    for dialect in ("ansi", "postgres"):
+        with pytest.raises(ExportError, match="cannot hold the character 0"):
+            export(make_rules([("c", "text")], (0, "a\0", 0, 1)), "sql", dialect=dialect)
+    with pytest.raises(ExportError, match="takes an empty text for NULL"):
+        export(make_rules([("c", "text")], (0, "", 0, 1)), "sql", dialect="oracle")
+    with pytest.raises(ExportError, match="half a surrogate pair"):
+        DIALECTS["duckdb"].string("\ud800")
+
+
+def test_the_collation_of_a_column_does_not_matter_in_sqlite():
+    rules = make_rules([("c", "text")], (0, "A", 0, (0, "B", 1, 2)))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE data (c TEXT COLLATE NOCASE, d TEXT COLLATE RTRIM)")
+        connection.executemany("INSERT INTO data VALUES (?, ?)", [(v, v) for v in ("A", "a", "A ", "B", "b")])
+        for name in ("c", "d"):
+            text = export(rules, "sql", dialect="sqlite", style="select", columns={"c": name})
+            assert [row[-1] for row in connection.execute(text)] == [0, 2, 2, 1, 2]
+
+
+def test_duckdb_reads_yes_and_no_as_boolean_and_rules_still_hold(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("c,flag\nyes,true\nno,false\n,\n")
+    rules = make_rules([("c", "text"), ("flag", "boolean")], (0, "yes", 0, (1, True, 1, 2)))
+    with duckdb.connect() as connection:
+        query = export(rules, "sql", dialect="duckdb", style="select", table=[str(path)])
+        assert [row[-1] for row in connection.execute(query).fetchall()] == [0, 2, None]
 
 
 @pytest.mark.parametrize("alias", ALIASES)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.reading import column_list, read_table
+from shallowrules.reading import column_list, file_relation, read_table
 
 
 @pytest.fixture
@@ -67,7 +67,11 @@ def typed(table):
         (["", ""], "float", [None, None]),
         (["yes", "no"], "text", ["yes", "no"]),
         (["true", "false"], "text", ["true", "false"]),
-        (["2020-01-01", "2020-01-02"], "text", ["2020-01-01", "2020-01-02"]),
+        (["2020-01-01", "2020-01-02"], "other", ["2020-01-01", "2020-01-02"]),
+        (["2020-01-01 10:30", " 2020-1-2T09:00:00Z"], "other", ["2020-01-01 10:30", " 2020-1-2T09:00:00Z"]),
+        (["1.2.2020", "31.12.21"], "other", ["1.2.2020", "31.12.21"]),
+        (["2020-01-01", "later"], "text", ["2020-01-01", "later"]),
+        (["1-2-3", "2020-01-01x"], "text", ["1-2-3", "2020-01-01x"]),
         (["1_000", "2_000"], "text", ["1_000", "2_000"]),
         (["0x1F", "0x20"], "text", ["0x1F", "0x20"]),
         (["NULL", "", "x"], "text", ["NULL", None, "x"]),
@@ -309,6 +313,40 @@ def test_null_makes_blanks_missing(write, null, values):
     assert typed(read_table(write("a,b\n1,0\n ,0\n3,0\n"), null=null))[0] == ("a", "integer", values)
 
 
+def test_what_was_needed_of_the_conversion_is_kept(write):
+    path = write("a;b;c;d;e;f\n1,5;1;x;1;-9;y\nNA;2;NA;3; -9.0;z\n2;NA; ;-9;5;z\n")
+    table = read_table(path, decimal=",", null=["NA", "-9", ""])
+    found = {column.name: (column.type, column.conversion.decimal, column.conversion.nulls) for column in table.columns}
+    assert found == {
+        "a": ("float", ",", ("NA",)),
+        "b": ("integer", ".", ("NA",)),
+        "c": ("text", ".", ("NA", "")),
+        "d": ("integer", ".", ("-9",)),
+        "e": ("text", ".", ("-9",)),  # with a decimal comma, -9.0 is no number
+        "f": ("text", ".", ()),
+    }
+    [e] = read_table(write("e,g\n-9,1\n -9.0,2\n5,3\n"), null=["-9"], columns=["e"]).columns
+    assert (e.type, e.absent.tolist(), e.conversion.nulls) == ("float", [True, True, False], ("-9",))
+    [n] = read_table(write('{"n": "NA"}\n{"n": 1}\n', "t.jsonl"), null=["NA", "x"]).columns
+    assert (n.type, n.conversion.nulls) == ("integer", ("NA",))
+
+
+def test_columns_as_the_text_that_they_are(write):
+    text = read_table(write("a,b\n1,x\n NA,y\n,z\n"), as_text=["a"], null=["NA"])["a"]
+    assert (text.type, text.values.tolist()) == ("text", ["1", " NA", None])
+    text = read_table(write('{"n": "NA"}\n{"n": 1.25}\n', "t.jsonl"), as_text=["n"])["n"]
+    assert (text.type, text.values.tolist()) == ("text", ["NA", "1.25"])
+
+
+def test_what_a_user_reads_a_file_from(write, tmp_path):
+    assert file_relation(write("a,b\n1,2\n")).startswith("read_csv('")
+    assert "delim=';'" in file_relation(write("a;b\n1;2\n"), ";")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "t.parquet")
+    assert file_relation(tmp_path / "t.parquet").startswith("read_parquet('")
+    assert file_relation(write('{"a": 1}\n', "t.json")) is None
+    assert file_relation(tmp_path / "none.csv") is None
+
+
 def test_null_holds_for_text_too(write):
     assert typed(read_table(write("a,b\nx,0\n NA,0\n"), null=["NA"]))[0] == ("a", "text", ["x", None])
 
@@ -532,7 +570,8 @@ def test_json_forms(write, form):
         ("null null", "float"),
         ("NaN 1.5", "float"),
         ('"1" "2"', "text"),
-        ('"2020-01-01" "2020-01-02"', "text"),
+        ('"2020-01-01" "2020-01-02"', "other"),
+        ('"2020-01-01" "later"', "text"),
         ("[1] [2]", "other"),
         ('{"x":1} null', "other"),
         ('true "x"', "text"),

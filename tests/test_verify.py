@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from rulesets import balanced_rules, chain_rules, example_rules, make_rules
+from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
@@ -32,6 +32,8 @@ def random_table(rules, n_rows=200, dtype=np.float64):
     for column in rules.columns:
         if column.type == "integer":
             columns[column.name] = generator.integers(-10, 2000, n_rows)
+        elif column.type in ("text", "boolean"):
+            columns[column.name] = generator.choice(np.array([*column.values, None], object), n_rows)
         else:
             columns[column.name] = generator.normal(0, 10, n_rows).astype(dtype)
     return columns
@@ -42,6 +44,7 @@ def random_table(rules, n_rows=200, dtype=np.float64):
     "rules",
     [
         example_rules(),
+        example_of_categories(),
         balanced_rules(40),
         chain_rules(30),
         make_rules([("a", "integer"), ("b", "float")], (0, 2**53 + 1, 0, (1, 1e22, 1, 2))),
@@ -49,7 +52,7 @@ def random_table(rules, n_rows=200, dtype=np.float64):
         make_rules([("i", "integer")], (0, 2**63 - 2, 0, (0, 2**63 - 1, 1, 2))),
         make_rules([("a", "float")], 3),
     ],
-    ids=["example", "balanced", "chain", "large numbers", "a tenth", "the last integer", "single leaf"],
+    ids=["example", "categories", "balanced", "chain", "large numbers", "a tenth", "the last integer", "single leaf"],
 )
 def test_all_forms_agree(rules, dtype):
     found = list(verify(rules, random_table(rules, dtype=dtype)))

@@ -25,7 +25,15 @@ from shallowrules.cli.options import (
     method_options,
     reading_options,
 )
-from shallowrules.cli.output import check_folder, check_target, progress, say, write_files, write_result
+from shallowrules.cli.output import (
+    check_folder,
+    check_replacing,
+    check_target,
+    progress,
+    say,
+    write_files,
+    write_result,
+)
 from shallowrules.errors import ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export as export_rules
 from shallowrules.exporters import get_exporter, installed_exporters
@@ -115,16 +123,19 @@ def run(table_file: str, output: Path | None, force: bool, **options: Any) -> No
     \b
     Examples:
       shallowrules run wine.csv -k 3
-      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale minmax
+      shallowrules run customers.csv -k 6 --exclude customer_id,city --scale standard
+      shallowrules run customers.csv --labels segment --exclude customer_id,city
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
     """  # noqa: D301 (click wants a backspace)
     stem = _stem(table_file)
+    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     exporting = gather(ExportOptions, options).given()
     folder = output if output is not None else Path(f"{stem}_rules")
     files = ("rules.json", "rules.sql", "rules.py", "report.md")
     settings = get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
     check_folder(folder, files, force)
-    rules = _fit(table_file, options, lambda names: _check_names(names, settings))
+    reading = gather(ReadingOptions, options)
+    rules = _fit(table_file, chosen, growing, reading, lambda names: _check_names(names, settings))
     with progress("writing the rules"):
         texts = (
             rules.to_json(),
@@ -151,8 +162,9 @@ def fit(table_file: str, output: Path | None, **options: Any) -> None:
     Example:
       shallowrules fit wine.csv -k 3 -o rules.json
     """  # noqa: D301 (click wants a backspace)
+    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     check_target(output, table_file)
-    rules = _fit(table_file, options)
+    rules = _fit(table_file, chosen, growing, gather(ReadingOptions, options))
     write_result(rules.to_json(), output)
     _show(rules, [] if output is None else [str(output)], stderr=True)
 
@@ -174,8 +186,9 @@ def path(table_file: str, **options: Any) -> None:
     from shallowrules.cli.summary import show_path
     from shallowrules.tradeoff import tradeoff_path
 
-    prepared, model = _prepare(table_file, options, {})
-    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the trees") as show:
+    chosen = gather(FitOptions, options)
+    prepared, model = _prepare(table_file, chosen, gather(ReadingOptions, options), {})
+    with progress(f"{_doing(prepared, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)
     show_path(found)
@@ -216,24 +229,74 @@ def export(rules_file: str, format_name: str, output: Path | None, template: str
 def verify(rules_file: str, table_file: str, dialects: tuple[str, ...], **options: Any) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
-    Rows on every threshold, next to it, and with missing values are compared too. The exit status is 1
-    if any row differs.
+    Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
+    what DuckDB makes of it by itself. The exit status is 1 if any row differs. How the text of a column
+    becomes numbers is known from RULES and need not be said again.
     """
     from shallowrules.cli.summary import show_comparisons
-    from shallowrules.reading import read_table
+    from shallowrules.reading import file_relation, read_table
     from shallowrules.verification import DIALECTS
     from shallowrules.verification import verify as verify_forms
 
     rules = RuleSet.from_json(rules_file)
-    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    reading = gather(ReadingOptions, options)
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    # As they stand, those columns show whether every form of the rules knows how to convert them.
+    as_text = [column.name for column in tested if column.converts_text]
     with progress(f"reading {table_file}"):
-        table = read_table(table_file, columns=tested or None, **vars(gather(ReadingOptions, options)))
+        names = [column.name for column in tested] or None
+        table = read_table(table_file, columns=names, as_text=as_text, **vars(reading))
+    same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+    relation = file_relation(table_file, reading.delimiter) if same else None
     with progress("comparing"):
-        comparisons = list(verify_forms(rules, table, dialects or DIALECTS))
+        comparisons = list(verify_forms(rules, table, dialects or DIALECTS, relation))
     show_comparisons(comparisons)
     wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
     if wrong:
         raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
+
+
+@shallowrules.command(short_help="Give every row of a table its cluster.")
+@click.argument("rules_file", metavar="RULES")
+@click.argument("table_file", metavar="TABLE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="OUT",
+    help="Write to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.",
+)
+@force_option
+@click.option(
+    "--cluster-column",
+    metavar="NAME",
+    default="cluster",
+    show_default=True,
+    help="Name of the column that is added.",
+)
+@reading_options
+def label(rules_file: str, table_file: str, output: Path, force: bool, cluster_column: str, **options: Any) -> None:
+    """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
+
+    A cluster goes by its given label where the rules were made with --labels, else by its number.
+
+    \b
+    Example:
+      shallowrules label wine_rules/rules.json new_wine.csv -o labelled.parquet
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.labelling import check_format, label_file
+    from shallowrules.cli.summary import show_labels
+
+    if not cluster_column.strip():
+        raise OptionError("--cluster-column must not be blank")
+    check_format(output)
+    check_target(output, rules_file, table_file)
+    rules = RuleSet.from_json(rules_file)
+    check_replacing(output, force)
+    with progress(f"labelling {table_file}"):
+        counts = label_file(rules, table_file, output, gather(ReadingOptions, options), cluster_column)
+    show_labels(rules, counts, str(output))
 
 
 @shallowrules.command(short_help="List the installed exporters.")
@@ -291,13 +354,18 @@ def _check_names(names: Sequence[str], settings: Any) -> None:
             )
 
 
-def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str]], None] | None = None) -> RuleSet:
+def _fit(
+    table_file: str,
+    chosen: FitOptions,
+    growing: MethodOptions,
+    reading: ReadingOptions,
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
-    growing = gather(MethodOptions, options)
-    prepared, model = _prepare(table_file, options, growing.parameters(), check)
+    prepared, model = _prepare(table_file, chosen, reading, growing.parameters(), check)
     from shallowrules.tradeoff import fit_to_goal
 
-    with progress(f"clustering {prepared.table.n_rows:,} rows and growing the tree") as show:
+    with progress(f"{_doing(prepared, chosen)} and growing the tree") as show:
         model.on_progress = show
         if growing.has_goal:
             model = fit_to_goal(
@@ -319,7 +387,8 @@ def _fit(table_file: str, options: dict[str, Any], check: Callable[[Sequence[str
 
 def _prepare(
     table_file: str,
-    options: dict[str, Any],
+    chosen: FitOptions,
+    reading: ReadingOptions,
     parameters: dict[str, Any],
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[Prepared, ExplainableKMeans]:
@@ -327,17 +396,32 @@ def _prepare(
     from shallowrules.cli.preparation import prepare
     from shallowrules.estimator import ExplainableKMeans
 
-    chosen = gather(FitOptions, options)
     with progress(f"reading {table_file}"):
-        prepared = prepare(table_file, chosen, gather(ReadingOptions, options))
+        prepared = prepare(table_file, chosen, reading)
     if check is not None:
         check(prepared.table.names)
     for message in prepared.notes:
         say("note", message)
     for message in prepared.warnings:
         say("warning", message)
-    model = ExplainableKMeans(chosen.clusters, scale=chosen.scale, random_state=chosen.seed, n_jobs=-1, **parameters)
+    given = {"clusterer": prepared.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
+    model = ExplainableKMeans(
+        **given,
+        cluster_columns=prepared.clustered,
+        explain_columns=prepared.explained,
+        scale=chosen.scale,
+        category_weight=chosen.category_weight,
+        impute=chosen.impute,
+        random_state=chosen.seed,
+        n_jobs=-1,
+        **parameters,
+    )
     return prepared, model
+
+
+def _doing(prepared: Prepared, chosen: FitOptions) -> str:
+    """Return what is being done with the rows, for the progress line."""
+    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {prepared.table.n_rows:,} rows"
 
 
 def _show(rules: RuleSet, written: list[str], *, stderr: bool = False) -> None:

@@ -45,15 +45,33 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster, and how: the estimator's parameters and the choice of rows and columns."""
+    """What to cluster, and how: the estimator's parameters and the choice of rows and columns.
 
-    clusters: int
+    Raises
+    ------
+    OptionError
+        Unless either clusters are to be made, or those of a column to be explained.
+    """
+
+    clusters: int | None
     scale: str | None
+    category_weight: float
     seed: int
     columns: tuple[str, ...] | None
+    explain: tuple[str, ...] | None
     exclude: tuple[str, ...]
+    labels: str | None
     weight: str | None
     drop_missing: bool
+    impute: str | None
+
+    def __post_init__(self) -> None:
+        if self.clusters is None and self.labels is None:
+            raise OptionError(
+                "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+            )
+        if self.clusters is not None and self.labels is not None:
+            raise OptionError("-k does not go with --labels: the clusters are those of the labels")
 
 
 @dataclass(frozen=True)
@@ -138,7 +156,7 @@ def _delimiter(context: click.Context, parameter: click.Parameter, text: str | N
     return "\t" if text in ("tab", "\\t") else text
 
 
-def _scale(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
+def _none(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
     return None if name == "none" else name
 
 
@@ -193,17 +211,27 @@ fit_options = _together(
         "-k",
         "--clusters",
         type=click.IntRange(min=2),
-        required=True,
         metavar="K",
-        help="Number of clusters, 2 or more.",
+        help="Number of clusters, 2 or more. Needed unless --labels is given.",
+    ),
+    click.option(
+        "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
     ),
     click.option(
         "--scale",
         type=click.Choice(SCALES),
-        default="none",
+        default="minmax",
         show_default=True,
-        callback=_scale,
+        callback=_none,
         help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
+    ),
+    click.option(
+        "--category-weight",
+        type=click.FloatRange(0, 1e6, min_open=True, max_open=True),
+        default=math.sqrt(0.5),
+        metavar="WEIGHT",
+        help="What the columns of 0 and 1 count that stand for categories. [default: 0.707, by which two categories "
+        "are as far apart as the ends of a column of numbers]",
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
@@ -212,10 +240,25 @@ fit_options = _together(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
     ),
     click.option(
+        "--explain",
+        multiple=True,
+        metavar="A,B,…",
+        callback=_names_if_any,
+        help="Let rules test these columns, not those that are clustered. May be repeated.",
+    ),
+    click.option(
         "--exclude", multiple=True, metavar="A,B,…", callback=_names, help="Leave these columns out. May be repeated."
     ),
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
     click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
+    click.option(
+        "--impute",
+        type=click.Choice(("none", "median")),
+        default="none",
+        show_default=True,
+        callback=_none,
+        help="What missing values are taken as, in the rules too: a column's median or most frequent category.",
+    ),
 )
 
 # The options of `MethodOptions`.

@@ -17,7 +17,7 @@ from rich.text import Text
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
 from shallowrules.files import write_whole
 
-__all__ = ["check_folder", "check_target", "progress", "say", "write_files", "write_result"]
+__all__ = ["check_folder", "check_replacing", "check_target", "progress", "say", "write_files", "write_result"]
 
 
 def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
@@ -37,12 +37,20 @@ def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
     blocked = [name for name in existing if (folder / name).is_dir()]
     if blocked:
         raise ShallowRulesError(f"{folder / blocked[0]} is a folder; name another folder for the results (-o)")
-    if not existing or force:
-        return
-    listed = ", ".join(existing)
+    if existing and not force:
+        _ask_to_replace(f"{folder} already has {', '.join(existing)}", "folder")
+
+
+def check_replacing(target: Path, force: bool) -> None:
+    """Make sure, before the work, that a file may be replaced if it exists: ShallowRulesError or click.Abort if not."""
+    if target.is_file() and not force:
+        _ask_to_replace(f"{target} exists", "file")
+
+
+def _ask_to_replace(fact: str, kind: str) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise ShallowRulesError(f"{folder} already has {listed}: say --force to replace, or -o for another folder")
-    click.confirm(f"{folder} already has {listed}. Replace?", abort=True, err=True)
+        raise ShallowRulesError(f"{fact}: say --force to replace, or -o for another {kind}")
+    click.confirm(f"{fact}. Replace?", abort=True, err=True)
 
 
 def check_target(target: Path | None, *sources: str) -> None:

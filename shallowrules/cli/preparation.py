@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.options import FitOptions, ReadingOptions
-from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.encoding import categories, imputed_values, too_many_values
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table
 from shallowrules.table import Column, Table
 
@@ -30,15 +31,19 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """What to cluster: complete rows of numeric columns, and their weights.
+    """What to cluster: rows of numbers and categories, complete unless values are imputed, their weights and labels.
 
-    `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
+    `clustered` and `explained` are the names of columns to cluster and to explain by, None for the
+    estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
     """
 
     table: Table
     weight: NDArray[Any] | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    labels: Column | None = None
+    clustered: list[str] | None = None
+    explained: list[str] | None = None
 
 
 def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
@@ -47,58 +52,96 @@ def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
     Raises
     ------
     DataError
-        If the file is no table; if a column is not numeric, looks like an id, or has no values; if values
-        are missing or infinite; if weights are negative or all zero; or if there are fewer distinct rows
-        than clusters.
+        If the file is no table; if a column holds dates or the like, has too many categories, looks like an id,
+        or has no values; if values are missing or infinite; if weights are negative or all zero; if there are
+        fewer distinct rows than clusters; or if labels are no clustering.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
-        table, weight = _read(path, fit, reading)
+        table, weight, labels = _read(path, fit, reading)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-    _refuse_not_numeric(table, weight)
+    clustered = None if fit.columns is None else [name for name in table.names if name in fit.columns]
+    explained = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
+    _refuse_unusable(table, weight)
     _refuse_empty(table)
-    _refuse_ids(table, fit.columns or ())
-    table, weight, notes = _without_missing(table, weight, fit.drop_missing)
+    _refuse_too_many_values(table)
+    _refuse_ids(table, (*(fit.columns or ()), *(fit.explain or ())))
+    if fit.drop_missing and fit.impute is not None:
+        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+    table, weight, labels, notes = _without_missing(table, weight, labels, fit.drop_missing, fit.impute is not None)
     _refuse_infinite(table, weight)
     weights = None if weight is None else _checked_weights(weight)
-    _refuse_too_many_clusters(table, weights, fit.clusters)
-    notes += _constant_columns(table)
-    dominant = _dominant_column(table) if fit.scale is None else []
-    return Prepared(table, weights, tuple(notes), (*doubts, *dominant))
+    if labels is not None:
+        _refuse_no_clustering(labels, weights)
+    filled = table if fit.impute is None else _filled(table, weights)
+    space = filled.select(clustered or (explained if labels is not None else None) or table.names)
+    if fit.clusters is not None:
+        _refuse_too_many_clusters(space, weights, fit.clusters)
+    notes += _constant_columns(filled) + _spaces(space, fit.scale, clustering=labels is None)
+    if weight is not None:
+        notes.append(f"rows count by the weights in column {weight.name!r}")
+    dominant = _dominant_column(space, weights) if fit.scale is None and labels is None else []
+    return Prepared(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
 
 
-def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None]:
-    """Return the columns to cluster, and the weights."""
-    columns = fit.columns
-    if columns is not None and fit.weight is not None:
-        columns = (*columns, fit.weight)
+def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None, Column | None]:
+    """Return the columns to cluster and explain by, the weights, and the given labels."""
+    roles = {"weights": fit.weight, "labels": fit.labels}
+    named = {name: what for what, name in roles.items() if name is not None}
+    if fit.weight is not None and fit.weight == fit.labels:
+        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
+    for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
+        if name in named:
+            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+        if name in fit.exclude and name in (fit.explain or ()):
+            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+    columns = None
+    if fit.columns is not None:
+        columns = (*fit.columns, *(fit.explain or ()), *named)
+    elif fit.explain is not None and fit.labels is not None:
+        columns = (*fit.explain, *named)  # nothing is clustered
     table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
-    if fit.weight is None:
-        return table, None
-    weight = table[fit.weight]
-    others = [name for name in table.names if name != fit.weight]
+    weight, labels = (None if name is None else table[name] for name in roles.values())
+    others = [name for name in table.names if name not in named]
     if not others:
-        raise DataError(f"{path} has no column but the weights {fit.weight!r}")
-    return table.select(others), weight
+        listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
+        raise DataError(f"{path} has no column but {listed}")
+    return table.select(others), weight, labels
 
 
-def _refuse_not_numeric(table: Table, weight: Column | None) -> None:
+def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
+    """Refuse labels that tell no rows apart, or all of them."""
+    counted = ~labels.absent if weights is None else ~labels.absent & (weights > 0)
+    n_rows = int(np.count_nonzero(counted))
+    values = labels.values[counted]
+    distinct = len(set(values.tolist()))
+    if distinct < 2:
+        what = "no label" if not distinct else "one label only"
+        raise DataError(f"column {labels.name!r} has {what}: a clustering to explain has 2 or more (--labels)")
+    if distinct == n_rows:
+        raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
+
+
+def _refuse_unusable(table: Table, weight: Column | None) -> None:
     if weight is not None and not weight.is_numeric:
         raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
-    found = [column for column in table.columns if not column.is_numeric]
+    found = [column for column in table.columns if column.type == "other"]
     if found:
-        listed = ", ".join(f"{column.name!r} ({_kind(column)})" for column in found)
+        listed = ", ".join(f"{column.name!r} ({column.nature})" for column in found)
         raise DataError(
-            f"{_count(len(found), 'column is', 'columns are')} not numeric: {listed}; "
+            f"{_count(len(found), 'column holds', 'columns hold')} neither numbers nor categories: {listed}; "
             f"leave out what is to play no part: {_exclude(found)}"
         )
 
 
-def _kind(column: Column) -> str:
-    if column.type != "other":
-        return "yes or no" if column.type == "boolean" else "text"
-    nested = any(str(value).startswith(("[", "{")) for value in column.values[~column.absent])
-    return "mixed or nested values" if nested else "dates or the like"
+def _refuse_too_many_values(table: Table) -> None:
+    found = too_many_values(table.columns)
+    if found:
+        listed = ", ".join(f"{column.name!r} ({_count(count, 'value')})" for column, count in found)
+        raise DataError(
+            f"too many different texts to be categories, as ids and free text have them, in {listed} of "
+            f"{_count(table.n_rows, 'row')}; leave out what is to play no part: {_exclude([c for c, _ in found])}"
+        )
 
 
 def _refuse_empty(table: Table) -> None:
@@ -111,7 +154,8 @@ def _refuse_empty(table: Table) -> None:
 
 
 def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
-    found = [column for column in table.columns if column.name not in insisted and _is_id(column)]
+    numeric = (column for column in table.columns if column.is_numeric)
+    found = [column for column in numeric if column.name not in insisted and _is_id(column)]
     if found:
         raise DataError(
             f"{_listed(found)} {'looks' if len(found) == 1 else 'look'} like the number of a row, another in each and "
@@ -144,33 +188,46 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
-def _without_missing(table: Table, weight: Column | None, drop: bool) -> tuple[Table, Column | None, list[str]]:
-    """Return the complete rows, or refuse incomplete ones."""
-    used = table.columns if weight is None else (*table.columns, weight)
+def _filled(table: Table, weights: NDArray[Any] | None) -> Table:
+    """Return the table as it will be clustered."""
+    values = imputed_values(table, weights)
+    columns = (column.filled(value) for column, value in zip(table.columns, values, strict=True))
+    return Table(tuple(columns), table.n_rows) if values else table
+
+
+def _without_missing(
+    table: Table, weight: Column | None, labels: Column | None, drop: bool, impute: bool
+) -> tuple[Table, Column | None, Column | None, list[str]]:
+    """Return the complete rows, or refuse incomplete ones; what is imputed is not missing.
+
+    Rows may lack a label: the estimator counts them.
+    """
+    used = () if impute else table.columns
+    used = used if weight is None else (*used, weight)
     found = [column for column in used if column.absent.any()]
     if not found:
-        return table, weight, []
+        return table, weight, labels, []
     incomplete = np.logical_or.reduce([column.absent for column in found])
     n_rows = int(np.count_nonzero(incomplete))
     counts = ", ".join(f"{column.name!r} ({_count(int(column.absent.sum()), 'row')})" for column in found)
     if not drop:
         raise DataError(
             f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
-            f"rows out (--drop-missing) or the columns ({_exclude(found)})"
+            f"rows out (--drop-missing) or the columns ({_exclude(found)}), or fill the values (--impute median)"
         )
     if n_rows == table.n_rows:
         raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")
     note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
-    complete = ~incomplete
-    table = table.take(complete)
-    if weight is not None:
-        weight = Table((weight,), len(complete)).take(complete).columns[0]
-    return table, weight, [note]
+
+    def complete(column: Column | None) -> Column | None:
+        return None if column is None else Table((column,), len(incomplete)).take(~incomplete).columns[0]
+
+    return table.take(~incomplete), complete(weight), complete(labels), [note]
 
 
 def _refuse_infinite(table: Table, weight: Column | None) -> None:
     used = table.columns if weight is None else (*table.columns, weight)
-    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used}
+    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used if column.is_numeric}
     found = [column for column, count in counts.items() if count]
     if found:
         listed = ", ".join(f"{column.name!r} ({_count(counts[column], 'row')})" for column in found)
@@ -194,11 +251,12 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
     if clusters > table.n_rows:
         raise DataError(f"{clusters} clusters were asked for (-k), but {_only(table.n_rows, 'row')}")
     counted = table if weights is None else table.take(weights > 0)
+    coded = [c.numbers() if c.is_numeric else c.positions(categories(c)) for c in counted.columns]
     n_rows, distinct = 0, 0
     while n_rows < counted.n_rows:
         # Mostly the first rows have enough distinct ones already.
         n_rows = min(max(4 * clusters, 4 * n_rows), counted.n_rows)
-        distinct = len(np.unique(np.column_stack([c.numbers()[:n_rows] for c in counted.columns]), axis=0))
+        distinct = len(np.unique(np.column_stack([codes[:n_rows] for codes in coded]), axis=0))
         if distinct >= clusters:
             return
     raise DataError(f"{clusters} clusters were asked for (-k), but {_only(distinct, 'distinct row')}")
@@ -210,25 +268,42 @@ def _only(number: int, what: str) -> str:
 
 
 def _is_constant(column: Column) -> bool:
-    return bool((column.numbers() == column.numbers()[0]).all())
+    return bool((column.values == column.values[0]).all())
 
 
 def _constant_columns(table: Table) -> list[str]:
     return [
-        f"column {column.name!r} has one value only ({column.numbers()[0].item()}) and plays no part"
+        f"column {column.name!r} has one value only ({column.values.tolist()[0]}) and plays no part"
         for column in table.columns
         if _is_constant(column)
     ]
 
 
-def _dominant_column(table: Table) -> list[str]:
+def _spaces(table: Table, scale: str | None, *, clustering: bool) -> list[str]:
+    """Return a note on the scales in which distances are taken, unless they are the table's own."""
+    if scale is None or not any(column.is_numeric for column in table.columns):
+        return []
+    how = {
+        "minmax": "every column of numbers is brought to the range from 0 to 1",
+        "standard": "every column of numbers is brought to mean 0 and standard deviation 1",
+        "robust": "every column of numbers is brought to median 0 and quartiles one apart",
+    }[scale]
+    purpose = "for the clustering" if clustering else "to measure distances"
+    return [f"{purpose}, {how} (--scale {scale}); the rules are in the table's own units"]
+
+
+def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
     """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
-    varying = [column for column in table.columns if not _is_constant(column)]
+    varying = [column for column in table.columns if column.is_numeric and not _is_constant(column)]
     if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.
     largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in varying)
-    variances = [float(np.var(column.numbers() / largest)) for column in varying]
+    variances = []
+    for column in varying:
+        values = column.numbers() / largest
+        mean = np.average(values, weights=weights)
+        variances.append(float(np.average((values - mean) ** 2, weights=weights)))
     dominant = int(np.argmax(variances))
     share = variances[dominant] / sum(variances)
     if share <= DOMINANT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shallowrules.exporters import InstalledExporter
+from shallowrules.exporters.context import count
 from shallowrules.exporters.rendering import one_line
 from shallowrules.rules import RuleSet
 from shallowrules.tradeoff import TradeoffPath
 from shallowrules.verification import Comparison, Difference
 
-__all__ = ["show_comparisons", "show_exporters", "show_path", "show_rules"]
+__all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules"]
 
 WIDTH_IN_A_FILE = 120
 
@@ -24,23 +25,37 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     """Print the clusters, largest first, with the rules of each, then cost and length of the whole."""
     console = _console(stderr)
     statistics = rules.statistics
-    table = _table("cluster", "rows", "share", "rule")
-    table.columns[1].justify = table.columns[2].justify = "right"
+    figures = ["rows", "share", *(["precision", "recall"] if statistics.labelled else [])]
+    table = _table("cluster", *figures, "rule")
+    for column in table.columns[1:-1]:
+        column.justify = "right"
     for cluster in rules.by_size:
         texts = [one_line(str(rule)) for rule in rules.rules_of(cluster.index)]
+        quality = [f"{cluster.precision:.1%}", f"{cluster.recall:.1%}"] if statistics.labelled else []
         table.add_row(
-            Text(one_line(cluster.title)), f"{cluster.rows:,}", f"{cluster.share:.1%}", Text("\nor ".join(texts))
+            Text(one_line(cluster.title)),
+            f"{cluster.rows:,}",
+            f"{cluster.share:.1%}",
+            *quality,
+            Text("\nor ".join(texts)),
         )
     console.print(table)
     extra = statistics.normalized_cost - 1
+    if statistics.labelled:
+        agreeing = "weight gets its given label" if statistics.weighted else "rows get their given label"
+    else:
+        agreeing = "weight stays in its cluster" if statistics.weighted else "rows stay in their cluster"
     console.print(
         Text(
-            f"k-means cost   {statistics.normalized_cost:.3f} times that of the clustering without rules "
-            f"({extra:+.1%}); {statistics.agreement:.1%} of the rows stay in their cluster\n"
+            f"k-means cost   {statistics.normalized_cost:.3f} times that of the "
+            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra:+.1%}); "
+            f"{statistics.agreement:.1%} of the {agreeing}\n"
             f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
+    if statistics.left_out:
+        console.print(Text(f"left out       {count(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
 
@@ -60,6 +75,20 @@ def show_path(path: TradeoffPath) -> None:
             f"{point.n_leaves:,}",
         )
     _console(False).print(table)
+
+
+def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) -> None:
+    """Print to stderr how many rows of a table got each cluster, and how many none."""
+    console = _console(True)
+    table = _table("cluster", "rows", "share")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    titles = {cluster.index: cluster.title for cluster in rules.clusters}
+    total = sum(counts.values())
+    for index, rows in counts.items():
+        title = "none" if index is None else titles[index]
+        table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}")
+    console.print(table)
+    console.print(Text(f"written        {written}"))
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:

@@ -5,15 +5,18 @@ The context is stable, because users' own templates read it:
 ``statistics``
     The fields of `shallowrules.rules.Statistics`.
 ``columns``
-    Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``.
+    Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
+    categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
+    text becomes its values, ``imputed`` what a missing one is taken as (none if nothing).
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
-    ``recall``, ``means`` (one per column), ``share_text`` ("33.1 %"), ``size`` ("59 rows, 33.1 %")
-    and ``rules``.
+    ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
+    values), ``share_text`` ("33.1 %"), ``size`` ("59 rows, 33.1 %") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
     ``size`` (text) and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
-    ``upper`` (a number or none): the value is above the one and at most the other.
+    ``upper`` (a number or none): the value is above the one and at most the other; and ``included`` (a
+    list of categories or none) and ``excluded`` (a list): the value is one of the former, none of the latter.
 ``options``
     The exporter's options.
 
@@ -57,12 +60,20 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
     tested = set(rules.tested_columns)
     return {
         "statistics": {**asdict(rules.statistics), "notes": list(rules.statistics.notes)},
-        "columns": [{**asdict(column), "tested": i in tested} for i, column in enumerate(rules.columns)],
+        "columns": [
+            {
+                **asdict(column),
+                **{name: list(getattr(column, name)) for name in ("values", "shares", "nulls")},
+                "tested": i in tested,
+            }
+            for i, column in enumerate(rules.columns)
+        ],
         "clusters": [
             {
                 **asdict(cluster),
                 "title": cluster.title,
                 "means": list(cluster.means),
+                "shares": [list(shares) for shares in cluster.shares],
                 "size": _size(cluster.rows, cluster.share),
                 "share_text": percent(cluster.share),
                 "rules": described[cluster.index],
@@ -96,4 +107,11 @@ def _size(rows: int, share: float) -> str:
 
 def _describe_condition(condition: Condition) -> dict[str, Any]:
     lower, upper = bounds(condition)
-    return {"column": condition.column.name, "type": condition.column.type, "lower": lower, "upper": upper}
+    return {
+        "column": condition.column.name,
+        "type": condition.column.type,
+        "lower": lower,
+        "upper": upper,
+        "included": None if condition.included is None else list(condition.included),
+        "excluded": list(condition.excluded),
+    }

@@ -2,20 +2,24 @@
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``figures`` (what the sheet says
 of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
-``at_most`` (exact text or none) of every condition, and of every cluster ``quality`` (text),
-``profile`` (rows of its table of means) and ``left_out`` (columns that the table lacks).
+``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition,
+``imputed``, ``categories`` and ``categorical`` (whether some column has its missing values imputed, whether
+some column and whether some condition is of categories), and of every cluster ``quality`` (text, already
+Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``,
+``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, count, describe, percent
 from shallowrules.exporters.rendering import render, write_md
-from shallowrules.rules import Cluster, Rule, RuleSet
+from shallowrules.rules import Cluster, Condition, Rule, RuleColumn, RuleSet, Value, write_value
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -93,8 +97,12 @@ class MarkdownExporter:
                 for side, bound in (("above", "lower"), ("at_most", "upper")):
                     value = condition[bound]
                     condition[side] = None if value is None else _exact(value)
+                condition["one_of"] = None if condition["included"] is None else _listed(condition["included"])
+                condition["none_of"] = _listed(condition["excluded"]) or None
         for described, cluster in zip(context["clusters"], rules.by_size, strict=True):
-            described["quality"] = _quality(cluster)
+            described["quality"] = _quality(cluster, rules.statistics.labelled)
+            described["precision_text"] = percent(cluster.precision)
+            described["recall_text"] = percent(cluster.recall)
             described["words"] = _words_of_cluster(described["rules"])
             profile = _profile(rules, cluster)
             described["profile"] = profile if settings.all_columns else profile[:COLUMNS_SHOWN]
@@ -102,6 +110,9 @@ class MarkdownExporter:
         context.update(
             title=settings.title,
             figures=_figures(rules),
+            imputed=any(column.imputed is not None for column in rules.columns),
+            categories=any(not column.is_numeric for column in rules.columns),
+            categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             options={"title": settings.title, "all_columns": settings.all_columns, "template": None},
         )
         return render(MarkdownLanguage(), "sheet.md.j2", context, settings.template)
@@ -116,11 +127,36 @@ def _words(rule: Rule) -> str:
     """Return a rule as a Markdown sentence without a full stop."""
     parts = []
     for condition in rule.conditions:
+        name = f"**{write_md(condition.column.name)}**{_words_of_missing(condition.column)}"
+        if not condition.column.is_numeric:
+            parts.append(f"{name} is {_words_of_categories(condition)}")
+            continue
         lower, upper = bounds(condition)
         limits = [f"above {_exact(lower)}"] if lower is not None else []
         limits += [f"at most {_exact(upper)}"] if upper is not None else []
-        parts.append(f"**{write_md(condition.column.name)}** is {' and '.join(limits)}")
+        parts.append(f"{name} is {' and '.join(limits)}")
     return ", and ".join(parts) or "every row"
+
+
+def _words_of_missing(column: RuleColumn) -> str:
+    """Return what a missing value is taken as, in brackets, or nothing."""
+    if column.imputed is None:
+        return ""
+    is_number = isinstance(column.imputed, int | float) and not isinstance(column.imputed, bool)
+    value = _exact(column.imputed) if is_number else _listed([column.imputed])  # type: ignore[arg-type, list-item]
+    return f" ({value} where missing)"
+
+
+def _words_of_categories(condition: Condition) -> str:
+    if condition.included is None:
+        values = _listed(condition.excluded)
+        return f"not {values}" if len(condition.excluded) == 1 else f"none of {values}"
+    values = _listed(condition.included)
+    return values if len(condition.included) == 1 else f"one of {values}" if values else "nothing at all"
+
+
+def _listed(values: Sequence[Value]) -> str:
+    return ", ".join(write_md(write_value(value)) for value in values)
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
@@ -130,7 +166,13 @@ def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
     return "; or ".join(rule["words"] for rule in rules)
 
 
-def _quality(cluster: Cluster) -> str:
+def _quality(cluster: Cluster, labelled: bool) -> str:
+    if labelled:
+        label = write_md(repr(cluster.name))
+        return (
+            f"{percent(cluster.precision)} of what the rules put here has the given label {label} (precision), "
+            f"and the rules find {percent(cluster.recall)} of what has it (recall)."
+        )
     return (
         f"{percent(cluster.precision)} of what the rules put here belongs here without rules too (precision), "
         f"and the rules find {percent(cluster.recall)} of what belongs here without rules (recall)."
@@ -141,20 +183,30 @@ def _profile(rules: RuleSet, cluster: Cluster) -> list[dict[str, Any]]:
     """Return a line per column: tested ones first, then those in which the cluster stands out most."""
     tested = set(rules.tested_columns)
     lines = []
-    for index, (column, mean) in enumerate(zip(rules.columns, cluster.means, strict=True)):
-        spread = column.maximum - column.minimum
-        deviation = (mean - column.mean) / spread if spread > 0 else 0.0
-        lines.append(
-            {
-                "column": column.name,
-                "tested": index in tested,
-                "mean": mean,
-                "table_mean": column.mean,
-                "deviation": deviation,
-                "mark": _mark(deviation),
-            }
-        )
+    for index, column in enumerate(rules.columns):
+        what = _number_line(column, cluster, index) if column.is_numeric else _category_line(column, cluster, index)
+        lines.append({"column": column.name, "tested": index in tested, **what, "mark": _mark(what["deviation"])})
     return sorted(lines, key=lambda line: (not line["tested"], -abs(line["deviation"])))
+
+
+def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, Any]:
+    """Compare the means, in the column's whole range."""
+    here, table = cast(float, cluster.means[index]), cast(float, column.mean)
+    spread = cast(float, column.maximum) - cast(float, column.minimum)
+    write = MarkdownLanguage().number
+    return {"here": write(here), "table": write(table), "deviation": (here - table) / spread if spread > 0 else 0.0}
+
+
+def _category_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, Any]:
+    """Compare the shares of the value in which they differ most."""
+    deviations = [here - table for here, table in zip(cluster.shares[index], column.shares, strict=True)]
+    most = max(range(len(deviations)), key=lambda i: abs(deviations[i]))
+    value = _listed([column.values[most]])
+    return {
+        "here": f"{value}: {percent(cluster.shares[index][most])}",
+        "table": f"{value}: {percent(column.shares[most])}",
+        "deviation": deviations[most],
+    }
 
 
 def _mark(deviation: float) -> str:
@@ -175,7 +227,7 @@ def _figures(rules: RuleSet) -> dict[str, str]:
         )
     elif extra > -0.00005:
         price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
-    else:
+    else:  # given labels need not be the tightest clusters, nor need those of k-means
         price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
     return {
         "table": f"{count(s.rows, 'row')}, {count(len(rules.columns), 'column')}"
@@ -184,6 +236,7 @@ def _figures(rules: RuleSet) -> dict[str, str]:
         f"that test {count(len(rules.tested_columns), 'column')}",
         "tradeoff": f"{100 * s.tradeoff:g} %",
         "agreement": percent(s.agreement),
+        "left_out": count(s.left_out, "row"),
         "price": price,
         "cost": f"{s.cost:.6g}",
         "reference_cost": f"{s.reference_cost:.6g}",

@@ -1,8 +1,9 @@
 """Rules as a Python module without dependencies.
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
-column its ``column``, ``type``, and the ``variable`` that holds its value), and ``test`` (Python
-text) of every rule.
+column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
+``decimal``, what makes text a value, empty if nothing, and ``imputed`` or none), and ``test`` (Python text) of
+every rule.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Rule, RuleSet
+from shallowrules.rules import Condition, Rule, RuleColumn, RuleSet
 
 __all__ = ["PythonExporter", "PythonOptions"]
 
 # What the shipped template defines or imports, and its function's parameter.
 MODULE_NAMES = frozenset(
-    {"CLUSTERS", "Decimal", "operator", "row", "_float", "_integer", "_is_missing", "_read", "_to_float"}
+    {
+        *("CLUSTERS", "Decimal", "operator", "row"),
+        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_read", "_text", "_to_float"),
+    }
 )
 
 
@@ -96,10 +100,7 @@ class PythonExporter:
         context = describe(rules, lambda rule: {"test": _test(rule, variables)})
         context.update(
             function_name=settings.function_name,
-            inputs=[
-                {"column": rules.columns[feature].name, "type": rules.columns[feature].type, "variable": variable}
-                for feature, variable in variables.items()
-            ],
+            inputs=[_describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
             options={"function_name": settings.function_name, "template": None},
         )
         text = render(PythonLanguage(), "module.py.j2", context, settings.template)
@@ -108,6 +109,22 @@ class PythonExporter:
         except (SyntaxError, ValueError) as error:
             raise ExportError(f"the template does not give valid Python: {error}") from error
         return text
+
+
+def _describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
+    conversion = column.conversion
+    nulls: tuple[Any, ...] = conversion.nulls
+    if column.is_numeric:
+        nulls = (*conversion.words, *conversion.null_numbers)
+    arguments = repr(nulls) if nulls or column.from_text else ""
+    return {
+        "column": column.name,
+        "type": column.type,
+        "variable": variable,
+        "nulls": arguments,
+        "decimal": repr(conversion.decimal) if conversion.decimal != "." else "",
+        "imputed": None if column.imputed is None else repr(column.imputed),
+    }
 
 
 def _name_variables(rules: RuleSet, function_name: str) -> dict[int, str]:
@@ -134,9 +151,23 @@ def _test(rule: Rule, variables: Mapping[int, str]) -> str:
 
 
 def _compare(condition: Condition, variable: str) -> str:
+    if not condition.column.is_numeric:
+        return _compare_category(condition, variable)
     lower, upper = bounds(condition)
     if lower is None:
         return f"{variable} <= {upper!r}"
     if upper is None:
         return f"{variable} > {lower!r}"
     return f"{lower!r} < {variable} <= {upper!r}"
+
+
+def _compare_category(condition: Condition, variable: str) -> str:
+    """Return the test of a column of categories; a missing value is None there and meets none."""
+    values = condition.excluded if condition.included is None else condition.included
+    if not values:
+        return "False"
+    if condition.column.type == "boolean":
+        return " or ".join(f"{variable} is {value!r}" for value in values)
+    one, many = ("==", "in") if condition.included is not None else ("!=", "not in")
+    test = f"{variable} {one} {values[0]!r}" if len(values) == 1 else f"{variable} {many} {values!r}"
+    return test if condition.included is not None else f"{variable} is not None and {test}"

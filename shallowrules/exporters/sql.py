@@ -22,13 +22,14 @@ from shallowrules.errors import ExportError, OptionError, check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Rule, RuleSet
+from shallowrules.rules import Condition, Number, Rule, RuleColumn, RuleSet, Value
 
 __all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions"]
 
 STYLES = ("where", "case", "select")
 
 EVERY_ROW = "1 = 1"
+NO_ROW = "1 = 0"
 
 # Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as
 # it is long.
@@ -43,6 +44,19 @@ def _ascii_lower(name: str) -> str:
 
 def _exact(name: str) -> str:
     return name
+
+
+_NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_INTEGER = "^[+-]?[0-9]{{1,18}}$"
+
+# SQLite writes a number with 15 digits, so numbers stay what they are. It casts the number that a text begins
+# with, so what is none has to be kept out: other characters, and signs, points and exponents where they cannot be.
+_SQLITE_NUMBER = (
+    "CASE WHEN typeof({value}) <> 'text' THEN {value} "
+    "WHEN {text} GLOB '*[0-9]*' AND NOT ({text} GLOB '*[^0-9.eE+-]*' OR {text} GLOB '*[^eE][+-]*' "
+    "OR {text} GLOB '*[.eE]*.*' OR {text} GLOB '*[eE]*[eE]*' OR {text} GLOB '[eE]*' OR {text} GLOB '[+.-][eE]*' "
+    "OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) END"
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,25 @@ class Dialect:
         Between a table and its alias.
     backticks : bool
         Quote by backticks, whatever sqlglot does.
+    text, literal : str
+        What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
+        collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
+    nul : str or None
+        An expression for the character 0, which a literal cannot hold, and before it what joins texts; None
+        where no text can hold it. Empty where the literal can.
+    prefix : str
+        What a text literal begins with.
+    as_text : str
+        What makes text of any ``{value}``, of a number so that it can be read again.
+    to_double, to_integer : str
+        What makes a number of ``{text}``, and NULL of a text that is none; ``{value}`` is what the text was made of.
+    checks_text : bool
+        Whether these look at the text themselves, so that words in it need no care.
+    not_nan : str
+        What makes NULL of ``{value}`` where it is NaN.
+    true, false : str
+    empty_text : bool
+        Whether there is an empty text that is not NULL.
     """
 
     name: str
@@ -81,6 +114,18 @@ class Dialect:
     qualify_star: bool = False
     alias: str = " AS "
     backticks: bool = False
+    text: str = "{column}"
+    literal: str = "{literal}"
+    nul: str | None = None
+    prefix: str = ""
+    as_text: str = "CAST({value} AS VARCHAR)"
+    to_double: str = "TRY_CAST({text} AS DOUBLE)"
+    to_integer: str = "TRY_CAST({text} AS BIGINT)"
+    checks_text: bool = False
+    not_nan: str = "{value}"
+    true: str = "TRUE"
+    false: str = "FALSE"
+    empty_text: bool = True
 
     def identifier(self, name: str) -> str:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""
@@ -99,8 +144,26 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def string(self, text: str) -> str:
-        """Return a text literal."""
-        return Literal.string(text).sql(dialect=self.name)
+        """Return a text literal; ExportError if the dialect cannot hold it."""
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
+        if not text and not self.empty_text:
+            raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
+        if "\0" not in text or self.nul == "":
+            return self._literal(text)
+        if self.nul is None:
+            raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
+        link = self.nul.partition(" ")[0]
+        return f"({f' {self.nul} {link} '.join(map(self._literal, text.split(chr(0))))})"
+
+    def _literal(self, text: str) -> str:
+        return self.prefix + Literal.string(text).sql(dialect=self.name)
+
+    def category(self, value: Value) -> str:
+        """Return a category as it is compared with a column."""
+        if isinstance(value, bool):
+            return self.true if value else self.false
+        return self.literal.format(literal=self.string(value))
 
     def number(self, value: int | float) -> str:
         """Return an integer literal for an int, and the shortest exact double literal for a float."""
@@ -118,24 +181,95 @@ class Dialect:
 # escapes are sqlglot's business. Redshift and others are missing for want of a known order of NaN.
 # SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 DIALECTS: Mapping[str, Dialect] = {
-    "ansi": Dialect("", qualify_star=True),
-    "sqlite": Dialect("sqlite", double="{digits}", infinity="9e999", fold=_ascii_lower, backticks=True),
-    "duckdb": Dialect("duckdb", infinity="CAST('Infinity' AS DOUBLE PRECISION)", fold=_ascii_lower),
+    "ansi": Dialect(
+        "",
+        qualify_star=True,
+        to_double="CAST({text} AS DOUBLE PRECISION)",
+        to_integer="CAST({text} AS BIGINT)",
+    ),
+    "sqlite": Dialect(
+        "sqlite",
+        double="{digits}",
+        infinity="9e999",
+        fold=_ascii_lower,
+        backticks=True,
+        text="{column} COLLATE BINARY",
+        nul="|| char(0)",
+        as_text="CAST({value} AS TEXT)",
+        to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
+        to_integer=_SQLITE_NUMBER.replace("{type}", "INTEGER"),
+        checks_text=True,
+    ),
+    # Not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with 'yes'.
+    "duckdb": Dialect(
+        "duckdb",
+        infinity="CAST('Infinity' AS DOUBLE PRECISION)",
+        fold=_ascii_lower,
+        nul="|| chr(0)",
+        not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
+    ),
     "postgres": Dialect(
         "postgres",
         double="{digits}::float8",
         infinity="CAST('Infinity' AS DOUBLE PRECISION)",
         longest_name=63,
         name_unit="bytes",
+        text='CAST({column} AS TEXT) COLLATE "C"',
+        as_text="CAST({value} AS TEXT)",
+        to_double=f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}' THEN {{text}} END AS DOUBLE PRECISION)",
+        to_integer=f"CAST(CASE WHEN {{text}} ~ '{_INTEGER}' THEN {{text}} END AS BIGINT)",
+        checks_text=True,
+        not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
     ),
-    "mysql": Dialect("mysql", longest_name=64, fold=str.casefold),
+    "mysql": Dialect(
+        "mysql",
+        longest_name=64,
+        fold=str.casefold,
+        text="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
+        literal="CAST(CONVERT({literal} USING utf8mb4) AS BINARY)",
+        nul="",
+        as_text="CAST({value} AS CHAR)",
+        to_double=f"CASE WHEN {{text}} REGEXP '{_NUMBER}' THEN CAST({{text}} AS DOUBLE) END",
+        to_integer=f"CASE WHEN {{text}} REGEXP '{_INTEGER}' THEN CAST({{text}} AS SIGNED) END",
+        checks_text=True,
+    ),
     "snowflake": Dialect(
-        "snowflake", double="CAST('{digits}' AS DOUBLE)", infinity="CAST('inf' AS DOUBLE)", longest_name=255
+        "snowflake",
+        double="CAST('{digits}' AS DOUBLE)",
+        infinity="CAST('inf' AS DOUBLE)",
+        longest_name=255,
+        nul="",
+        to_integer="TRY_CAST({text} AS NUMBER(38, 0))",
+        not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE))",
     ),
-    "bigquery": Dialect("bigquery", longest_name=300, fold=str.casefold),
-    "spark": Dialect("spark", double="{digits}D", infinity="CAST('Infinity' AS DOUBLE)", fold=str.casefold),
-    "trino": Dialect("trino", fold=str.casefold),
-    "clickhouse": Dialect("clickhouse"),
+    "bigquery": Dialect(
+        "bigquery",
+        longest_name=300,
+        fold=str.casefold,
+        nul="",
+        as_text="CAST({value} AS STRING)",
+        to_double="SAFE_CAST({text} AS FLOAT64)",
+        to_integer="SAFE_CAST({text} AS INT64)",
+        not_nan="IF(IS_NAN({value}), NULL, {value})",
+    ),
+    "spark": Dialect(
+        "spark",
+        double="{digits}D",
+        infinity="CAST('Infinity' AS DOUBLE)",
+        fold=str.casefold,
+        nul="",
+        as_text="CAST({value} AS STRING)",
+        not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE))",
+    ),
+    "trino": Dialect("trino", fold=str.casefold, nul="|| chr(0)", not_nan="IF(is_nan({value}), NULL, {value})"),
+    "clickhouse": Dialect(
+        "clickhouse",
+        nul="",
+        as_text="CAST({value} AS Nullable(String))",
+        to_double="toFloat64OrNull({text})",
+        to_integer="toInt64OrNull({text})",
+        not_nan="if(isNaN({value}), NULL, {value})",
+    ),
     "oracle": Dialect(
         "oracle",
         double="{digits}d",
@@ -144,8 +278,28 @@ DIALECTS: Mapping[str, Dialect] = {
         name_unit="bytes",
         qualify_star=True,
         alias=" ",
+        nul="|| CHR(0)",
+        true="1",
+        false="0",
+        empty_text=False,
+        as_text="CAST({value} AS VARCHAR2(4000))",
+        to_double="CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)",
+        to_integer="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR)",
+        not_nan="NANVL({value}, NULL)",
     ),
-    "tsql": Dialect("tsql", longest_name=128, fold=str.casefold),
+    "tsql": Dialect(
+        "tsql",
+        longest_name=128,
+        fold=str.casefold,
+        text="CAST(CAST({column} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
+        literal="CAST({literal} AS VARBINARY(MAX))",
+        prefix="N",
+        nul="+ NCHAR(0)",
+        true="1",
+        false="0",
+        as_text="CONVERT(NVARCHAR(4000), {value}, 3)",
+        to_double="TRY_CAST({text} AS FLOAT)",
+    ),
 }
 
 ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
@@ -270,16 +424,81 @@ def _name_columns(rules: RuleSet, settings: SqlOptions, dialect: Dialect) -> lis
 
 def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> list[str]:
     """Return the comparisons that a condition asks for."""
-    column = dialect.identifier(names[condition.feature])
+    column = _read(condition.column, names[condition.feature], dialect)
+    if not condition.column.is_numeric:
+        return [_compare_category(condition, column, dialect)]
     lower, upper = bounds(condition)
     parts = []
     if lower is not None:
         parts.append(f"{column} > {dialect.number(lower)}")
     if upper is not None:
         parts.append(f"{column} <= {dialect.number(upper)}")
-    elif dialect.infinity is not None:  # integer columns too: the database may hold them as doubles
+    elif dialect.infinity is not None and not _never_nan(
+        condition.column, dialect
+    ):  # integer columns too: the database may hold them as doubles
         parts.append(f"{column} <= {dialect.infinity}")
     return parts
+
+
+def _read(column: RuleColumn, name: str, dialect: Dialect) -> str:
+    """Return a column as the rules compare it: converted, and with its missing values imputed."""
+    value = dialect.identifier(name)
+    conversion = column.conversion
+    if column.is_numeric:
+        if column.from_text:
+            value = _parse(column, value, dialect)
+        for number in conversion.null_numbers:
+            value = f"NULLIF({value}, {dialect.number(float(number) if column.type == 'float' else number)})"
+    elif conversion.nulls:
+        words = ", ".join(map(dialect.category, _writable(conversion.nulls, dialect)))
+        if words:
+            value = f"CASE WHEN {dialect.text.format(column=f'TRIM({value})')} NOT IN ({words}) THEN {value} END"
+    if column.imputed is None:
+        return value
+    if column.type == "float":
+        value = dialect.not_nan.format(value=value)
+    return f"COALESCE({value}, {_literal_of(column.imputed, column, dialect)})"
+
+
+def _literal_of(value: Number | Value, column: RuleColumn, dialect: Dialect) -> str:
+    if isinstance(value, str):
+        return dialect.string(value)
+    if isinstance(value, bool):
+        return dialect.category(value)
+    return dialect.number(float(value) if column.type == "float" else value)
+
+
+def _parse(column: RuleColumn, value: str, dialect: Dialect) -> str:
+    """Return the number in a column of text, which may also hold numbers already; NULL where it is none."""
+    text = f"TRIM({dialect.as_text.format(value=value)})"
+    if not dialect.checks_text:
+        for word in _writable(column.conversion.words, dialect):
+            text = f"NULLIF({text}, {dialect.string(word)})"
+    if column.conversion.decimal != ".":
+        text = f"REPLACE({text}, {dialect.string(column.conversion.decimal)}, {dialect.string('.')})"
+    return (dialect.to_integer if column.type == "integer" else dialect.to_double).format(text=text, value=value)
+
+
+def _writable(words: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the words that a dialect can tell from NULL: one that takes the empty text for NULL needs no care."""
+    return [word for word in words if word or dialect.empty_text]
+
+
+def _never_nan(column: RuleColumn, dialect: Dialect) -> bool:
+    return column.imputed is not None and column.type == "float" and dialect.not_nan != Dialect.not_nan
+
+
+def _compare_category(condition: Condition, column: str, dialect: Dialect) -> str:
+    """Return the comparison of a column of categories, NULL where the column is."""
+    values = condition.excluded if condition.included is None else condition.included
+    if not values:
+        return NO_ROW
+    if condition.column.type == "text":
+        column = dialect.text.format(column=column)
+    literals = [dialect.category(value) for value in values]
+    if len(literals) == 1:
+        return f"{column} {'<>' if condition.included is None else '='} {literals[0]}"
+    return f"{column} {'NOT IN' if condition.included is None else 'IN'} ({', '.join(literals)})"
 
 
 def _any_of(predicates: Sequence[str]) -> str:

@@ -50,9 +50,13 @@ def assign_cluster(row):
 
 def _read(row, column):
     try:
-        value = row[column]
+        return row[column]
     except KeyError:
         raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+
+
+def _number(row, column):
+    value = _read(row, column)
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
     return value
@@ -64,12 +68,12 @@ def _is_missing(value):
 
 
 def _float(row, column):
-    return _to_float(_read(row, column), column)
+    return _to_float(_number(row, column), column)
 
 
 def _integer(row, column):
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _read(row, column)
+    value = _number(row, column)
     try:
         return operator.index(value)
     except TypeError:

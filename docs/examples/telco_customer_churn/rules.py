@@ -1,0 +1,123 @@
+"""Give rows their cluster by the rules of a shallow decision tree.
+
+The rules describe a clustering of 7,043 rows into 5 clusters. Their k-means cost is
+1.023 times that of the clustering without rules.
+
+Written by shallowrules; it needs nothing but Python. In use:
+
+    cluster = assign_cluster(row)
+
+where `row` maps column names to values, like a dict, a csv.DictReader row whose numbers
+have been converted, or a row of a dataframe.
+"""
+
+import operator
+from decimal import Decimal
+
+# Cluster number: what is known of it. Shares are of the whole table.
+CLUSTERS = {
+    3: {'name': '3', 'rows': 1759, 'share': 0.24975152633820816},
+    1: {'name': '1', 'rows': 1526, 'share': 0.21666903308249325},
+    2: {'name': '2', 'rows': 1337, 'share': 0.18983387760897344},
+    0: {'name': '0', 'rows': 1223, 'share': 0.17364759335510435},
+    4: {'name': '4', 'rows': 1198, 'share': 0.17009796961522078},
+}
+
+
+def assign_cluster(row):
+    """Return the cluster number of a row, or None if no rule matches it.
+
+    No rule that tests a column matches where the column's value is missing (None or NaN). A
+    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    """
+    internetservice = _text(row, 'InternetService')
+    contract = _text(row, 'Contract')
+    totalcharges = _float(row, 'TotalCharges', nulls=('',))
+    if totalcharges != totalcharges:  # missing
+        totalcharges = 1397.3
+    if internetservice == 'Fiber optic' and totalcharges <= 3401.0:
+        return 3
+    if internetservice is not None and internetservice not in ('Fiber optic', 'DSL'):
+        return 1
+    if internetservice == 'Fiber optic' and totalcharges > 3401.0:
+        return 2
+    if internetservice == 'DSL' and contract == 'Month-to-month':
+        return 0
+    if internetservice == 'DSL' and contract is not None and contract != 'Month-to-month':
+        return 4
+    return None
+
+
+def _read(row, column):
+    try:
+        return row[column]
+    except KeyError:
+        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+
+
+def _number(row, column, nulls=(), decimal="."):
+    value = _parse(_read(row, column), column, nulls, decimal)
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
+    return value
+
+
+def _is_missing(value):
+    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _float(row, column, nulls=(), decimal="."):
+    return _to_float(_number(row, column, nulls, decimal), column)
+
+
+def _integer(row, column, nulls=(), decimal="."):
+    """Keep whole numbers as they are: beyond 2**53 a double would round them."""
+    value = _number(row, column, nulls, decimal)
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    if isinstance(value, Decimal) and not value.is_nan():
+        return value
+    return _to_float(value, column)
+
+
+def _to_float(value, column):
+    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    if _is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except (TypeError, ValueError):
+        raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None
+
+
+def _text(row, column, nulls=()):
+    """Return the text as it stands, None where it is missing."""
+    value = _read(row, column)
+    if isinstance(value, str):
+        return None if value.strip(" ") in nulls else value
+    if _is_missing(value) or value != value:
+        return None
+    raise TypeError("column %r holds %r, which is not text" % (column, value))
+
+
+def _parse(value, column, nulls, decimal):
+    """Return the number that a text holds, None where it means no value; what is no text as it is."""
+    if _is_missing(value):
+        return None
+    if isinstance(value, str) and (nulls or decimal != "."):
+        text = value.strip(" ")
+        if not value or text in nulls:
+            return None
+        plain = text if decimal == "." else text.replace(".", "_").replace(decimal, ".")
+        for kind in (int, float):
+            try:
+                value = text if "_" in plain else kind(plain)
+                break
+            except ValueError:
+                pass
+    return None if value in nulls else value

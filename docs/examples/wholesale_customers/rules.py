@@ -1,0 +1,89 @@
+"""Give rows their cluster by the rules of a shallow decision tree.
+
+The rules describe a clustering of 440 rows into 4 clusters. Their k-means cost is
+1.032 times that of the clustering without rules.
+
+Written by shallowrules; it needs nothing but Python. In use:
+
+    cluster = assign_cluster(row)
+
+where `row` maps column names to values, like a dict, a csv.DictReader row whose numbers
+have been converted, or a row of a dataframe.
+"""
+
+import operator
+from decimal import Decimal
+
+# Cluster number: what is known of it. Shares are of the whole table.
+CLUSTERS = {
+    0: {'name': '0', 'rows': 296, 'share': 0.6727272727272727},
+    1: {'name': '1', 'rows': 91, 'share': 0.20681818181818182},
+    2: {'name': '2', 'rows': 43, 'share': 0.09772727272727273},
+    3: {'name': '3', 'rows': 10, 'share': 0.022727272727272728},
+}
+
+
+def assign_cluster(row):
+    """Return the cluster number of a row, or None if no rule matches it.
+
+    No rule that tests a column matches where the column's value is missing (None or NaN). A
+    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    """
+    fresh = _integer(row, 'Fresh')
+    detergents_paper = _integer(row, 'Detergents_Paper')
+    if detergents_paper <= 4130 and fresh <= 26800:
+        return 0
+    if 4130 < detergents_paper <= 17400 and fresh <= 26800:
+        return 1
+    if detergents_paper <= 17400 and fresh > 26800:
+        return 2
+    if detergents_paper > 17400:
+        return 3
+    return None
+
+
+def _read(row, column):
+    try:
+        return row[column]
+    except KeyError:
+        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+
+
+def _number(row, column):
+    value = _read(row, column)
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
+    return value
+
+
+def _is_missing(value):
+    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _float(row, column):
+    return _to_float(_number(row, column), column)
+
+
+def _integer(row, column):
+    """Keep whole numbers as they are: beyond 2**53 a double would round them."""
+    value = _number(row, column)
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    if isinstance(value, Decimal) and not value.is_nan():
+        return value
+    return _to_float(value, column)
+
+
+def _to_float(value, column):
+    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    if _is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except (TypeError, ValueError):
+        raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None

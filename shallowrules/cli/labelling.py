@@ -1,0 +1,156 @@
+"""The labels of a file's rows, by the exported SQL in an embedded DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from shallowrules.cli.options import ReadingOptions
+from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
+from shallowrules.exporters import export
+from shallowrules.files import replacing
+from shallowrules.reading import Field, Source, open_file, quote_name, quote_text
+from shallowrules.rules import RuleSet
+
+__all__ = ["check_format", "label_file"]
+
+FORMATS: Mapping[str, tuple[str, str]] = {
+    ".csv": ("csv", "FORMAT csv, HEADER"),
+    ".tsv": ("csv", "FORMAT csv, HEADER"),
+    ".parquet": ("parquet", "FORMAT parquet"),
+    ".pq": ("parquet", "FORMAT parquet"),
+    ".json": ("json", "FORMAT json, ARRAY true"),
+    ".jsonl": ("json", "FORMAT json, ARRAY false"),
+    ".ndjson": ("json", "FORMAT json, ARRAY false"),
+}
+"""By the ending of a file: its kind, and what DuckDB is told to write it."""
+
+NUMERIC = ("integer", "float")
+
+
+def check_format(target: Path) -> tuple[str, str, bool]:
+    """Return the ending, the kind of file and whether it is compressed; OptionError for an ending not known."""
+    name = target.name.lower()
+    compressed = name.endswith(".gz")
+    ending = Path(name.removesuffix(".gz")).suffix
+    if ending not in FORMATS or (compressed and FORMATS[ending][0] == "parquet"):
+        raise OptionError(
+            f"-o {target}: the ending says what to write; known are: {', '.join(FORMATS)}, and .gz for text"
+        )
+    return ending, FORMATS[ending][0], compressed
+
+
+def label_file(
+    rules: RuleSet, path: str, target: Path, reading: ReadingOptions, cluster_column: str
+) -> dict[int | None, int]:
+    """Write every row of a file with one more column, its cluster.
+
+    The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
+    A column keeps what stands in the file if the kind of file stays the same, and else has the type as which
+    it is read.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    path : str
+        A CSV, Parquet or JSON file.
+    target : Path
+        Written whole or not at all, as its ending says.
+    reading : ReadingOptions
+    cluster_column : str
+        Name of the column that is added.
+
+    Returns
+    -------
+    dict
+        Rows by number of the cluster, None for those without one.
+
+    Raises
+    ------
+    DataError
+        If the file is no table, or lacks a tested column or has it in another type.
+    ExportError
+        If the file has a column of the new one's name.
+    ShallowRulesError
+        If the result cannot be written.
+    """
+    import duckdb
+
+    ending, kind, compressed = check_format(target)
+    with open_file(path, **asdict(reading)) as source:
+        database = source.database
+        columns = _labelled(rules, source, kind, cluster_column)
+        database.execute(f"CREATE TABLE labelled AS {columns}")
+        counts = dict(
+            database.execute(f"SELECT {NUMBER}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
+        )
+        options = FORMATS[ending][1]
+        if kind == "csv":
+            delimiter = "\t" if ending == ".tsv" else getattr(source, "delimiter", ",").replace("\t", ",")
+            options += f", DELIMITER {quote_text(delimiter)}"
+        if compressed:
+            options += ", COMPRESSION gzip"
+        try:
+            with replacing(target) as part:
+                database.execute(
+                    f"COPY (SELECT * EXCLUDE ({NUMBER}) FROM labelled) TO {quote_text(str(part))} ({options})"
+                )
+        except (duckdb.Error, OSError) as error:
+            reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+            raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
+    return counts
+
+
+NUMBER = quote_name("cluster number in shallowrules")
+
+
+def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) -> str:
+    """Return the query that gives the columns to write, and the number of each row's cluster."""
+    for name in source.names:
+        if name.casefold() == cluster_column.casefold():
+            raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
+    source.count_rows()
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    positions = source.positions([column.name for column in tested]) if tested else []
+    read = ["*"]
+    inner: dict[str, str] = {}
+    as_text = [column.name for column in tested if column.converts_text]
+    for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
+        if column.type == "text" and field.type in NUMERIC and source.kind == "csv":
+            field = Field("text", source.original(j))  # categories that happen to be numbers here
+        elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
+            raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
+        # Beside the columns of the file, whose names may be anything.
+        inner[column.name] = f"tested column {len(inner)} in shallowrules"
+        read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
+    case = export(rules, "sql", dialect="duckdb", style="case", columns=inner)
+    everything = list(range(len(source.names)))
+    if kind == source.kind or source.kind == "parquet":
+        values = [source.original(j) for j in everything]
+    else:
+        values = [field.expression for field in source.fields(everything, lenient=True)]
+    written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
+    relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
+    if source.kind == "parquet":
+        # A Parquet file's statistics leave NaN out, and DuckDB (2.0) concludes from them that
+        # "x <= infinity" holds in every row. A table of its own knows better.
+        source.database.execute(f"CREATE TABLE read AS {relation}")
+        relation = "read"
+    numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
+    return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _kind(column_type: str) -> str:
+    return "number" if column_type in NUMERIC else column_type
+
+
+def _name(rules: RuleSet) -> str:
+    """Return SQL for what to call the cluster of a row: its given label, a whole number if all of them are."""
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    if all(name == str(index) for index, name in names.items()):
+        return NUMBER
+    whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
+    whole = whole and all(-(2**63) <= int(name) < 2**63 for name in names.values())
+    branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())
+    return f"CASE {NUMBER} {' '.join(branches)} END"

@@ -1,0 +1,102 @@
+"""Scalers that count rows by their weight: a row of weight 3 scales a table as three equal rows do, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from shallowrules.errors import OptionError
+from shallowrules.summation import group_means
+
+__all__ = ["SCALES", "fit_scaler"]
+
+SCALES: dict[str | None, type | None] = {
+    None: None,
+    "minmax": MinMaxScaler,
+    "standard": StandardScaler,
+    "robust": RobustScaler,
+}
+"""The spaces in which a table can be clustered, by the name of the option."""
+
+
+def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> Any:
+    """Return scikit-learn's scaler of that name, fitted with weights.
+
+    Parameters
+    ----------
+    scale : None, "minmax", "standard" or "robust"
+    X : ndarray of float32 or float64, shape (n_rows, n_columns)
+    sample_weight : ndarray of float64, shape (n_rows,), optional
+        Rows of weight 0 do not count.
+
+    Returns
+    -------
+    scaler : MinMaxScaler, StandardScaler, RobustScaler or None
+        None for None.
+
+    Raises
+    ------
+    OptionError
+        If "robust" is to count rows by weights that are not whole numbers: quantiles by such weights
+        are not those of any number of rows.
+    """
+    kind = SCALES[scale]
+    if kind is None:
+        return None
+    if sample_weight is not None:
+        counted = sample_weight > 0
+        X, sample_weight = X[counted], sample_weight[counted]
+    # What scikit-learn finds is kept but for the figures that depend on weights: its own take none
+    # ("robust"), or round otherwise than for repeated rows ("standard").
+    scaler = kind().fit(X)
+    if scale == "standard":
+        _standardize(scaler, X, sample_weight)
+    elif scale == "robust":
+        _use_quartiles(scaler, X, sample_weight)
+    return scaler
+
+
+def _standardize(scaler: StandardScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
+    one_group = np.zeros(len(X), dtype=np.intp)
+    mean = group_means(X, one_group, 1, weight)[0]
+    variance = np.empty_like(mean)
+    for j in range(X.shape[1]):  # column by column, to need no second matrix
+        squares = (X[:, j : j + 1].astype(np.float64) - mean[j]) ** 2
+        variance[j] = group_means(squares, one_group, 1, weight)[0, 0]
+    size = len(X) if weight is None else weight.sum()
+    # scikit-learn's own bound on the rounding, below which a column is constant.
+    epsilon = np.finfo(np.float64).eps
+    constant = variance <= size * epsilon * variance + (size * mean * epsilon) ** 2
+    scaler.mean_, scaler.var_, scaler.n_samples_seen_ = mean, variance, size
+    scaler.scale_ = np.where(constant, 1.0, np.sqrt(variance))
+
+
+def _use_quartiles(scaler: RobustScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
+    if weight is not None and not (weight == np.floor(weight)).all():
+        raise OptionError(
+            "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
+            "stands for): round the weights, or take scale 'minmax' or 'standard'"
+        )
+    lower, median, upper = _quantiles(X, (0.25, 0.5, 0.75), weight)
+    spread = upper - lower
+    scaler.center_ = median
+    scaler.scale_ = np.where(spread < 10 * np.finfo(spread.dtype).eps, 1.0, spread)  # scikit-learn's bound
+
+
+def _quantiles(
+    X: NDArray[Any], shares: tuple[float, ...], weight: NDArray[np.float64] | None
+) -> list[NDArray[np.float64]]:
+    """Return quantiles of each column, between rows by linear interpolation, of rows repeated by whole weights."""
+    found = np.empty((len(shares), X.shape[1]))
+    for j in range(X.shape[1]):
+        order = np.argsort(X[:, j], kind="stable")
+        values = X[order, j].astype(np.float64)
+        last = np.arange(1, len(X) + 1) if weight is None else np.cumsum(weight[order])
+        for i, share in enumerate(shares):
+            position = (last[-1] - 1) * share
+            below, above = values[np.searchsorted(last, [np.floor(position), np.ceil(position)], side="right")]
+            found[i, j] = below + (above - below) * (position - np.floor(position))
+    return list(found)

@@ -1,0 +1,15 @@
+-- cluster 2: 142 rows, 40.6 %
+-- cluster 4: 135 rows, 38.6 %
+-- cluster 0 (small orders): 46 rows, 13.1 %
+-- cluster 3: 19 rows, 5.4 %
+-- cluster 1: 8 rows, 2.3 %
+CASE
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY), CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY)) AND `months` <= 12 THEN 2
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('One year' USING utf8mb4) AS BINARY) THEN 2
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = FALSE THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('S' USING utf8mb4) AS BINARY), CAST(CONVERT('M' USING utf8mb4) AS BINARY)) THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY) THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) IN (CAST(CONVERT('S' USING utf8mb4) AS BINARY), CAST(CONVERT('M' USING utf8mb4) AS BINARY)) THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY), CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY)) AND `months` > 12 THEN 3
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY) THEN 1
+END

@@ -1,0 +1,251 @@
+"""`shallowrules label`: the exported SQL over a file, and what is written of it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import os
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from rulesets import make_rules
+
+from shallowrules.cli.commands import shallowrules
+from shallowrules.reading import read_table
+
+TREE = (0, 0.5, 0, (1, 3, 1, 2))
+ROWS = [(0.5, 7), (0.75, 3), (0.75, 4), (None, 4), (0.25, None), (0.75, None)]
+CLUSTERS = [0, 1, 2, None, 0, None]
+"""Of `ROWS`: the rules test n only where x is above 0.5."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def rules():
+    rules = make_rules([("x", "float"), ("n", "integer")], TREE)
+    rules.to_json("rules.json")
+    return rules
+
+
+def name_clusters(rules, *names):
+    """Write the rules with given labels for names."""
+    clusters = [replace(cluster, name=names[cluster.index]) for cluster in rules.clusters]
+    replace(rules, clusters=tuple(clusters)).to_json("rules.json")
+
+
+def call(*arguments, **settings):
+    result = CliRunner().invoke(shallowrules, ["label", "rules.json", *map(str, arguments)], **settings)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert result.stdout == ""
+    return result
+
+
+def write_csv(path="t.csv"):
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("zip", "x", "n"), *((f"00{i}", *row) for i, row in enumerate(ROWS))])
+    return path
+
+
+def written_clusters(path):
+    column = read_table(path)["cluster"]
+    return [None if absent else value for value, absent in zip(column.values.tolist(), column.absent, strict=True)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "pq", "json", "jsonl", "ndjson", "jsonl.gz"])
+def test_every_kind_of_file_is_written(rules, ending):
+    result = call(write_csv(), "-o", f"out.{ending}")
+    assert result.exit_code == 0, result.stderr
+    assert written_clusters(f"out.{ending}") == CLUSTERS
+    assert read_table(f"out.{ending}").names == ["zip", "x", "n", "cluster"]
+    assert f"out.{ending}" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv.gz"])
+def test_every_kind_of_file_is_read(rules, kind, ending):
+    if kind == "parquet":
+        pq.write_table(pa.table({"x": [x for x, _ in ROWS], "n": [n for _, n in ROWS]}), "t.parquet")
+    elif kind == "jsonl":
+        with open("t.jsonl", "w", encoding="utf-8") as stream:
+            stream.writelines(json.dumps({"x": x, "n": n}) + "\n" for x, n in ROWS)
+    else:
+        with open(write_csv(), "rb") as plain, gzip.open("t.csv.gz", "wb") as packed:
+            packed.write(plain.read())
+    assert call(f"t.{kind}", "-o", f"out.{ending}").exit_code == 0
+    assert written_clusters(f"out.{ending}") == CLUSTERS
+
+
+def test_the_labels_are_those_of_assign(rules):
+    random = np.random.default_rng(0)
+    x = np.where(random.random(500) < 0.1, np.nan, random.integers(0, 5, 500) / 4)
+    pq.write_table(pa.table({"n": random.integers(0, 8, 500), "x": x}), "t.parquet")
+    call("t.parquet", "-o", "out.parquet")
+    expected = rules.assign(read_table("t.parquet"))
+    assert written_clusters("out.parquet") == [None if label < 0 else label for label in expected.tolist()]
+    assert {None, 0, 1, 2} == set(written_clusters("out.parquet"))
+
+
+def test_what_stands_in_a_text_file_stays(rules):
+    text = 'zip;x;n;"a ""note"""\n007;0,50;7;"one; two"\n08 ;1,25;04;"line\nbreak"\n;0,75;+3;\n'
+    with open("t.csv", "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+    assert call("t.csv", "-o", "out.csv", "--decimal", ",").exit_code == 0
+    with open("out.csv", newline="", encoding="utf-8") as stream:
+        found = list(csv.reader(stream, delimiter=";"))
+    assert found == [
+        ["zip", "x", "n", 'a "note"', "cluster"],
+        ["007", "0,50", "7", "one; two", "0"],
+        ["08 ", "1,25", "04", "line\nbreak", "2"],
+        ["", "0,75", "+3", "", "1"],
+    ]
+
+
+def test_types_of_parquet_stay(rules):
+    schema = pa.schema(
+        [
+            ("x", pa.float32()),
+            ("n", pa.int8()),
+            ("d", pa.date32()),
+            ("m", pa.decimal128(6, 2)),
+            ("l", pa.list_(pa.int8())),
+        ]
+    )
+    rows = [{"x": 0.5, "n": 7, "d": date(2026, 1, 2), "m": Decimal("1.50"), "l": [1, 2]}]
+    pq.write_table(pa.Table.from_pylist(rows, schema), "t.parquet")
+    call("t.parquet", "-o", "out.parquet")
+    found = pq.read_table("out.parquet")
+    assert found.schema.remove(5).types == [
+        pa.float32(),
+        pa.int8(),
+        pa.date32(),
+        pa.decimal128(6, 2),
+        pa.list_(pa.int8()),
+    ]
+    assert found.to_pylist() == [{**rows[0], "cluster": 0}]
+
+
+def test_nested_json_stays_json(rules):
+    with open("t.jsonl", "w", encoding="utf-8") as stream:
+        stream.write('{"x": 0.5, "n": 7, "tags": ["a", {"b": null}], "s": "5"}\n{"n": 9}\n')
+    call("t.jsonl", "-o", "out.jsonl")
+    with open("out.jsonl", encoding="utf-8") as stream:
+        first, second = map(json.loads, stream)
+    assert first == {"x": 0.5, "n": 7, "tags": ["a", {"b": None}], "s": "5", "cluster": 0}
+    assert second["cluster"] is None
+
+
+def test_numbers_that_are_none_have_no_cluster(rules):
+    pq.write_table(pa.table({"x": [math.nan, math.inf, 0.5], "n": [1, 1, 1]}), "t.parquet")
+    for ending in ("parquet", "csv", "jsonl"):
+        assert call("t.parquet", "-o", f"out.{ending}").exit_code == 0
+    assert written_clusters("out.parquet") == [None, 1, 0]
+    assert written_clusters("out.csv") == [None, 1, 0]
+    with open("out.jsonl", encoding="utf-8") as stream:
+        assert [json.loads(line)["cluster"] for line in stream] == [None, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("it's", 'a "b"', "c"), ["it's", 'a "b"', "c", None, "it's", None]),
+        (("-3", "40", "7"), [-3, 40, 7, None, -3, None]),
+        (("-3", "x", "7"), ["-3", "x", "7", None, "-3", None]),
+        (("02", "3", "4"), ["02", "3", "4", None, "02", None]),
+        (("²", "3", "4"), ["²", "3", "4", None, "²", None]),
+    ],
+)
+def test_clusters_go_by_their_given_labels(rules, names, expected):
+    name_clusters(rules, *names)
+    call(write_csv(), "-o", "out.parquet")
+    assert pq.read_table("out.parquet")["cluster"].to_pylist() == expected
+
+
+def test_a_given_name_of_the_column(rules):
+    write_csv()
+    call("t.csv", "-o", "out.csv", "--cluster-column", "tested column 0 in shallowrules")
+    assert read_table("out.csv").names[-1] == "tested column 0 in shallowrules"
+    result = call("t.csv", "-o", "other.csv", "--cluster-column", "ZIP")
+    assert result.exit_code == 1
+    assert "the table already has a column 'zip': name the new one by --cluster-column" in result.stderr
+    assert call("t.csv", "-o", "other.csv", "--cluster-column", " ").exit_code == 2
+
+
+def test_columns_that_no_rule_tests_may_hold_anything(rules):
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write("x,n,price,c0,number\n" + "0.5,7,1.5,a,b\n" * 30 + "0.75,3,?,a,b\n")
+    for ending in ("csv", "parquet"):
+        assert call("t.csv", "-o", f"out.{ending}").exit_code == 0
+    assert pq.read_table("out.parquet")["price"].to_pylist() == ["1.5"] * 30 + ["?"]
+
+
+def test_rules_that_test_nothing_label_every_row():
+    make_rules([("x", "float")], 0).to_json("rules.json")
+    with open("t.csv", "w", encoding="utf-8") as stream:
+        stream.write("other\n1\nx\n")
+    assert call("t.csv", "-o", "out.csv").exit_code == 0
+    assert written_clusters("out.csv") == [0, 0]
+
+
+def test_the_counts_are_said(rules):
+    name_clusters(rules, "low", "mid", "high")
+    said = " ".join(call(write_csv(), "-o", "out.csv").stderr.split())
+    for part in ("0 (low) 2 33.3%", "1 (mid) 1 16.7%", "2 (high) 1 16.7%", "none 2 33.3%", "written out.csv"):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message", "status"),
+    [
+        ("x,n\n1,2\n", ["-o", "out.txt"], "out.txt: the ending says what to write; known are: .csv", 2),
+        ("x,n\n1,2\n", ["-o", "out.parquet.gz"], "the ending says what to write", 2),
+        ("x,n\n1,2\n", ["-o", "t.csv"], "t.csv is the file that is read", 1),
+        ("x,n\n1,2\n", ["-o", "old.csv"], "old.csv exists: say --force to replace", 1),
+        ("x,n\n1,2\n", ["-o", "no/out.csv"], "there is no folder", 1),
+        ("x,m\n1,2\n", ["-o", "out.csv"], "t.csv: there is no column 'n'; the columns are: 'x', 'm'", 1),
+        ("x,n\n1,b\n", ["-o", "out.csv"], "column 'n' was read as text, the rules test it as integer", 1),
+        ("x,n\n1,2,3\n", ["-o", "out.csv"], "line 2 has 3 field(s)", 1),
+        ("x,n\n", ["-o", "out.csv"], "t.csv: there are no rows below the 2 column names", 1),
+        ("x,n\n1,2\n", [], "Missing option '-o'", 2),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(rules, folder, text, arguments, message, status):
+    (folder / "t.csv").write_text(text)
+    (folder / "old.csv").write_text("old")
+    result = call("t.csv", *arguments)
+    assert result.exit_code == status
+    assert message in " ".join(result.stderr.split())
+    assert sorted(os.listdir()) == ["old.csv", "rules.json", "t.csv"]
+    assert (folder / "old.csv").read_text() == "old"
+    assert (folder / "t.csv").read_text() == text
+
+
+def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monkeypatch):
+    from shallowrules.cli import labelling
+
+    write_csv()
+    (folder / "out.csv").write_text("old")
+    monkeypatch.setitem(labelling.FORMATS, ".csv", ("csv", "FORMAT csv, NO_SUCH_OPTION"))
+    result = call("t.csv", "-o", "out.csv", "--force")
+    assert result.exit_code == 1
+    assert "out.csv cannot be written: " in result.stderr
+    assert (folder / "out.csv").read_text() == "old"
+    assert sorted(os.listdir()) == ["out.csv", "rules.json", "t.csv"]
+
+
+def test_force_replaces(rules, folder):
+    (folder / "out.csv").write_text("old")
+    assert call(write_csv(), "-o", "out.csv", "--force").exit_code == 0
+    assert written_clusters("out.csv") == CLUSTERS

@@ -1,0 +1,448 @@
+"""Any clustering is explained: every kind of clusterer, Pipelines, noise, given labels, some columns by others."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import (
+    DBSCAN,
+    HDBSCAN,
+    AgglomerativeClustering,
+    BisectingKMeans,
+    KMeans,
+    MeanShift,
+    MiniBatchKMeans,
+)
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+from shallowrules import ExplainableKMeans
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.metrics import agreement, partition_cost, precision_and_recall
+from shallowrules.table import Table
+
+FIVE = ["array", "single precision", "pandas", "polars", "Table"]
+
+
+class Given(ClusterMixin, BaseEstimator):
+    """A clusterer that has labels and nothing else."""
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def fit(self, X, y=None):
+        self.labels_ = np.asarray(self.labels)
+        return self
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(500, 4, centers=5, cluster_std=1.0, random_state=3)[0]
+
+
+@pytest.fixture(scope="module")
+def frame(blobs):
+    return pd.DataFrame(blobs, columns=list("abcd"))
+
+
+def fit(clusterer, X, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return ExplainableKMeans(clusterer=clusterer, **parameters).fit(X)
+
+
+def centers_given():
+    return [
+        KMeans(5, n_init=3, random_state=0),
+        MiniBatchKMeans(5, n_init=3, random_state=0),
+        BisectingKMeans(5, random_state=0),
+        GaussianMixture(5, random_state=0),
+        MeanShift(bandwidth=4),
+    ]
+
+
+def labels_given():
+    return [AgglomerativeClustering(5), DBSCAN(eps=1.5, min_samples=5), HDBSCAN(min_cluster_size=15, copy=True)]
+
+
+def name_of(value):
+    return type(value).__name__
+
+
+# Estimators ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_container", [np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of], ids=FIVE)
+@pytest.mark.parametrize("clusterer", [*centers_given(), *labels_given()], ids=name_of)
+def test_fitted_or_not_each_kind_is_explained(blobs, as_container, clusterer):
+    X = as_container(blobs)
+    if isinstance(X, pd.DataFrame):
+        X.columns = list("abcd")
+    fitted = clone(clusterer).fit(blobs if isinstance(X, Table) else X)
+    one, two = fit(clusterer, X), fit(FrozenEstimator(fitted), X)
+    assert str(one.rules_) == str(two.rules_)
+    np.testing.assert_array_equal(one.reference_labels_, two.reference_labels_)
+    np.testing.assert_array_equal(one.predict(X), one.labels_)
+    matrix_type = np.float32 if as_container is np.float32 else np.float64
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        given = fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(blobs.astype(matrix_type))
+    np.testing.assert_array_equal(two.reference_labels_, given)
+    statistics = two.rules_.statistics
+    assert statistics.agreement > 0.95
+    assert statistics.labelled == (not isinstance(clusterer, KMeans | MiniBatchKMeans))
+    inside = given >= 0
+    assert statistics.left_out == np.count_nonzero(~inside)
+    assert statistics.rows == np.count_nonzero(inside)
+    matrix = blobs.astype(matrix_type)
+    assert two.inertia_ == pytest.approx(partition_cost(matrix[inside], two.labels_[inside]))
+    assert two.reference_inertia_ == pytest.approx(partition_cost(matrix[inside], given[inside]))
+
+
+def test_centers_are_those_of_the_clusterer(blobs):
+    for clusterer in centers_given():
+        fitted = clusterer.fit(blobs)
+        centers = fitted.means_ if isinstance(fitted, GaussianMixture) else fitted.cluster_centers_
+        np.testing.assert_array_equal(fit(fitted, blobs).reference_centers_, centers)
+
+
+@pytest.mark.parametrize("offset", [0.0, 2000.0, 1e9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_row_is_assigned_to_its_nearest_center_the_first_of_equally_near_ones(offset, dtype):
+    random = np.random.default_rng(0)
+    X = (random.integers(-3, 4, (300, 3)) + offset).astype(dtype)
+    centers = np.concatenate([X[:6] + random.choice([0, 0.5], (6, 3)), X[:2]]).astype(np.float64)
+    distance = ((X[:, None, :].astype(np.float64) - centers) ** 2).sum(axis=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ExplainableKMeans(clusterer=centers).fit(X)
+    np.testing.assert_array_equal(model.reference_labels_, distance.argmin(axis=1))
+
+
+def test_values_whose_squares_overflow_are_refused():
+    X = np.array([[1e200], [2e200], [-1e200]])
+    with pytest.raises(DataError, match="squared distances overflow"):
+        fit(X[:2], X)
+
+
+def test_bisecting_descends_its_own_tree():
+    X = make_blobs(800, 2, centers=9, cluster_std=3.0, random_state=1)[0]
+    fitted = BisectingKMeans(8, random_state=0).fit(X)
+    assert (pairwise_distances_argmin(X, fitted.cluster_centers_) != fitted.labels_).any()
+    np.testing.assert_array_equal(ExplainableKMeans(clusterer=fitted).fit(X).reference_labels_, fitted.labels_)
+
+
+def test_a_component_without_rows_gets_no_leaf(blobs):
+    mixture = BayesianGaussianMixture(n_components=8, max_iter=500, random_state=0).fit(blobs)
+    used = np.unique(mixture.predict(blobs))
+    assert len(used) < 8
+    model = fit(mixture, blobs)
+    assert [cluster.index for cluster in model.rules_.clusters] == used.tolist()
+    assert model.cluster_centers_.shape == (8, 4)
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_noise_is_left_out_counted_and_named(blobs, capsys):
+    X = np.vstack([blobs, np.random.default_rng(0).uniform(-40, 40, (30, 4))])
+    clusterer = DBSCAN(eps=1.5, min_samples=5)
+    model = fit(clusterer, X, verbose=1)
+    noise = clusterer.fit(X).labels_ == -1
+    assert noise.sum() > 20
+    statistics = model.rules_.statistics
+    note = f"left out of fitting: {noise.sum()} of 530 rows, noise to DBSCAN"
+    assert statistics.notes == (note,)
+    assert note in capsys.readouterr().out
+    assert statistics.left_out == noise.sum()
+    assert not statistics.weighted
+    np.testing.assert_array_equal(model.reference_labels_ == -1, noise)
+    assert (model.labels_ >= 0).all()  # the rules have a cluster for every row
+    without = fit(clusterer.labels_[~noise], X[~noise])
+    np.testing.assert_array_equal(without.tree_.threshold, model.tree_.threshold)
+    np.testing.assert_array_equal(without.labels_, model.labels_[~noise])
+    precision, recall = precision_and_recall(without.labels_, clusterer.labels_[~noise], model.n_leaves_)
+    assert [cluster.precision for cluster in model.rules_.clusters] == pytest.approx(precision)
+    assert [cluster.recall for cluster in model.rules_.clusters] == pytest.approx(recall)
+    assert statistics.agreement == agreement(without.labels_, clusterer.labels_[~noise])
+
+
+def test_nothing_but_noise_is_refused(blobs):
+    with pytest.raises(DataError, match="DBSCAN calls every row noise"):
+        fit(DBSCAN(eps=1e-9), blobs)
+
+
+def test_minus_one_is_noise_only_beside_0_1_and_so_on(blobs):
+    three = np.digitize(blobs[:, 0], np.quantile(blobs[:, 0], [0.3, 0.6]))
+    for names, expected in (([-1, 0, 1], ["0", "1"]), ([-1, 3, 7], ["-1", "3", "7"]), ([-2, -1, 1], ["-2", "-1", "1"])):
+        model = fit(Given(np.array(names)[three]), blobs)
+        assert [cluster.name for cluster in model.rules_.clusters] == expected
+
+
+def test_a_clusterer_of_other_columns_is_refused_by_name(frame):
+    fitted = KMeans(5, n_init=1, random_state=0).fit(frame)
+    with pytest.raises(
+        DataError, match=r"fitted on the columns 'a', 'b', 'c', 'd', but is to be explained on 'b', 'a'"
+    ):
+        fit(fitted, frame[["b", "a", "d", "c"]])
+    fit(fitted, frame.to_numpy())  # no names, no check
+    mixture = GaussianMixture(5, random_state=0).fit(frame)
+    with pytest.raises(DataError, match="fitted on the columns"):
+        fit(mixture, frame[["b", "a", "d", "c"]])
+
+
+def test_labels_stand_in_for_centers_of_other_columns(blobs):
+    scores = PCA(2).fit_transform(blobs)
+    fitted = KMeans(5, n_init=1, random_state=0).fit(scores)
+    model = fit(fitted, blobs)
+    assert model.rules_.statistics.notes == (
+        "the centers of KMeans have 2 columns, the clustered table has 4: its labels are explained instead",
+    )
+    np.testing.assert_array_equal(model.reference_labels_, fitted.labels_)
+    with pytest.raises(DataError, match="has labels for 500 rows, the table has 100"):
+        fit(AgglomerativeClustering(3).fit(blobs), blobs[:100])
+
+
+def test_predict_alone_will_do(blobs):
+    class Halves(BaseEstimator):
+        def fit(self, X, y=None):
+            self.border_ = np.median(X[:, 0])
+            return self
+
+        def predict(self, X):
+            return np.where(X[:, 0] > self.border_, "high", "low")
+
+    model = fit(Halves(), blobs)
+    assert [cluster.name for cluster in model.rules_.clusters] == ["high", "low"]
+    np.testing.assert_array_equal(model.reference_labels_, blobs[:, 0] <= np.median(blobs[:, 0]))
+
+
+def test_centers_that_are_predicted_otherwise_are_refused(blobs):
+    class Odd(BaseEstimator):
+        def fit(self, X, y=None):
+            self.cluster_centers_ = X[:3]
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), 3)
+
+    with pytest.raises(OptionError, match="predicts other labels than 0 to 2"):
+        fit(Odd(), blobs)
+
+
+# Pipelines -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["array", *FIVE[2:4]])
+@pytest.mark.parametrize(
+    "last",
+    [KMeans(5, n_init=3, random_state=0), GaussianMixture(5, random_state=0), AgglomerativeClustering(5)],
+    ids=name_of,
+)
+def test_distances_are_taken_behind_a_pipelines_transformers(blobs, as_container, last):
+    X = as_container(blobs * [1, 100, 0.01, 1])
+    if isinstance(X, pd.DataFrame):
+        X.columns = list("abcd")
+    pipeline = make_pipeline(StandardScaler(), PCA(2), last)
+    model = fit(pipeline, X)
+    fitted = clone(pipeline).fit(X)
+    space = fitted[:-1].transform(X)
+    assert model.reference_centers_.shape == (5, 2)
+    given = fitted[-1].labels_ if hasattr(fitted[-1], "labels_") else fitted.predict(X)
+    np.testing.assert_array_equal(model.reference_labels_, given)
+    assert model.inertia_ == pytest.approx(partition_cost(space, model.labels_))
+    assert model.score(X) == pytest.approx(-model.inertia_)
+    np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
+    assert fit(FrozenEstimator(fitted), X).rules_ == model.rules_
+
+
+def test_a_pipeline_gets_the_table_as_it_is(frame):
+    pipeline = make_pipeline(
+        make_column_transformer((QuantileTransformer(n_quantiles=20), ["c", "a"])).set_output(transform="pandas"),
+        "passthrough",
+        KMeans(4, n_init=3, random_state=0).set_output(transform="default"),
+    )
+    model = fit(pipeline, frame)
+    assert model.reference_centers_.shape == (4, 2)
+    assert model.score(frame) == pytest.approx(-model.inertia_)
+    nested = make_pipeline(StandardScaler(), make_pipeline(PCA(2), KMeans(3, n_init=3)))
+    assert fit(nested, frame).reference_centers_.shape == (3, 2)
+    alone = make_pipeline(KMeans(4, n_init=3, random_state=0))
+    assert fit(alone, frame).reference_centers_.shape == (4, 4)
+
+
+def test_scale_does_not_go_with_a_pipeline(blobs):
+    with pytest.raises(OptionError, match="leave scale=None"):
+        fit(make_pipeline(StandardScaler(), KMeans(3)), blobs, scale="minmax")
+
+
+def test_a_pipeline_that_breaks_numbers_is_refused(blobs):
+    class Blank(BaseEstimator):
+        def fit(self, X, y=None):
+            return self
+
+        def transform(self, X):
+            return np.full((len(X), 1), np.nan)
+
+    fitted = make_pipeline(Blank(), Given(np.arange(500) % 2))
+    with pytest.raises(DataError, match="transformers give missing or infinite values"):
+        fit(fitted, blobs)
+
+
+# Labels --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([10, -5, 3], ["-5", "3", "10"]),
+        ([2.0, 0.5, 7.0], ["0.5", "2.0", "7.0"]),
+        ([2.0, 4.0, 7.0], ["2", "4", "7"]),
+        (["x", "b|d", "ä"], ["b|d", "x", "ä"]),
+        ([True, True, False], ["False", "True"]),
+        (["b", 3, 0.5], ["0.5", "3", "b"]),
+    ],
+)
+@pytest.mark.parametrize(
+    "as_container", [list, lambda names: np.array(names, dtype=object), pd.Series], ids=["list", "array", "series"]
+)
+def test_labels_keep_their_names(blobs, as_container, names, expected):
+    three = np.digitize(blobs[:, 0], np.quantile(blobs[:, 0], [0.3, 0.6]))
+    model = fit(as_container([names[i] for i in three]), blobs)
+    clusters = model.rules_.clusters
+    assert [cluster.name for cluster in clusters] == expected
+    assert [cluster.index for cluster in clusters] == list(range(len(expected)))
+    assert [expected[i] for i in model.reference_labels_] == [
+        str(int(name)) if names == [2.0, 4.0, 7.0] else str(name) for name in (names[i] for i in three)
+    ]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.where(np.arange(500) % 7 == 0, np.nan, np.arange(500) % 3),
+        pd.Series(np.arange(500) % 3).where(np.arange(500) % 7 != 0).astype("Int64"),
+        pd.Series(np.array(["0", "1", "2"])[np.arange(500) % 3]).where(np.arange(500) % 7 != 0),
+        [None if i % 7 == 0 else i % 3 for i in range(500)],
+        pl.Series([None if i % 7 == 0 else i % 3 for i in range(500)]),
+        pl.Series([None if i % 7 == 0 else str(i % 3) for i in range(500)], dtype=pl.Categorical),
+    ],
+    ids=["nan", "Int64", "text", "list", "polars", "categorical"],
+)
+def test_rows_without_a_label_are_left_out(blobs, labels):
+    with pytest.warns(ShallowRulesWarning, match="given label"):
+        model = ExplainableKMeans(clusterer=labels, scale="standard").fit(blobs)
+    statistics = model.rules_.statistics
+    assert statistics.left_out == 72
+    assert statistics.notes == ("left out of fitting: 72 of 500 rows, without a given label",)
+    inside = np.arange(500) % 7 != 0
+    with pytest.warns(ShallowRulesWarning, match="given label"):
+        without = ExplainableKMeans(clusterer=(np.arange(500) % 3)[inside], scale="standard").fit(blobs[inside])
+    assert [cluster.name for cluster in model.rules_.clusters] == ["0", "1", "2"]
+    np.testing.assert_array_equal(model.tree_.threshold, without.tree_.threshold)
+    np.testing.assert_array_equal(model.reference_centers_, without.reference_centers_)
+    np.testing.assert_array_equal(model.labels_[inside], without.labels_)
+    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+
+
+def test_given_labels_are_their_own_assignment_and_their_means_the_centers(blobs):
+    given = np.random.default_rng(0).integers(0, 3, 500)
+    with pytest.warns(ShallowRulesWarning, match=r"the rules give \d+% of the rows their given label"):
+        model = ExplainableKMeans(clusterer=given).fit(blobs)
+    np.testing.assert_array_equal(model.reference_labels_, given)
+    np.testing.assert_allclose(model.reference_centers_, [blobs[given == i].mean(axis=0) for i in range(3)])
+
+
+def test_minus_one_in_a_list_of_labels_is_a_label(blobs):
+    model = fit(np.where(blobs[:, 0] > 0, -1, 0), blobs)
+    assert [cluster.name for cluster in model.rules_.clusters] == ["-1", "0"]
+    assert "if it marks noise" in model.rules_.statistics.notes[0]
+
+
+def test_labels_that_are_refused(blobs):
+    with pytest.raises(DataError, match="clusterer has 3 labels, the table has 500 rows"):
+        fit([0, 1, 2], blobs)
+    with pytest.raises(DataError, match="no row has a label"):
+        fit([None] * 500, blobs)
+    labels = ["a" if i < 3 else None for i in range(500)]
+    with pytest.raises(DataError, match="no row with a label has a positive weight"):
+        ExplainableKMeans(clusterer=labels).fit(blobs, sample_weight=np.arange(500) > 2)
+    with pytest.raises(OptionError, match="neither a clusterer nor an array"):
+        fit([[1.0, 2.0], [3.0]], blobs)
+
+
+# Columns -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame, Table.of], ids=["array", *FIVE[2:]])
+def test_some_columns_are_clustered_and_others_explain(blobs, as_container):
+    X = as_container(blobs)
+    if isinstance(X, pd.DataFrame):
+        X.columns = list("abcd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShallowRulesWarning)
+        model = ExplainableKMeans(4, cluster_columns=[3, 0], explain_columns=[2, 1], random_state=0).fit(X)
+    by_hand = KMeans(4, n_init=10, random_state=0).fit(blobs[:, [3, 0]])
+    np.testing.assert_allclose(model.reference_centers_, by_hand.cluster_centers_)
+    np.testing.assert_array_equal(model.reference_labels_, by_hand.labels_)
+    assert set(model.rules_.tested_columns) <= {1, 2}
+    assert model.cluster_centers_.shape == (4, 4)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.inertia_ == pytest.approx(partition_cost(blobs[:, [3, 0]], model.labels_))
+    assert model.score(X) == pytest.approx(-model.inertia_)
+    names = [column.name for column in model.rules_.columns]
+    tested = {names[j]: blobs[:, j] for j in model.rules_.tested_columns}
+    np.testing.assert_array_equal(model.rules_.assign(tested), model.labels_)
+
+
+def test_columns_default_to_one_another(frame):
+    def fitted(clusterer=None, **parameters):
+        model = ExplainableKMeans(3, clusterer=clusterer, random_state=0, **parameters).fit(frame)
+        return model.reference_centers_.shape[1], set(model.rules_.tested_columns)
+
+    assert fitted()[0] == 4
+    clustered, tested = fitted(cluster_columns=["b", "d"])
+    assert (clustered, tested <= {1, 3}) == (2, True)
+    clustered, tested = fitted(explain_columns=["a"])
+    assert (clustered, tested) == (4, {0})
+    labels = KMeans(3, n_init=1, random_state=0).fit_predict(frame[["a"]])
+    assert fitted(labels, explain_columns=["a"]) == (1, {0})
+    assert fitted(labels, explain_columns=["a"], cluster_columns=["a", "b"]) == (2, {0})
+
+
+def test_a_pipeline_gets_the_clustered_columns_only(frame):
+    table = frame.assign(e=frame["a"] + 0.5)
+    pipeline = make_pipeline(
+        make_column_transformer((StandardScaler(), ["b"]), remainder="passthrough"), PCA(2), KMeans(4)
+    )
+    fitted = pipeline.fit(frame[["b", "c", "d"]])
+    model = fit(fitted, table, cluster_columns=["b", "c", "d"], explain_columns=["e", "c"])
+    assert {table.columns[j] for j in model.rules_.tested_columns} <= {"e", "c"}
+    assert model.score(table) == pytest.approx(-model.inertia_)
+
+
+@pytest.mark.parametrize("parameter", ["cluster_columns", "explain_columns"])
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["z"], "names a column 'z', which X does not have; its 4 columns are: 'a', 'b', 'c', 'd'"),
+        ([4], "names a column 4"),
+        ([-1], "names a column -1"),
+        ([True], "names a column True"),
+        (["a", 0], "names a column twice: a, a"),
+        ([], "must be a list of column names or positions"),
+        ("a", "must be a list of column names or positions, not 'a'"),
+    ],
+)
+def test_columns_that_are_refused(frame, parameter, columns, message):
+    with pytest.raises(OptionError, match=f"{parameter} {message}"):
+        ExplainableKMeans(3, **{parameter: columns}).fit(frame)
