@@ -377,6 +377,7 @@ def grow_nodes(
         scratches[t].plan.n_centers = 0
         scratches[t].plan.size = <int*><size_t>room(k, np.int32)
         scratches[t].plan.left_size = <int*><size_t>room(k, np.int32)
+        scratches[t].plan.pending = <int*><size_t>room(k, np.int32)
         scratches[t].plan.value = <double*><size_t>room(k + 1, np.float64)
     cdef int* stack = <int*><size_t>room(2 * k, np.int32)
     cdef int* tasks = <int*><size_t>room(2 * k, np.int32)

@@ -8,6 +8,7 @@ cdef struct DepthPlan:
     int* size           # [k]
     int* left_size      # [k]
     double* value       # [k + 1], by size
+    int* pending        # [k] sizes that are met but not split yet, ascending
 
 
 cdef void plan_depth(DepthPlan* plan, int n_centers, int n_left) noexcept nogil

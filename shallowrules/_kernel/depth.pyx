@@ -8,27 +8,39 @@ depends on (K, K_left) alone, so a plan is made once for a run of cuts between t
 import numpy as np
 
 
+cdef int _insert(int* pending, int count, int size) noexcept nogil:
+    """Put a size in its place unless it is there or needs no split; return how many there are."""
+    cdef int place = count, i
+    if size < 2:
+        return count
+    while place > 0 and pending[place - 1] > size:
+        place -= 1
+    if place > 0 and pending[place - 1] == size:
+        return count
+    for i in range(count, place, -1):
+        pending[i] = pending[i - 1]
+    pending[place] = size
+    return count + 1
+
+
 cdef void plan_depth(DepthPlan* plan, int n_centers, int n_left) noexcept nogil:
     """Make the plan for `n_centers` centers of which a cut sends `n_left` left."""
-    cdef int size, left, step = 0, n_steps = 0
+    cdef int size, left, step, n_steps = 0, n_pending = 1
     if plan.n_centers == n_centers and plan.n_left == n_left:
         return
     plan.n_centers = n_centers
     plan.n_left = n_left
-    for size in range(n_centers + 1):
-        plan.value[size] = 0.0
-    plan.value[n_centers] = 1.0  # marks what is reachable, until values overwrite it
-    size = n_centers
-    while size >= 2:
-        if plan.value[size] != 0.0:
-            left = <int>((<long long>size * n_left + n_centers - 1) // n_centers)
-            left = min(max(left, 1), size - 1)
-            plan.value[left] = 1.0
-            plan.value[size - left] = 1.0
-            plan.size[n_steps] = size
-            plan.left_size[n_steps] = left
-            n_steps += 1
-        size -= 1
+    plan.pending[0] = n_centers
+    while n_pending:  # the largest first: what it splits into is smaller
+        n_pending -= 1
+        size = plan.pending[n_pending]
+        left = <int>((<long long>size * n_left + n_centers - 1) // n_centers)
+        left = min(max(left, 1), size - 1)
+        plan.size[n_steps] = size
+        plan.left_size[n_steps] = left
+        n_steps += 1
+        n_pending = _insert(plan.pending, n_pending, left)
+        n_pending = _insert(plan.pending, n_pending, size - left)
     plan.n_steps = n_steps
     for step in range(n_steps // 2):
         plan.size[step], plan.size[n_steps - 1 - step] = plan.size[n_steps - 1 - step], plan.size[step]
@@ -72,12 +84,14 @@ def eval_wad(int n_centers, int n_left, double share_left):
         raise ValueError("EvalWAD needs at least one center on each side")
     size = np.empty(n_centers, dtype=np.intc)
     left_size = np.empty(n_centers, dtype=np.intc)
+    pending = np.empty(n_centers, dtype=np.intc)
     value = np.empty(n_centers + 1, dtype=np.float64)
-    cdef int[::1] size_view = size, left_view = left_size
+    cdef int[::1] size_view = size, left_view = left_size, pending_view = pending
     cdef double[::1] value_view = value
     plan.size = &size_view[0]
     plan.left_size = &left_view[0]
     plan.value = &value_view[0]
+    plan.pending = &pending_view[0]
     plan.n_centers = 0
     plan_depth(&plan, n_centers, n_left)
     return estimate_depth(&plan, share_left)
