@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -46,6 +47,8 @@ Below, trees differ little from that of 0; beyond, a condition less is worth hal
 TIE = 1e-9
 """Figures this close (relative) are equal: equal partitions are summed in different orders."""
 
+BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
+"""Larger trade-offs, for goals that none of `TRADEOFFS` meets."""
 BETWEEN = 8
 """Trade-offs tried on each side of the best, where none of `TRADEOFFS` meets the whole goal."""
 
@@ -192,18 +195,18 @@ class TradeoffPath:
         return model._finish(self._prepared, self._tried[point.tradeoff][1])
 
     def _refine(self, max_cost: float | None, max_conditions: float | None) -> None:
-        """Try more trade-offs next to the best if it is not within both bounds."""
-        point = _best(self.points, max_cost, max_conditions)
-        if _meets(point, max_cost, max_conditions):
-            return
-        place = int(np.searchsorted(self.tradeoffs, point.tradeoff))
-        sides = self.tradeoffs[max(0, place - 1) : place + 2]
-        between = [
-            value
-            for low, high in pairwise(sides.tolist())
-            for value in np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
-        ]
-        self._try(between)
+        """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
+        for more in (BEYOND, ()):
+            wanted = list(more)
+            with suppress(DataError):  # nothing is within the bound that counts: larger ones may be
+                point = _best(self.points, max_cost, max_conditions)
+                if _meets(point, max_cost, max_conditions):
+                    return
+                place = int(np.searchsorted(self.tradeoffs, point.tradeoff))
+                sides = self.tradeoffs[max(0, place - 1) : place + 2]
+                for low, high in pairwise(sides.tolist()):
+                    wanted += np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
+            self._try(wanted)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against length, a point per tree; needs the extra ``plot``.
@@ -314,7 +317,7 @@ def fit_to_goal(
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     max_cost, max_conditions : float, optional
         As for `TradeoffPath.select`, which says which tree is taken. Where none of `TRADEOFFS` meets both,
-        more are tried around the one that comes nearest.
+        larger ones are tried, and more around the one that comes nearest.
     y : ignored
     sample_weight : array-like of shape (n_samples,), optional
 

@@ -166,7 +166,7 @@ def test_where_the_goal_is_between_two_tradeoffs_more_are_tried(path, digits, cl
     again._refine(*goal)
     assert len(again.tradeoffs) > 2
     assert again.tradeoffs.min() == 0
-    assert again.tradeoffs.max() == 0.95
+    assert again.tradeoffs.max() > 0.95  # larger ones are tried, too
     assert len(again) > 2
 
 
