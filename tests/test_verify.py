@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules
 from sklearn.cluster import KMeans
@@ -15,6 +18,8 @@ from sklearn.datasets import load_wine
 from shallowrules import verification
 from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.estimator import ExplainableKMeans
+from shallowrules.exporters import sql
+from shallowrules.reading import file_relation, read_table
 from shallowrules.rules import RuleSet, Split
 from shallowrules.table import Column, Table
 from shallowrules.verification import boundary_table, verify, walk
@@ -70,6 +75,19 @@ def test_missing_values_of_either_kind():
     table = Table((x, i), 4)
     assert walk(rules, table).tolist() == [0, -1, -1, -1]
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
+
+
+def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, (0, 3.0, 1, 2)))
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": [1.0, math.nan, 5.0, 0.25, math.nan]}), path)
+    table, relation = read_table(path), file_relation(path)
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table, relation=relation))
+    monkeypatch.setitem(sql.DIALECTS, "duckdb", replace(sql.DIALECTS["duckdb"], finite=None))
+    wrong = [comparison for comparison in verify(rules, table, relation=relation) if comparison.disagreements]
+    assert [(comparison.form, comparison.disagreements) for comparison in wrong] == [
+        ("SQL, duckdb, on the file itself", 2)
+    ]
 
 
 def test_boundary_rows_are_on_and_beside_every_threshold():

@@ -132,11 +132,6 @@ def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) ->
         values = [field.expression for field in source.fields(everything, lenient=True)]
     written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
-    if source.kind == "parquet":
-        # A Parquet file's statistics leave NaN out, and DuckDB (2.0) concludes from them that
-        # "x <= infinity" holds in every row. A table of its own knows better.
-        source.database.execute(f"CREATE TABLE read AS {relation}")
-        relation = "read"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
     return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
 

@@ -73,6 +73,9 @@ class Dialect:
     infinity : str or None
         Where what is no number sorts above every number (NaN; in SQLite, which lets a numeric column
         hold text, any text): infinity as a double, to hold a value below it.
+    finite : str or None
+        Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
+        that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
     longest_name : int or None
         Longest name that is not cut or refused, in ``name_unit``.
     name_unit : {"characters", "bytes"}
@@ -108,6 +111,7 @@ class Dialect:
     name: str
     double: str = "{scientific}"
     infinity: str | None = None
+    finite: str | None = None
     longest_name: int | None = None
     name_unit: str = "characters"
     fold: Callable[[str], str] = _exact
@@ -201,12 +205,16 @@ DIALECTS: Mapping[str, Dialect] = {
         checks_text=True,
     ),
     # Not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with 'yes'.
+    # The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and 2.0)
+    # takes "x <= 5", "x <= infinity", "NOT isnan(x)" and "x <> NaN" for true without a look at the rows.
     "duckdb": Dialect(
         "duckdb",
         infinity="CAST('Infinity' AS DOUBLE PRECISION)",
+        finite="{value} - {value} = 0",
         fold=_ascii_lower,
         nul="|| chr(0)",
-        not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
+        not_nan="CASE WHEN {value} - {value} = 0 OR abs({value}) = CAST('Infinity' AS DOUBLE PRECISION) "
+        "THEN {value} END",
     ),
     "postgres": Dialect(
         "postgres",
@@ -433,11 +441,24 @@ def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> li
         parts.append(f"{column} > {dialect.number(lower)}")
     if upper is not None:
         parts.append(f"{column} <= {dialect.number(upper)}")
-    elif dialect.infinity is not None and not _never_nan(
-        condition.column, dialect
-    ):  # integer columns too: the database may hold them as doubles
-        parts.append(f"{column} <= {dialect.infinity}")
+    if not _never_nan(condition.column, dialect):  # integer columns too: the database may hold them as doubles
+        parts += _not_nan(column, lower, upper, dialect, decided=not condition.column.from_text)
     return parts
+
+
+def _not_nan(value: str, lower: float | None, upper: float | None, dialect: Dialect, *, decided: bool) -> list[str]:
+    """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
+
+    `decided` tells whether the engine may know bounds of the value.
+    """
+    if decided and dialect.finite is not None:
+        finite = dialect.finite.format(value=value)
+        if lower is not None and upper is not None:
+            return [finite]
+        return [f"({value} = {'-' if lower is None else ''}{dialect.infinity} OR {finite})"]
+    if upper is None and dialect.infinity is not None:
+        return [f"{value} <= {dialect.infinity}"]
+    return []
 
 
 def _read(column: RuleColumn, name: str, dialect: Dialect) -> str:

@@ -5,14 +5,19 @@
 SELECT
   *,
   CASE
-    WHEN "alcohol" > 12.85e0 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" <= 1e-07 THEN 1
-    WHEN "alcohol" <= 12.85e0 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" > -0.25e0 AND "odd ""name"" `x` | <b>
--- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-    WHEN "alcohol" > 12.85e0 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 3.5e0 AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
-    WHEN "alcohol" > 12.85e0 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 1e-07 AND "colour intensity (%)" <= 3.5e0 THEN 4
-    WHEN "alcohol" <= 12.85e0 AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
-    WHEN "alcohol" <= 12.85e0 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" <= -0.25e0 THEN 0
+    WHEN "alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" <= 1e-07 AND ("colour intensity (%)" = -CAST('Infinity' AS DOUBLE PRECISION) OR "colour intensity (%)" - "colour intensity (%)" = 0) THEN 1
+    WHEN "alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" <= 1200 AND ("order" = -CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0) AND "odd ""name"" `x` | <b>
+-- */" > -0.25e0 AND ("odd ""name"" `x` | <b>
+-- */" = CAST('Infinity' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>
+-- */" - "odd ""name"" `x` | <b>
+-- */" = 0) THEN 1
+    WHEN "alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" > 3.5e0 AND ("colour intensity (%)" = CAST('Infinity' AS DOUBLE PRECISION) OR "colour intensity (%)" - "colour intensity (%)" = 0) THEN 4
+    WHEN "alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" > 1e-07 AND "colour intensity (%)" <= 3.5e0 AND "colour intensity (%)" - "colour intensity (%)" = 0 THEN 4
+    WHEN "alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" > 1200 AND ("order" = CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0) THEN 2
+    WHEN "alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" <= 1200 AND ("order" = -CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0) AND "odd ""name"" `x` | <b>
+-- */" <= -0.25e0 AND ("odd ""name"" `x` | <b>
+-- */" = -CAST('Infinity' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>
+-- */" - "odd ""name"" `x` | <b>
+-- */" = 0) THEN 0
   END AS "cluster"
 FROM "shop"."customers"
