@@ -117,8 +117,9 @@ def grow(
     OptionError
         If there are too many centers.
     """
+    n_threads = max(1, n_threads)
     with_imm = method == "imm" or (method == "exkmc" and base == "imm")
-    distinct = _distinct(explained, clustered, centers, weight, assigned if with_imm else None)
+    distinct = _distinct(explained, clustered, centers, weight, assigned if with_imm else None, n_threads)
     nodes = grow_nodes(
         explained,
         clustered,
@@ -127,7 +128,7 @@ def grow(
         np.ascontiguousarray(explained_centers, dtype=np.float64),
         np.ascontiguousarray(centers, dtype=np.float64),
         np.array([0.0 if method == "exgreedy" else float(tradeoff)]),
-        max(1, n_threads),
+        n_threads,
         assigned=distinct.own_centers(clustered, centers) if with_imm else None,
         n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
         report=report,
@@ -190,8 +191,8 @@ def grow_path(
     list of Growth
         One per trade-off, in their order; the same object where trees are equal.
     """
-    distinct = _distinct(explained, clustered, centers, weight, None)
     n_threads = max(1, n_threads)
+    distinct = _distinct(explained, clustered, centers, weight, None, n_threads)
     found: dict[bytes, Growth] = {}
     grown = []
     for begin in range(0, len(tradeoffs), MOST_TRADEOFFS):
@@ -226,15 +227,16 @@ def _distinct(
     centers: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     labels: NDArray[np.int32] | None,
+    n_threads: int,
 ) -> Distinct:
     """Validate the arrays and merge equal rows; rows of different labels are not equal."""
     if len(centers) > MAX_CENTERS:
         raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
     if len(explained) > MAX_ROWS:
         raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
-    _check_range(clustered, centers)
+    _check_range(clustered, centers, n_threads)
     labels = None if labels is None else np.ascontiguousarray(labels, dtype=np.int32)
-    first, group = distinct_rows(explained, clustered, weight, labels)
+    first, group = distinct_rows(explained, clustered, weight, labels, n_threads)
     if group is None:
         merged = None if weight is None or _all_equal(weight) else weight.copy()
     else:
@@ -250,9 +252,9 @@ def _all_equal(weight: NDArray[np.float64]) -> bool:
     return bool((weight == weight[0]).all())
 
 
-def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64]) -> None:
+def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> None:
     """Refuse values whose squared distances overflow."""
-    low, high = column_ranges(clustered)
+    low, high = column_ranges(clustered, n_threads)
     widest = max(float(-low.min()), float(high.max()), float(np.abs(centers).max()))
     if widest > 1e150:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")

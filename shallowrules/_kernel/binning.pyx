@@ -135,7 +135,7 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
     if d > 64:
         n_cells = max(128, n_cells * 64 // d)
 
-    low, high = column_ranges(explained)  # rows that do not count widen them: no harm
+    low, high = column_ranges(explained, n_threads)  # rows that do not count widen them: no harm
     cdef const int* row = &rows[0]
     picked = np.asarray(rows)[:: max(1, m // SAMPLE, min(4, m // 1024))]
     sample = np.sort(explained[picked].T.astype(np.float64), axis=1)

@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from cython.parallel cimport prange
+
+
+cdef enum:
+    MANY = 300000
+
 
 cdef Matrix matrix_of(array) except *:
     """View a two-dimensional float32 or float64 array; the caller keeps the array alive."""
@@ -49,19 +55,25 @@ cdef void load_block(
                 out[j * lanes + r] = (<const double*>(place + j * matrix.column_stride))[0]
 
 
-def column_ranges(array):
+def column_ranges(array, int n_threads=1):
     """Return the least and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
     cdef Matrix matrix = matrix_of(array)
-    cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, i, j
-    low_array, high_array, point_array = np.full(m, np.inf), np.full(m, -np.inf), np.empty(m)
-    cdef double[::1] low_view = low_array, high_view = high_array, point_view = point_array
-    cdef double* low = &low_view[0]
-    cdef double* high = &high_view[0]
-    cdef double* point = &point_view[0]
-    with nogil:
-        for i in range(n):
-            load_point(&matrix, i, point)
-            for j in range(m):
-                low[j] = point[j] if point[j] < low[j] else low[j]
-                high[j] = point[j] if point[j] > high[j] else high[j]
-    return low_array, high_array
+    cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
+    if n * m < MANY:  # waking threads takes longer
+        n_threads = 1
+    low_array, high_array = np.full((n_threads, m), np.inf), np.full((n_threads, m), -np.inf)
+    cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m))
+    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
+        _find_ranges(&matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0])
+    return low_array.min(axis=0), high_array.max(axis=0)
+
+
+cdef void _find_ranges(
+    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* point, double* low, double* high
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(first, last):
+        load_point(matrix, i, point)
+        for j in range(matrix.n_columns):
+            low[j] = point[j] if point[j] < low[j] else low[j]
+            high[j] = point[j] if point[j] > high[j] else high[j]

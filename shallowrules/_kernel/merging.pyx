@@ -6,10 +6,12 @@ rows, in table order, stands for all of them.
 
 import numpy as np
 
+from cython.parallel cimport prange
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from shallowrules._kernel.matrix cimport Matrix, entry, matrix_of
+from shallowrules._kernel.state cimport LARGE
 
 
 cdef inline uint64_t _mix(uint64_t state, double value) noexcept nogil:
@@ -28,7 +30,7 @@ cdef inline bint _equal(const Matrix* matrix, Py_ssize_t a, Py_ssize_t b) noexce
     return True
 
 
-def distinct_rows(explained, clustered, weight, labels=None):
+def distinct_rows(explained, clustered, weight, labels=None, int n_threads=1):
     """Find the distinct rows of positive weight.
 
     Parameters
@@ -38,6 +40,8 @@ def distinct_rows(explained, clustered, weight, labels=None):
     weight : ndarray of float64, shape (n,), or None
     labels : ndarray of int32, shape (n,), optional
         Rows of different labels are not equal.
+    n_threads : int
+        Each finds the equal rows among those of its part of the hashes; the result does not depend on it.
 
     Returns
     -------
@@ -48,47 +52,76 @@ def distinct_rows(explained, clustered, weight, labels=None):
     """
     cdef Matrix one = matrix_of(explained), two = matrix_of(clustered)
     cdef bint same = explained is clustered
-    cdef Py_ssize_t n = explained.shape[0], i, j, n_groups = 0, size = 16
-    while size < 2 * n:
+    cdef Py_ssize_t n = explained.shape[0], t, i, size = 16
+    if n < LARGE:  # waking threads takes longer
+        n_threads = 1
+    while size * n_threads < 2 * n:
         size *= 2
-    cdef uint64_t mask = size - 1, slot, state
-    table_array = np.full(size, -1, dtype=np.int32)
-    group_array = np.empty(n, dtype=np.int32)
-    first_array = np.empty(n, dtype=np.int32)
-    cdef int[::1] table = table_array, group = group_array, first = first_array
+    hash_array = np.empty(n, dtype=np.uint64)
+    leader_array = np.empty(n, dtype=np.int32)
+    table_array = np.full((n_threads, size), -1, dtype=np.int32)
+    cdef uint64_t[::1] hashes = hash_array
+    cdef int[::1] leader = leader_array
+    cdef int[:, ::1] table = table_array
     cdef const double[::1] w = np.empty(0) if weight is None else weight
     cdef const int[::1] label = np.empty(0, dtype=np.int32) if labels is None else labels
     cdef bint weighted = weight is not None, labelled = labels is not None
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        hashes[i] = _hash_row(&one, i, 0x243F6A8885A308D3ULL)
+        if not same:
+            hashes[i] = _hash_row(&two, i, hashes[i])
+        if labelled:
+            hashes[i] = _mix(hashes[i], label[i])
+    cdef const int* labels_of = &label[0] if labelled else NULL
+    cdef const double* weights_of = &w[0] if weighted else NULL
+    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
+        _find_leaders(
+            &one, NULL if same else &two, labels_of, weights_of, &hashes[0], n, t, n_threads,
+            &table[t, 0], size, &leader[0],
+        )
+    if weight is None and np.array_equal(leader_array, np.arange(n, dtype=np.int32)):
+        return leader_array, None
+    first = np.flatnonzero(leader_array == np.arange(n, dtype=np.int32)).astype(np.int32)
+    if len(first) == n:
+        return first, None
+    number = np.empty(n, dtype=np.int32)
+    number[first] = np.arange(len(first), dtype=np.int32)
+    return first, np.where(leader_array >= 0, number[leader_array], np.int32(-1))
+
+
+cdef uint64_t _hash_row(const Matrix* matrix, Py_ssize_t row, uint64_t state) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(matrix.n_columns):
+        state = _mix(state, entry(matrix, row, j))
+    return state
+
+
+cdef void _find_leaders(
+    const Matrix* one, const Matrix* two, const int* labels, const double* weight, const uint64_t* hashes,
+    Py_ssize_t n, Py_ssize_t part, Py_ssize_t n_parts, int* table, Py_ssize_t size, int* leader,
+) noexcept nogil:
+    """Write to `leader` the first row that is equal, -1 for weight 0, of the rows whose hash is this part's."""
+    cdef uint64_t mask = size - 1, slot, mixed
+    cdef Py_ssize_t i
     cdef int other
-    with nogil:
-        for i in range(n):
-            if weighted and w[i] == 0:
-                group[i] = -1
-                continue
-            state = 0x243F6A8885A308D3ULL
-            for j in range(one.n_columns):
-                state = _mix(state, entry(&one, i, j))
-            if not same:
-                for j in range(two.n_columns):
-                    state = _mix(state, entry(&two, i, j))
-            if labelled:
-                state = _mix(state, label[i])
-            slot = (state ^ (state >> 29)) & mask
-            while True:
-                other = table[slot]
-                if other < 0:
-                    table[slot] = <int>n_groups
-                    first[n_groups] = <int>i
-                    group[i] = <int>n_groups
-                    n_groups += 1
-                    break
-                if (
-                    _equal(&one, first[other], i) and (same or _equal(&two, first[other], i))
-                    and (not labelled or label[first[other]] == label[i])
-                ):
-                    group[i] = other
-                    break
-                slot = (slot + 1) & mask
-    if n_groups == n:
-        return first_array, None
-    return first_array[:n_groups].copy(), group_array
+    for i in range(n):
+        mixed = hashes[i] ^ (hashes[i] >> 29)
+        if <Py_ssize_t>((mixed >> 40) % <uint64_t>n_parts) != part:
+            continue
+        if weight != NULL and weight[i] == 0:
+            leader[i] = -1
+            continue
+        slot = mixed & mask
+        while True:
+            other = table[slot]
+            if other < 0:
+                table[slot] = <int>i
+                leader[i] = <int>i
+                break
+            if (
+                hashes[other] == hashes[i] and _equal(one, other, i) and (two == NULL or _equal(two, other, i))
+                and (labels == NULL or labels[other] == labels[i])
+            ):
+                leader[i] = other
+                break
+            slot = (slot + 1) & mask
