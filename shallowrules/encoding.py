@@ -99,11 +99,6 @@ class Encoder:
     clustered: tuple[int, ...] = ()
     explained: tuple[int, ...] = ()
 
-    @property
-    def plain(self) -> bool:
-        """Whether every model column is a raw column of numbers as it is."""
-        return self.columns == tuple(map(ModelColumn, range(len(self.columns))))
-
     def with_columns(self, clustered: Sequence[int] | None, explained: Sequence[int] | None) -> Encoder:
         """Return the encoder with the raw columns to cluster by, and those that rules may test; None is all."""
         return replace(self, clustered=self._positions(clustered), explained=self._positions(explained))

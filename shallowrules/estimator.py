@@ -299,7 +299,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         table, encoding = self._encode(table, X, matrix, counting, explained)
         encoder = self.encoder_ = encoding.encoder
         self.scaler_ = encoder.scaler
-        as_they_are = encoder.plain and encoder.transformer is None and hasattr(self, "feature_names_in_")
+        numbers = encoder.transformer is None and all(table[name].is_numeric for name in names)
         self._say(f"clustering {table.n_rows} rows x {encoding.clustered.shape[1]} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
@@ -310,7 +310,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 self.n_clusters,
                 self.random_state,
                 counting,
-                names=names if as_they_are else None,
+                # A clusterer of columns of 0 and 1 knows them by other names.
+                names=names if numbers and hasattr(self, "feature_names_in_") else None,
                 source=self._source(X, matrix),
             )
         for note in reference.notes:

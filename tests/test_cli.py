@@ -24,6 +24,7 @@ from rulesets import make_rules
 from shallowrules import growing, scaling, verification
 from shallowrules.cli import commands, options, output
 from shallowrules.cli.summary import show_rules
+from shallowrules.reading import read_table
 from shallowrules.rules import RuleSet
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
@@ -364,6 +365,57 @@ def test_given_labels_are_explained(folder):
     assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
     found = pq.read_table("out.parquet")["cluster"].to_pylist()
     assert found == [["low", "wide|", "high"][i % 3] for i in range(60)]
+
+
+def mixed(path="t.csv"):
+    """Write numbers, categories, a segment that lacks in five rows, and a weight that is 0 in some."""
+    random = np.random.default_rng(2)
+    segment = random.integers(0, 4, 300)
+    columns = {
+        "months": random.integers(0, 40, 300) + 15 * segment,
+        "amount": (random.normal(0, 9, 300) + 20 * (segment % 2)).round(1),
+        "kind": np.array(["A", "B", "C", "D"])[np.where(random.random(300) < 0.8, segment, random.integers(0, 4, 300))],
+        "segment": [["low", "mid", "high", "top"][i] if row >= 5 else "" for row, i in enumerate(segment)],
+        "w": random.integers(0, 4, 300),
+    }
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([columns, *zip(*columns.values(), strict=True)])
+    return path
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        ["--labels", "segment", "--weight", "w"],
+        ["--labels", "segment", "--weight", "w", "--explain", "kind,amount"],
+        ["-k", "4", "--columns", "months,amount", "--explain", "kind,amount", "--weight", "w"],
+        ["-k", "4", "--columns", "months,kind", "--scale", "standard"],
+    ],
+    ids=["labels", "labels by some", "some by others", "some"],
+)
+def test_path_and_goals_of_any_clustering(chosen):
+    result = call("path", mixed(), *chosen)
+    assert result.exit_code == 0
+    found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
+    lines = [[float(value) for value in line] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
+    for tradeoff, cost, _, conditions, *_ in (lines[0], lines[-1]):
+        alone = json.loads(call("fit", "t.csv", *chosen, "--tradeoff", tradeoff).stdout)
+        statistics = alone["statistics"]
+        assert (statistics["normalized_cost"], statistics["waes"]) == pytest.approx((cost, conditions), abs=6e-3)
+        goal = json.loads(call("fit", "t.csv", *chosen, "--max-cost", cost + 0.001).stdout)
+        assert goal == alone
+        assert statistics["labelled"] == ("--labels" in chosen)
+        assert (statistics["left_out"] > 0) == ("--labels" in chosen)
+    assert call("run", "t.csv", *chosen, "--max-conditions", lines[-1][3] + 0.01).exit_code == 0
+    rules = RuleSet.from_json("t_rules/rules.json")
+    tested = {rules.columns[j].name for j in rules.tested_columns}
+    if "--explain" in chosen:
+        assert tested <= {"kind", "amount"}
+    assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
+    assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    given = [names[i] for i in rules.assign(read_table("t.csv")).tolist()]
+    assert [str(name) for name in pq.read_table("out.parquet")["cluster"].to_pylist()] == given
 
 
 def test_weights_count_in_all_that_is_said(folder):

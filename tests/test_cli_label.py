@@ -249,3 +249,49 @@ def test_force_replaces(rules, folder):
     (folder / "out.csv").write_text("old")
     assert call(write_csv(), "-o", "out.csv", "--force").exit_code == 0
     assert written_clusters("out.csv") == CLUSTERS
+
+
+@pytest.mark.parametrize("imputed", [{}, {"amount": 20.0, "kind": "C"}], ids=["missing", "imputed"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_text_columns_and_kept_conversions(folder, ending, imputed):
+    rules = make_rules([("amount", "float"), ("kind", "text")], (1, "B", (0, 20.0, 0, 1), (0, 3.0, 2, (1, "C", 3, 4))))
+    kept = {"amount": {"decimal": ",", "nulls": ("NA",)}, "kind": {"nulls": ("NA", "")}}
+    columns = tuple(replace(c, imputed=imputed.get(c.name), **kept[c.name]) for c in rules.columns)
+    rules = replace(rules, columns=columns)
+    rules.to_json("rules.json")
+    (folder / "t.csv").write_text("city;amount;kind\né;1,5;A\nb; 20,25 ;B\nc;NA;B\nd;21,5; NA\ne;19,75;  \nf;9;C\n;;\n")
+    expected = [2, 1, 0, 3, 3, 3, 3] if imputed else [2, 1, None, None, None, 3, None]
+    # The rules know how to read the columns that they test, and the file's are written as they are.
+    assert call("t.csv", "-o", f"out.{ending}").exit_code == 0
+    assert written_clusters(f"out.{ending}") == expected
+    written = read_table(f"out.{ending}")
+    assert written.names == ["city", "amount", "kind", "cluster"]
+    assert written["amount"].values.tolist() == ["1,5", " 20,25 ", "NA", "21,5", "19,75", "9", None]
+    assert written["kind"].values.tolist() == ["A", "B", "B", " NA", "  ", "C", None]
+    as_read = read_table("t.csv", as_text=["amount", "kind"])
+    assert rules.assign(as_read).tolist() == [-1 if label is None else label for label in expected]
+    # Told once more, the labels are the same, and another kind of file has the numbers.
+    assert call("t.csv", "-o", f"out.{ending}", "--force", "--decimal", ",", "--null", "NA").exit_code == 0
+    assert written_clusters(f"out.{ending}") == expected
+    if ending == "parquet":
+        assert pq.read_table("out.parquet")["amount"].to_pylist() == [1.5, 20.25, None, 21.5, 19.75, 9.0, None]
+        # In that one too, where they are numbers already.
+        assert call("out.parquet", "-o", "again.parquet", "--cluster-column", "again").exit_code == 0
+        assert pq.read_table("again.parquet")["again"].to_pylist() == expected
+
+
+def test_categories_that_happen_to_be_numbers(folder):
+    make_rules([("c", "text"), ("x", "float")], (0, "1", 0, (1, 0.5, 1, 2))).to_json("rules.json")
+    (folder / "t.csv").write_text("c,x\n1,0\n2,0.25\n 1,1\n,1\n")
+    assert call("t.csv", "-o", "out.csv").exit_code == 0
+    assert written_clusters("out.csv") == [0, 1, 2, None]
+
+
+@pytest.mark.parametrize(("kind", "text"), [("boolean", "c\nyes\n"), ("float", "c\nyes\n"), ("integer", "c\ntrue\n")])
+def test_a_column_of_another_kind_is_refused(folder, kind, text):
+    value = kind == "boolean" or 1
+    make_rules([("c", kind)], (0, value, 0, 1)).to_json("rules.json")
+    (folder / "t.csv").write_text(text)
+    result = call("t.csv", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert f"column 'c' was read as text, the rules test it as {kind}" in result.stderr

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
@@ -25,12 +26,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.metrics import agreement, partition_cost, precision_and_recall
 from shallowrules.table import Table
+from shallowrules.verification import verify
 
 FIVE = ["array", "single precision", "pandas", "polars", "Table"]
 
@@ -446,3 +448,108 @@ def test_a_pipeline_gets_the_clustered_columns_only(frame):
 def test_columns_that_are_refused(frame, parameter, columns, message):
     with pytest.raises(OptionError, match=f"{parameter} {message}"):
         ExplainableKMeans(3, **{parameter: columns}).fit(frame)
+
+
+# Columns of every kind -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def customers():
+    """Numbers and categories of three segments that overlap a little."""
+    random = np.random.default_rng(0)
+    segment = random.integers(0, 3, 300)
+    kind = np.where(random.random(300) < 0.9, segment, random.integers(0, 3, 300))
+    return pd.DataFrame(
+        {
+            "months": random.integers(0, 60, 300) + 20 * segment,
+            "amount": (random.normal(0, 5, 300) + 30 * (segment == 1)).round(2),
+            "kind": np.array(["A", "B", "C"])[kind],
+            "paid": random.random(300) < 0.3 + 0.4 * (segment == 2),
+            "segment": pd.Series(np.array(["low", "mid", "high"])[segment]).where(np.arange(300) >= 5),
+            "weight": random.integers(0, 4, 300).astype(float),
+        }
+    )
+
+
+MIXTURE = ["months", "amount", "kind", "paid"]
+
+
+def encoder():
+    """Return a transformer that is seen through, not fitted."""
+    return make_column_transformer((OneHotEncoder(), ["kind", "paid"]), (StandardScaler(), ["months", "amount"]))
+
+
+EXPLAINED = {
+    "labels": lambda frame: {"clusterer": frame["segment"], "scale": "minmax"},
+    "labels behind a transformer": lambda frame: {"clusterer": frame["segment"], "transformer": encoder()},
+    "numbers by categories": lambda frame: {"cluster_columns": MIXTURE[:2], "explain_columns": MIXTURE[2:]},
+    "categories by numbers": lambda frame: {"cluster_columns": MIXTURE[2:], "explain_columns": MIXTURE[:2]},
+    "some of each": lambda frame: {"cluster_columns": ["kind", "amount"], "scale": "standard"},
+    "a pipeline": lambda frame: {"clusterer": make_pipeline(encoder(), KMeans(3, n_init=3, random_state=0))},
+    "a pipeline behind a transformer": lambda frame: {
+        "clusterer": make_pipeline(PCA(2), KMeans(3, n_init=3, random_state=0)),
+        "transformer": encoder(),
+    },
+    "noise": lambda frame: {"clusterer": HDBSCAN(min_cluster_size=15, copy=True), "scale": "minmax"},
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("explained", EXPLAINED.values(), ids=EXPLAINED)
+def test_categories_go_with_any_clustering(customers, explained, weighted):
+    X = customers[MIXTURE]
+    parameters = {"n_clusters": 3, "random_state": 0, **explained(customers)}
+    weight = customers["weight"].to_numpy() if weighted else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShallowRulesWarning)
+        model = ExplainableKMeans(**parameters).fit(X, sample_weight=weight)
+        path = tradeoff_path(ExplainableKMeans(**parameters), X, sample_weight=weight)
+        chosen = fit_to_goal(ExplainableKMeans(**parameters), X, max_cost=100.0, sample_weight=weight)
+    names = [column.name for column in model.rules_.columns]
+    assert {names[j] for j in model.rules_.tested_columns} <= set(parameters.get("explain_columns", MIXTURE))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert all(comparison.disagreements == 0 for comparison in verify(model.rules_, X))
+    counts = np.ones(300) if weight is None else weight
+    inside = np.where(model.reference_labels_ < 0, 0.0, counts)
+    assert model.score(X, sample_weight=inside) == pytest.approx(-model.inertia_)
+    statistics = model.rules_.statistics
+    assert statistics.left_out == np.count_nonzero((inside == 0) & (counts > 0))
+    assert statistics.agreement == pytest.approx(agreement(model.labels_, model.reference_labels_, inside))
+    if isinstance(parameters.get("clusterer"), pd.Series):
+        assert [cluster.name for cluster in model.rules_.clusters] == ["high", "low", "mid"]
+    last = path.points[-1]
+    assert chosen.tradeoff == last.tradeoff
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShallowRulesWarning)
+        alone = ExplainableKMeans(**parameters, tradeoff=last.tradeoff).fit(X, sample_weight=weight)
+    assert chosen.rules_ == alone.rules_
+    assert (alone.normalized_cost_, alone.waes_) == pytest.approx((last.cost, last.conditions))
+
+
+@pytest.mark.parametrize("as_container", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas, Table.of])
+def test_missing_values_of_labelled_rows_are_imputed(customers, as_container):
+    frame = customers[MIXTURE].copy()
+    frame.loc[::7, "amount"] = np.nan
+    frame.loc[::5, "kind"] = None
+    X = as_container(frame)
+    model = ExplainableKMeans(clusterer=customers["segment"], impute="median", scale="robust").fit(X)
+    with_label = customers["segment"].notna()
+    known = frame.loc[with_label, "amount"].dropna()
+    imputed = {column.name: column.imputed for column in model.rules_.columns}
+    assert imputed["amount"] == np.sort(known)[(len(known) - 1) // 2]
+    np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_a_clusterer_of_other_numbers_is_refused_beside_categories(customers):
+    clusterer = KMeans(3, n_init=1, random_state=0).fit(customers[["months", "amount"]])
+    parameters = {"clusterer": clusterer, "explain_columns": ["kind", "months"]}
+    ExplainableKMeans(cluster_columns=["months", "amount"], **parameters).fit(customers[MIXTURE])
+    with pytest.raises(DataError, match="fitted on the columns 'months', 'amount', but"):
+        ExplainableKMeans(cluster_columns=["amount", "months"], **parameters).fit(customers[MIXTURE])
+
+
+@pytest.mark.parametrize("parameter", ["cluster_columns", "explain_columns"])
+def test_a_transformer_chooses_the_columns(customers, parameter):
+    with pytest.raises(OptionError, match="transformer chooses the columns"):
+        ExplainableKMeans(3, transformer=encoder(), **{parameter: ["months"]}).fit(customers[MIXTURE])
