@@ -6,7 +6,8 @@ from cython.parallel cimport prange
 
 
 cdef enum:
-    MANY = 300000
+    MANY = 300000       # numbers that are worth a second thread
+    APART = 16          # doubles: two cache lines
 
 
 cdef Matrix matrix_of(array) except *:
@@ -61,11 +62,12 @@ def column_ranges(array, int n_threads=1):
     cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
     if n * m < MANY:  # waking threads takes longer
         n_threads = 1
-    low_array, high_array = np.full((n_threads, m), np.inf), np.full((n_threads, m), -np.inf)
-    cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m))
+    # Threads that write to one cache line would wait for each other all the time.
+    low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
+    cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m + APART))
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _find_ranges(&matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0])
-    return low_array.min(axis=0), high_array.max(axis=0)
+    return low_array[:, :m].min(axis=0), high_array[:, :m].max(axis=0)
 
 
 cdef void _find_ranges(

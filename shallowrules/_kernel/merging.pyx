@@ -14,6 +14,20 @@ from shallowrules._kernel.matrix cimport Matrix, entry, matrix_of
 from shallowrules._kernel.state cimport LARGE
 
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define sr_prefetch(place) __builtin_prefetch(place)
+    #else
+    #define sr_prefetch(place) ((void)0)
+    #endif
+    """
+    void sr_prefetch(const int* place) noexcept nogil
+
+cdef enum:
+    AHEAD = 16      # rows between asking for a place of the table and looking at it
+
+
 cdef inline uint64_t _mix(uint64_t state, double value) noexcept nogil:
     cdef uint64_t bits
     value = value + 0.0  # -0.0 equals 0.0 and must hash alike
@@ -41,7 +55,7 @@ def distinct_rows(explained, clustered, weight, labels=None, int n_threads=1):
     labels : ndarray of int32, shape (n,), optional
         Rows of different labels are not equal.
     n_threads : int
-        Each finds the equal rows among those of its part of the hashes; the result does not depend on it.
+        For the hashes; the result does not depend on it.
 
     Returns
     -------
@@ -52,17 +66,17 @@ def distinct_rows(explained, clustered, weight, labels=None, int n_threads=1):
     """
     cdef Matrix one = matrix_of(explained), two = matrix_of(clustered)
     cdef bint same = explained is clustered
-    cdef Py_ssize_t n = explained.shape[0], t, i, size = 16
+    cdef Py_ssize_t n = explained.shape[0], i, n_groups, size = 16
     if n < LARGE:  # waking threads takes longer
         n_threads = 1
-    while size * n_threads < 2 * n:
+    while size < 2 * n:
         size *= 2
     hash_array = np.empty(n, dtype=np.uint64)
-    leader_array = np.empty(n, dtype=np.int32)
-    table_array = np.full((n_threads, size), -1, dtype=np.int32)
+    first_array = np.empty(n, dtype=np.int32)
+    table_array = np.full(size, -1, dtype=np.int32)
+    group_array = np.empty(n, dtype=np.int32)
     cdef uint64_t[::1] hashes = hash_array
-    cdef int[::1] leader = leader_array
-    cdef int[:, ::1] table = table_array
+    cdef int[::1] first = first_array, group = group_array, table = table_array
     cdef const double[::1] w = np.empty(0) if weight is None else weight
     cdef const int[::1] label = np.empty(0, dtype=np.int32) if labels is None else labels
     cdef bint weighted = weight is not None, labelled = labels is not None
@@ -74,54 +88,51 @@ def distinct_rows(explained, clustered, weight, labels=None, int n_threads=1):
             hashes[i] = _mix(hashes[i], label[i])
     cdef const int* labels_of = &label[0] if labelled else NULL
     cdef const double* weights_of = &w[0] if weighted else NULL
-    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
-        _find_leaders(
-            &one, NULL if same else &two, labels_of, weights_of, &hashes[0], n, t, n_threads,
-            &table[t, 0], size, &leader[0],
+    with nogil:
+        n_groups = _group_rows(
+            &one, NULL if same else &two, labels_of, weights_of, &hashes[0], n, &table[0], size, &first[0], &group[0]
         )
-    if weight is None and np.array_equal(leader_array, np.arange(n, dtype=np.int32)):
-        return leader_array, None
-    first = np.flatnonzero(leader_array == np.arange(n, dtype=np.int32)).astype(np.int32)
-    if len(first) == n:
-        return first, None
-    number = np.empty(n, dtype=np.int32)
-    number[first] = np.arange(len(first), dtype=np.int32)
-    return first, np.where(leader_array >= 0, number[leader_array], np.int32(-1))
+    if n_groups == n:
+        return first_array, None
+    return first_array[:n_groups].copy(), group_array
 
 
 cdef uint64_t _hash_row(const Matrix* matrix, Py_ssize_t row, uint64_t state) noexcept nogil:
     cdef Py_ssize_t j
     for j in range(matrix.n_columns):
         state = _mix(state, entry(matrix, row, j))
-    return state
+    return state ^ (state >> 29)
 
 
-cdef void _find_leaders(
+cdef Py_ssize_t _group_rows(
     const Matrix* one, const Matrix* two, const int* labels, const double* weight, const uint64_t* hashes,
-    Py_ssize_t n, Py_ssize_t part, Py_ssize_t n_parts, int* table, Py_ssize_t size, int* leader,
+    Py_ssize_t n, int* table, Py_ssize_t size, int* first, int* group,
 ) noexcept nogil:
-    """Write to `leader` the first row that is equal, -1 for weight 0, of the rows whose hash is this part's."""
-    cdef uint64_t mask = size - 1, slot, mixed
-    cdef Py_ssize_t i
+    """Write each group's first row and each row's group; return how many groups there are."""
+    cdef uint64_t mask = size - 1, slot
+    cdef Py_ssize_t i, n_groups = 0
     cdef int other
     for i in range(n):
-        mixed = hashes[i] ^ (hashes[i] >> 29)
-        if <Py_ssize_t>((mixed >> 40) % <uint64_t>n_parts) != part:
-            continue
+        if i + AHEAD < n:
+            sr_prefetch(&table[hashes[i + AHEAD] & mask])
         if weight != NULL and weight[i] == 0:
-            leader[i] = -1
+            group[i] = -1
             continue
-        slot = mixed & mask
+        slot = hashes[i] & mask
         while True:
             other = table[slot]
             if other < 0:
-                table[slot] = <int>i
-                leader[i] = <int>i
+                table[slot] = <int>n_groups
+                first[n_groups] = <int>i
+                group[i] = <int>n_groups
+                n_groups += 1
                 break
             if (
-                hashes[other] == hashes[i] and _equal(one, other, i) and (two == NULL or _equal(two, other, i))
-                and (labels == NULL or labels[other] == labels[i])
+                hashes[first[other]] == hashes[i] and _equal(one, first[other], i)
+                and (two == NULL or _equal(two, first[other], i))
+                and (labels == NULL or labels[first[other]] == labels[i])
             ):
-                leader[i] = other
+                group[i] = other
                 break
             slot = (slot + 1) & mask
+    return n_groups
