@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallowrules._kernel import spread
 from shallowrules.tree import Tree
 
 __all__ = [
@@ -52,23 +50,17 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
         from the origin.
     """
     X, labels = np.asarray(X), np.asarray(labels)
-    weight = _weights(sample_weight, len(labels))
-    order = np.argsort(labels, kind="stable")
-    order = order[weight[order] > 0]
-    borders = np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 1
-    cost = 0.0
-    for rows in np.split(order, borders) if len(order) else []:
-        # Sums of differences from a row of the cluster keep the digits that an offset would take.
-        # What the rounding of the mean then adds to the sum of squares is known and subtracted.
-        origin = X[rows[0]].astype(np.float64)
-        total = weight[rows].sum()
-        mean = origin + sum(np.einsum("i,ij->j", w, x) for w, x in _differences(X, weight, rows, origin)) / total
-        excess = np.zeros_like(mean)
-        for w, x in _differences(X, weight, rows, mean):
-            cost += float(np.einsum("i,ij,ij->", w, x, x))
-            excess += np.einsum("i,ij->j", w, x)
-        cost -= float(excess @ excess) / total
-    return max(cost, 0.0)
+    weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
+    if not len(labels):
+        return 0.0
+    if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
+        X = X.astype(np.float64)
+    if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
+        k, numbers = int(labels.max()) + 1, labels
+    else:
+        known, numbers = np.unique(labels, return_inverse=True)
+        k = len(known)
+    return float(spread(X, np.ascontiguousarray(numbers, dtype=np.int32), k, weight))
 
 
 def normalized_cost(cost: float, reference_cost: float) -> float:
@@ -126,13 +118,3 @@ def precision_and_recall(
 
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     return np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-
-
-def _differences(
-    X: NDArray[Any], weight: NDArray[np.float64], rows: NDArray[np.intp], origin: NDArray[np.float64]
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Give the rows' weights and their differences from `origin`, block by block in float64."""
-    step = max(1, _BLOCK // max(1, X.shape[1]))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        yield weight[block], np.subtract(X[block], origin, dtype=np.float64)

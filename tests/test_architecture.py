@@ -40,7 +40,7 @@ ALLOWED = {
     "tree": set(),
     "thresholds": set(),
     "rules": {"table", "encoding", "tree", "thresholds", "metrics"},
-    "metrics": {"tree"},
+    "metrics": {"_kernel", "tree"},
     "exporters": {"rules"},
     "estimator": EVERYTHING_BUT_CLI,
     "cli": EVERYTHING_BUT_CLI | {"face"},

@@ -6,6 +6,7 @@ from shallowrules._kernel.matrix import column_ranges
 from shallowrules._kernel.merging import distinct_rows
 from shallowrules._kernel.neighbors import nearest_centers
 from shallowrules._kernel.routing import route_rows
+from shallowrules._kernel.spread import spread
 
 __all__ = [
     "column_ranges",
@@ -15,4 +16,5 @@ __all__ = [
     "nearest_centers",
     "openmp_enabled",
     "route_rows",
+    "spread",
 ]
