@@ -287,13 +287,15 @@ def _assemble(
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
     rows = np.bincount(reached, minlength=len(used))
-    counting = weight if weight is None or reached is leaf_of else weight[counted]
-    sums = np.bincount(reached, counting, len(used)).astype(np.float64)
+    if weight is None:
+        sums = rows.astype(np.float64)
+    else:
+        sums = np.bincount(reached, weight if reached is leaf_of else weight[counted], len(used)).astype(np.float64)
     for node in np.flatnonzero(inner)[::-1]:
         rows[node] = rows[left[node]] + rows[right[node]]
         sums[node] = sums[left[node]] + sums[right[node]]
     real = {name: np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut")}
-    labels = np.where(counted, center[leaf_of], np.int32(LEAF)).astype(np.int32)
+    labels = center[leaf_of] if reached is leaf_of else np.where(counted, center[leaf_of], np.int32(LEAF))
     return Growth(feature, left, right, center, rows=rows, weight=sums, labels=labels, **real)
 
 
