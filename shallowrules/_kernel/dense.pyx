@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from shallowrules._kernel.histograms cimport clear_feature, clear_histograms, in_units
-from shallowrules._kernel.matrix cimport load_block, load_point
+from shallowrules._kernel.matrix cimport ask_ahead, load_block, load_point
 from shallowrules._kernel.neighbors cimport distance_to, list_members
 from shallowrules._kernel.state cimport (
     BLOCK, CHUNK, LANES, FixedPoint, Node, Scratch, State, Tally, chunk_place
@@ -51,9 +51,10 @@ cdef double FARTHEST = 64.0     # mean distances to the nearest center that one 
 
 
 cdef void _measure(
-    const State* state, Py_ssize_t first, Py_ssize_t last, int n_members, Scratch* scratch
+    const State* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, int n_members, Scratch* scratch
 ) noexcept nogil:
-    """Write the distances of up to 16 slots to the node's centers to scratch.lane_distance."""
+    """Write the distances of up to 16 slots to the node's centers to scratch.lane_distance; go on to `end` then."""
+    ask_ahead(&state.clustered, state.row + last, min(end - last, <Py_ssize_t>LANES))
     load_block(&state.clustered, state.row + first, last - first, scratch.lanes, LANES)
     sr_lane_distances(
         state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
@@ -97,7 +98,7 @@ cdef double bound_scale(const State* state, const Node* node, Scratch* scratch) 
     for g in range(SAMPLED):
         begin = node.first + n * g // SAMPLED
         end = min(begin + LANES, node.last)
-        _measure(state, begin, end, n_members, scratch)
+        _measure(state, begin, end, end, n_members, scratch)
         for r in range(end - begin):
             weight = 1.0 if state.weight == NULL else state.weight[begin + r]
             nearest = scratch.lane_distance[r]
@@ -154,7 +155,7 @@ cdef void bound_rows(
         n_groups = (end - begin + LANES - 1) // LANES
         for g in range(n_groups):
             slot = begin + g * LANES
-            _measure(state, slot, min(slot + LANES, end), n_members, scratch)
+            _measure(state, slot, min(slot + LANES, end), last, n_members, scratch)
             weight = _weights(state, slot, end, room)
             sr_dense_units(
                 state.instructions, scratch.lane_distance, n_members, weight, scale,
@@ -208,7 +209,7 @@ cdef void sum_rows(
     memset(scratch.exact_sums, 0, n_members * LANES * sizeof(int64_t))
     while begin < last:
         end = min(begin + LANES, last)
-        _measure(state, begin, end, n_members, scratch)
+        _measure(state, begin, end, last, n_members, scratch)
         sr_dense_exact_units(
             state.instructions, scratch.lane_distance, n_members, _weights(state, begin, end, room), fixed.scale,
             fixed.cap, scratch.exact_units,

@@ -20,3 +20,4 @@ cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept
 cdef void load_block(
     const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes
 ) noexcept nogil
+cdef void ask_ahead(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil

@@ -4,10 +4,13 @@ import numpy as np
 
 from cython.parallel cimport prange
 
+cdef extern from "prefetch.h" nogil:
+    void sr_prefetch(const void* place) noexcept
 
 cdef enum:
     MANY = 300000       # numbers that are worth a second thread
     APART = 16          # doubles: two cache lines
+    LINE = 64           # bytes
 
 
 cdef Matrix matrix_of(array) except *:
@@ -54,6 +57,21 @@ cdef void load_block(
         else:
             for j in range(m):
                 out[j * lanes + r] = (<const double*>(place + j * matrix.column_stride))[0]
+
+
+cdef void ask_ahead(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil:
+    """Ask for the memory of rows that `load_block` is going to copy, if they lie in one piece each."""
+    cdef Py_ssize_t r, width = matrix.n_columns * matrix.column_stride
+    cdef const char* place
+    if not 0 < matrix.column_stride <= 8:
+        return
+    for r in range(count):
+        place = matrix.data + rows[r] * matrix.row_stride
+        while True:
+            sr_prefetch(place)
+            place += LINE
+            if place >= matrix.data + rows[r] * matrix.row_stride + width:
+                break
 
 
 def column_ranges(array, int n_threads=1):

@@ -14,15 +14,8 @@ from shallowrules._kernel.matrix cimport Matrix, entry, matrix_of
 from shallowrules._kernel.state cimport LARGE
 
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define sr_prefetch(place) __builtin_prefetch(place)
-    #else
-    #define sr_prefetch(place) ((void)0)
-    #endif
-    """
-    void sr_prefetch(const int* place) noexcept nogil
+cdef extern from "prefetch.h" nogil:
+    void sr_prefetch(const void* place) noexcept
 
 cdef enum:
     AHEAD = 16      # rows between asking for a place of the table and looking at it
