@@ -356,6 +356,8 @@ def test_names_taken_for_one_are_refused():
     [
         ("postgres", "é" * 32, "64 bytes, postgres allows 63"),
         ("mysql", "x" * 65, "65 characters"),
+        ("mysql", "a\n", r"mysql cannot hold the name 'a\\n'.*columns"),
+        ("mysql", "😀", "mysql cannot hold the name '😀'"),
         ("duckdb", "a\0b", r"'a\\x00b'"),
         ("ansi", "\ud800", r"'\\ud800'"),
         ("ansi", "", "empty"),

@@ -79,6 +79,8 @@ class Dialect:
     longest_name : int or None
         Longest name that is not cut or refused, in ``name_unit``.
     name_unit : {"characters", "bytes"}
+    refused_names : str or None
+        A pattern; a name in which it is found cannot be had.
     fold : callable
         What the engine makes of a quoted name before it compares it with another.
     qualify_star : bool
@@ -114,6 +116,7 @@ class Dialect:
     finite: str | None = None
     longest_name: int | None = None
     name_unit: str = "characters"
+    refused_names: str | None = None
     fold: Callable[[str], str] = _exact
     qualify_star: bool = False
     alias: str = " AS "
@@ -138,6 +141,8 @@ class Dialect:
             raise ExportError(f"SQL has no empty names: {RENAME}")
         if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
             raise ExportError(f"SQL cannot hold the name {shown}: {RENAME}")
+        if self.refused_names is not None and re.search(self.refused_names, name):
+            raise ExportError(f"{self.name} cannot hold the name {shown}: {RENAME}")
         length = len(name.encode()) if self.name_unit == "bytes" else len(name)
         if self.longest_name is not None and length > self.longest_name:
             raise ExportError(
@@ -232,6 +237,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "mysql": Dialect(
         "mysql",
         longest_name=64,
+        refused_names=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z",
         fold=str.casefold,
         text="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
         literal="CAST(CONVERT({literal} USING utf8mb4) AS BINARY)",
