@@ -130,10 +130,15 @@ def test_golden_categories(dialect):
 @pytest.mark.parametrize(
     ("text", "literals"),
     [
-        ("it's", {"ansi": "'it''s'", "mysql": "'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
-        ("a\\'b", {"postgres": r"'a\''b'", "mysql": r"'a\\''b'", "clickhouse": r"'a\\''b'", "spark": r"'a\\\'b'"}),
+        ("it's", {"ansi": "'it''s'", "mysql": "_utf8mb4'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
+        ("a\\'b", {"postgres": r"'a\''b'", "clickhouse": r"'a\\''b'", "spark": r"'a\\\'b'"}),
         ("a\nb", {"duckdb": "'a\nb'", "bigquery": r"'a\nb'", "snowflake": r"'a\nb'"}),
-        ("a\0b", {"sqlite": "('a' || char(0) || 'b')", "duckdb": "('a' || chr(0) || 'b')", "mysql": r"'a\0b'"}),
+        ("a\0b", {"sqlite": "('a' || char(0) || 'b')", "duckdb": "('a' || chr(0) || 'b')"}),
+        (
+            "a\\b\r\n",
+            {"mysql": "CONCAT(_utf8mb4'a', CHAR(92 USING utf8mb4), _utf8mb4'b', CHAR(13 USING utf8mb4), _utf8mb4'\n')"},
+        ),
+        ("\0", {"mysql": "CONCAT(CHAR(0 USING utf8mb4))", "sqlite": "(char(0))", "tsql": "(NCHAR(0))"}),
         ("é😀", {"ansi": "'é😀'", "tsql": "N'é😀'"}),
         ("", {"ansi": "''"}),
     ],

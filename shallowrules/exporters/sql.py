@@ -92,11 +92,18 @@ class Dialect:
     text, literal : str
         What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
         collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
-    nul : str or None
-        An expression for the character 0, which a literal cannot hold, and before it what joins texts; None
-        where no text can hold it. Empty where the literal can.
+    any_text : str
+        What makes of the text ``{value}`` of a column one that may stand beside any literal.
+    coded : str
+        Characters that a literal cannot hold, or not the same under every setting of the engine.
+    code : str or None
+        An expression for one of them, of its number ``{code}``; None where no text can hold it.
+    joined, link : str
+        What makes one text of literals and such expressions, ``{parts}``, and what stands between them.
     prefix : str
         What a text literal begins with.
+    plain_literals : bool
+        Text literals as in ANSI SQL, whatever sqlglot does.
     as_text : str
         What makes text of any ``{value}``, of a number so that it can be read again.
     to_double, to_integer : str
@@ -123,8 +130,13 @@ class Dialect:
     backticks: bool = False
     text: str = "{column}"
     literal: str = "{literal}"
-    nul: str | None = None
+    any_text: str = "{value}"
+    coded: str = "\0"
+    code: str | None = None
+    joined: str = "({parts})"
+    link: str = " || "
     prefix: str = ""
+    plain_literals: bool = False
     as_text: str = "CAST({value} AS VARCHAR)"
     to_double: str = "TRY_CAST({text} AS DOUBLE)"
     to_integer: str = "TRY_CAST({text} AS BIGINT)"
@@ -158,15 +170,16 @@ class Dialect:
             raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
         if not text and not self.empty_text:
             raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
-        if "\0" not in text or self.nul == "":
+        if not any(c in self.coded for c in text):
             return self._literal(text)
-        if self.nul is None:
+        if self.code is None:
             raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
-        link = self.nul.partition(" ")[0]
-        return f"({f' {self.nul} {link} '.join(map(self._literal, text.split(chr(0))))})"
+        pieces = filter(None, re.split(f"([{re.escape(self.coded)}])", text))
+        parts = [self.code.format(code=ord(p)) if p in self.coded else self._literal(p) for p in pieces]
+        return self.joined.format(parts=self.link.join(parts))
 
     def _literal(self, text: str) -> str:
-        return self.prefix + Literal.string(text).sql(dialect=self.name)
+        return self.prefix + Literal.string(text).sql(dialect="" if self.plain_literals else self.name)
 
     def category(self, value: Value) -> str:
         """Return a category as it is compared with a column."""
@@ -203,7 +216,7 @@ DIALECTS: Mapping[str, Dialect] = {
         fold=_ascii_lower,
         backticks=True,
         text="{column} COLLATE BINARY",
-        nul="|| char(0)",
+        code="char({code})",
         as_text="CAST({value} AS TEXT)",
         to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
         to_integer=_SQLITE_NUMBER.replace("{type}", "INTEGER"),
@@ -217,7 +230,7 @@ DIALECTS: Mapping[str, Dialect] = {
         infinity="CAST('Infinity' AS DOUBLE PRECISION)",
         finite="{value} - {value} = 0",
         fold=_ascii_lower,
-        nul="|| chr(0)",
+        code="chr({code})",
         not_nan="CASE WHEN {value} - {value} = 0 OR abs({value}) = CAST('Infinity' AS DOUBLE PRECISION) "
         "THEN {value} END",
     ),
@@ -234,14 +247,22 @@ DIALECTS: Mapping[str, Dialect] = {
         checks_text=True,
         not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
     ),
+    # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
+    # Without _utf8mb4, a literal is read in the character set of the connection.
     "mysql": Dialect(
         "mysql",
         longest_name=64,
         refused_names=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z",
         fold=str.casefold,
         text="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
-        literal="CAST(CONVERT({literal} USING utf8mb4) AS BINARY)",
-        nul="",
+        literal="CAST({literal} AS BINARY)",
+        any_text="CONVERT({value} USING utf8mb4)",
+        prefix="_utf8mb4",
+        coded="\\\0\r\x1a",
+        code="CHAR({code} USING utf8mb4)",
+        joined="CONCAT({parts})",
+        link=", ",
+        plain_literals=True,
         as_text="CAST({value} AS CHAR)",
         to_double=f"CASE WHEN {{text}} REGEXP '{_NUMBER}' THEN CAST({{text}} AS DOUBLE) END",
         to_integer=f"CASE WHEN {{text}} REGEXP '{_INTEGER}' THEN CAST({{text}} AS SIGNED) END",
@@ -252,7 +273,7 @@ DIALECTS: Mapping[str, Dialect] = {
         double="CAST('{digits}' AS DOUBLE)",
         infinity="CAST('inf' AS DOUBLE)",
         longest_name=255,
-        nul="",
+        coded="",
         to_integer="TRY_CAST({text} AS NUMBER(38, 0))",
         not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE))",
     ),
@@ -260,7 +281,7 @@ DIALECTS: Mapping[str, Dialect] = {
         "bigquery",
         longest_name=300,
         fold=str.casefold,
-        nul="",
+        coded="",
         as_text="CAST({value} AS STRING)",
         to_double="SAFE_CAST({text} AS FLOAT64)",
         to_integer="SAFE_CAST({text} AS INT64)",
@@ -271,14 +292,14 @@ DIALECTS: Mapping[str, Dialect] = {
         double="{digits}D",
         infinity="CAST('Infinity' AS DOUBLE)",
         fold=str.casefold,
-        nul="",
+        coded="",
         as_text="CAST({value} AS STRING)",
         not_nan="NULLIF({value}, CAST('NaN' AS DOUBLE))",
     ),
-    "trino": Dialect("trino", fold=str.casefold, nul="|| chr(0)", not_nan="IF(is_nan({value}), NULL, {value})"),
+    "trino": Dialect("trino", fold=str.casefold, code="chr({code})", not_nan="IF(is_nan({value}), NULL, {value})"),
     "clickhouse": Dialect(
         "clickhouse",
-        nul="",
+        coded="",
         as_text="CAST({value} AS Nullable(String))",
         to_double="toFloat64OrNull({text})",
         to_integer="toInt64OrNull({text})",
@@ -292,7 +313,7 @@ DIALECTS: Mapping[str, Dialect] = {
         name_unit="bytes",
         qualify_star=True,
         alias=" ",
-        nul="|| CHR(0)",
+        code="CHR({code})",
         true="1",
         false="0",
         empty_text=False,
@@ -308,7 +329,8 @@ DIALECTS: Mapping[str, Dialect] = {
         text="CAST(CAST({column} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         literal="CAST({literal} AS VARBINARY(MAX))",
         prefix="N",
-        nul="+ NCHAR(0)",
+        code="NCHAR({code})",
+        link=" + ",
         true="1",
         false="0",
         as_text="CONVERT(NVARCHAR(4000), {value}, 3)",
@@ -484,6 +506,8 @@ def _read(column: RuleColumn, name: str, dialect: Dialect) -> str:
         return value
     if column.type == "float":
         value = dialect.not_nan.format(value=value)
+    elif column.type == "text":
+        value = dialect.any_text.format(value=value)
     return f"COALESCE({value}, {_literal_of(column.imputed, column, dialect)})"
 
 

@@ -4,12 +4,12 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY), CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY)) AND `months` <= 12 THEN 2
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('One year' USING utf8mb4) AS BINARY) THEN 2
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = FALSE THEN 4
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('S' USING utf8mb4) AS BINARY), CAST(CONVERT('M' USING utf8mb4) AS BINARY)) THEN 4
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY) THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONVERT('Two year' USING utf8mb4) AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) IN (CAST(CONVERT('S' USING utf8mb4) AS BINARY), CAST(CONVERT('M' USING utf8mb4) AS BINARY)) THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Mailed check' USING utf8mb4) AS BINARY), CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY)) AND `months` > 12 THEN 3
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(CONVERT('Two year' USING utf8mb4) AS BINARY), CAST(CONVERT('One year' USING utf8mb4) AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(CONVERT('it''s "auto" | \\' USING utf8mb4) AS BINARY) THEN 1
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(_utf8mb4'One year' AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Mailed check' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "auto" | ', CHAR(92 USING utf8mb4)) AS BINARY)) AND `months` <= 12 THEN 2
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'One year' AS BINARY) THEN 2
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `paid` = FALSE THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'S' AS BINARY), CAST(_utf8mb4'M' AS BINARY)) THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(_utf8mb4'One year' AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Mailed check' AS BINARY) THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `paid` = TRUE AND CAST(CONVERT(`size` USING utf8mb4) AS BINARY) IN (CAST(_utf8mb4'S' AS BINARY), CAST(_utf8mb4'M' AS BINARY)) THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(_utf8mb4'One year' AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Mailed check' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "auto" | ', CHAR(92 USING utf8mb4)) AS BINARY)) AND `months` > 12 THEN 3
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(_utf8mb4'One year' AS BINARY)) AND CAST(CONVERT(`pay ment` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "auto" | ', CHAR(92 USING utf8mb4)) AS BINARY) THEN 1
 END
