@@ -49,6 +49,12 @@ def _exact(name: str) -> str:
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = "^[+-]?[0-9]{{1,18}}$"
 
+
+def _to_the_end(pattern: str) -> str:
+    """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
+    return f"(?s){pattern.removesuffix('$')}(?!.)"
+
+
 # SQLite writes a number with 15 digits, so numbers stay what they are. It casts the number that a text begins
 # with, so what is none has to be kept out: other characters, and signs, points and exponents where they cannot be.
 _SQLITE_NUMBER = (
@@ -264,8 +270,8 @@ DIALECTS: Mapping[str, Dialect] = {
         link=", ",
         plain_literals=True,
         as_text="CAST({value} AS CHAR)",
-        to_double=f"CASE WHEN {{text}} REGEXP '{_NUMBER}' THEN CAST({{text}} AS DOUBLE) END",
-        to_integer=f"CASE WHEN {{text}} REGEXP '{_INTEGER}' THEN CAST({{text}} AS SIGNED) END",
+        to_double=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_NUMBER)}' THEN CAST({{text}} AS DOUBLE) END",
+        to_integer=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_INTEGER)}' THEN CAST({{text}} AS SIGNED) END",
         checks_text=True,
     ),
     "snowflake": Dialect(
