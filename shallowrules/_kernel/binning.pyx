@@ -76,7 +76,7 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     return grid.code_at[low - 1] + 1
 
 
-def _edges(sample, singles, low, high, n_cells):
+def _edges(sample, singles, low, high, n_cells, by_rank):
     """Return (edge values, which are singles, whether cells are bins) for one column.
 
     `sample` is sorted, `singles` (the centers' coordinates) too, without duplicates.
@@ -90,7 +90,7 @@ def _edges(sample, singles, low, high, n_cells):
         cells = np.clip((sample - low) * (n_cells / (high - low)), 0, n_cells - 1).astype(np.int64)
         counts = np.bincount(cells, minlength=n_cells).astype(float)
         effective = n**2 / (counts @ counts)
-        if effective < min(n_cells, len(first)) / CROWDED:
+        if by_rank or effective < min(n_cells, len(first)) / CROWDED:
             last = np.append(first[1:], n)  # one past the end of each value's run
             expected = n / n_cells
             spikes = sample[first[last - first >= max(2.0, 2 * expected)]]
@@ -106,7 +106,7 @@ def _edges(sample, singles, low, high, n_cells):
     return singles, np.ones(len(singles), dtype=bool), True
 
 
-def encode(explained, const int[::1] rows, explained_centers, int n_threads):
+def encode(explained, const int[::1] rows, explained_centers, int n_threads, *, int ranks=0):
     """Code every explained value of the rows and centers.
 
     Parameters
@@ -116,6 +116,9 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
         Rows to code.
     explained_centers : ndarray of float64, shape (k, d)
     n_threads : int
+    ranks : int
+        If not 0, so many bins of equally many rows, or one for each value: only the order of values matters then.
+        Else bins are equally wide where that does.
 
     Returns
     -------
@@ -131,13 +134,13 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
     cdef Matrix matrix = matrix_of(explained)
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, k = explained_centers.shape[0]
     cdef Py_ssize_t f, i
-    cdef int n_cells = <int>min(CELLS, max(MIN_BLOCK, m // 4))
-    if d > 64:
+    cdef int n_cells = <int>min(ranks, m) if ranks else min(CELLS, max(MIN_BLOCK, m // 4))
+    if d > 64 and not ranks:
         n_cells = max(128, n_cells * 64 // d)
 
     low, high = column_ranges(explained, n_threads)  # rows that do not count widen them: no harm
     cdef const int* row = &rows[0]
-    picked = np.asarray(rows)[:: max(1, m // SAMPLE, min(4, m // 1024))]
+    picked = np.asarray(rows)[:: max(1, m // SAMPLE, 0 if ranks else min(4, m // 1024))]
     sample = np.sort(explained[picked].T.astype(np.float64), axis=1)
 
     edges, steps, code_at, starts, bases = [], [], [], [], []
@@ -155,7 +158,9 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads):
         top = float(max(high[f], coordinates.max()))
         width = top - bottom
         factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
-        edge, is_single, cells_are_bins = _edges(sample[f], coordinates, bottom, top if factor else bottom, n_cells)
+        edge, is_single, cells_are_bins = _edges(
+            sample[f], coordinates, bottom, top if factor else bottom, n_cells, ranks > 0
+        )
         edge = np.ascontiguousarray(edge, dtype=np.float64)
         grids[f].low = bottom
         grids[f].factor = factor

@@ -15,9 +15,11 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 
+from shallowrules._kernel.choosing cimport Offer
 from shallowrules._kernel.dense cimport MOST, default_dense_limit, instructions_of_machine
 from shallowrules._kernel.forest cimport grow_forest
-from shallowrules._kernel.matrix cimport matrix_of
+from shallowrules._kernel.lookahead cimport Ahead, look_ahead
+from shallowrules._kernel.matrix cimport address_of, matrix_of
 from shallowrules._kernel.nodes cimport look_up, make_children, make_leaf, work_of
 from shallowrules._kernel.parting cimport drop_mistakes, part_rows, split_centers, take_sides
 from shallowrules._kernel.search cimport choose, prepare
@@ -37,6 +39,7 @@ cdef extern from *:
 cdef enum:
     MOST_BINS = 256         # of ExKMC
     BIN_MEMORY = 64000000     # bytes that they may take
+    RANKS = 512             # bins between which cuts are tried when looking ahead
 
 
 cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
@@ -215,7 +218,7 @@ def openmp_enabled():
 
 def grow_nodes(
     explained, clustered, int[::1] rows, weight, explained_centers, centers, tradeoffs, int n_threads,
-    *, assigned=None, int n_leaves=0, report=None, int instructions=2, dense_limit=None,
+    *, assigned=None, int n_leaves=0, ahead=None, report=None, int instructions=2, dense_limit=None,
 ):
     """Grow ExShallow's tree, or IMM's, over distinct rows of positive weight.
 
@@ -240,6 +243,11 @@ def grow_nodes(
         -1 where a cut separated a row from its center.
     n_leaves : int
         If not 0, the tree is ExKMC's: of one leaf, or IMM's where `assigned` is given, cut on until it has so many.
+    ahead : tuple, optional
+        (levels, width, price, most): on so many levels of the tree so many cuts of each node are tried, and the one
+        whose finished subtree is best is taken, `price` being that of a condition for a unit of weight; but no more
+        cuts are tried once nodes of so many rows x features were cut. Then rows of a node are in no order, `first`
+        and `last` tell only how many they are, and cuts lie at ends of bins that depend on the ranks of values.
     report : callable, optional
         Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
         interrupt, ends the work and is raised.
@@ -264,7 +272,9 @@ def grow_nodes(
     cdef Py_ssize_t n_places = 2 * k * n_tradeoffs + 2 * n_leaves
     if not HAS_OPENMP or r < LARGE:  # waking threads takes longer than a small table does
         n_threads = 1
-    codes, center_codes, n_codes, single, largest = encode(explained, rows, explained_centers, n_threads)
+    codes, center_codes, n_codes, single, largest = encode(
+        explained, rows, explained_centers, n_threads, ranks=RANKS if ahead is not None else 0
+    )
     # A place for every array of the state, so that all memory is had before any thread starts.
     keep = []
     failures = []
@@ -386,8 +396,20 @@ def grow_nodes(
     cdef int* features = <int*><size_t>room(n_tradeoffs, np.int32)
     cdef Cut* cuts = <Cut*><size_t>room((n_tradeoffs, sizeof(Cut)), np.uint8)
     cdef int* leaves = <int*><size_t>room(max(n_leaves, k) + 1, np.int32)
+    cdef Ahead looking
+    if ahead is not None:
+        looking.levels, looking.width, looking.price, looking.most = ahead
+        looking.spent = 0.0
+        looking.offers = <Offer*><size_t>room((looking.levels * looking.width, sizeof(Offer)), np.uint8)
+        looking.saved = <Node*><size_t>room((2 * k * looking.levels, sizeof(Node)), np.uint8)
+        state.tradeoff = state.tradeoffs[0]
+    cdef bint looks_ahead = ahead is not None
     with nogil:
-        if n_tradeoffs > 1:
+        if looks_ahead:
+            prepare(&state, &state.nodes[0], scratches, n_threads, True)
+            look_ahead(&state, 0, scratches, n_threads, &looking, 0)
+            n_tasks = 0
+        elif n_tradeoffs > 1:
             grow_forest(&state, scratches, n_threads, n_tradeoffs, wanted, cuts, features)
             n_tasks = 0
         elif n_leaves > 0 and state.assigned == NULL:
@@ -412,10 +434,3 @@ def grow_nodes(
         real[0, i], real[1, i], real[2, i] = node.cut, node.lower, node.upper
     names = "feature", "left", "right", "center", "first", "last", "sibling", "tradeoffs", "cut", "lower", "upper"
     return dict(zip(names, (*whole, *real)))
-
-
-cdef size_t address_of(array) except 0:
-    """Return the address of a C-contiguous array's data; the caller keeps it alive."""
-    if not array.flags.c_contiguous:
-        raise ValueError("the kernel needs C-contiguous arrays")
-    return array.__array_interface__["data"][0]

@@ -1,6 +1,6 @@
 """The best cut of a feature at a node, from its histograms."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from shallowrules._kernel.state cimport Cut, FixedPoint, Node, Scratch, State
 
@@ -11,6 +11,17 @@ cdef enum Search:
     FIRST       # the first cut within the limit
 
 
+cdef struct Offer:
+    # One of a node's best cuts.
+    Cut cut
+    int feature
+    uint64_t split      # which centers it parts from which
+
+
+cdef void offer_cuts(
+    const State* state, const Node* node, Scratch* scratch, double unit_scale, int64_t total_weight, int feature,
+    Offer* offers, int* n_offers, int most,
+) noexcept nogil
 cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil
 cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil
 cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil

@@ -7,7 +7,7 @@ evaluated one by one. EvalWAD, too, is computed only where the rest of the objec
 """
 
 from libc.math cimport ldexp, frexp, INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 
 from shallowrules._kernel.dense cimport dense_event
@@ -37,6 +37,14 @@ cdef struct Pricing:
     unsigned char killer
     int n_centers
     double total_weight
+
+
+cdef inline uint64_t mixed(uint64_t number) noexcept nogil:
+    """Return 64 bits that look random, the same ones for the same number (SplitMix64)."""
+    number += <uint64_t>0x9E3779B97F4A7C15
+    number = (number ^ (number >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    number = (number ^ (number >> 27)) * <uint64_t>0x94D049BB133111EB
+    return number ^ (number >> 31)
 
 
 cdef double power_for(double most, int bits) noexcept nogil:
@@ -158,6 +166,73 @@ cdef inline double _bound(
         return INFINITY
     plan_depth(&scratch.plan, pricing.n_centers, n_left)
     return price + pricing.tradeoff * (bound_depth(&scratch.plan, low, high) - killed)
+
+
+cdef void offer_cuts(
+    const State* state, const Node* node, Scratch* scratch, double unit_scale, int64_t total_weight, int feature,
+    Offer* offers, int* n_offers, int most,
+) noexcept nogil:
+    """Enter the best cuts of one feature that part the centers differently among the best of a node.
+
+    Only ends of bins count. `offers` is sorted by objective, has `n_offers` entries and room for `most`.
+    """
+    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
+    cdef const int* order = state.order + feature * k
+    cdef const int* center_codes = state.center_codes + feature * k
+    cdef const Tally* tally = scratch.tally + base
+    cdef const int64_t* weights = scratch.weight + base
+    cdef const int64_t* event = scratch.event + feature * k
+    cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
+    cdef int code, j = node.first_center, n_left = 0, i
+    cdef Py_ssize_t rows_left = 0, n = node.counted - node.first
+    cdef int64_t weight_left = 0, induced = 0
+    cdef uint64_t left = 0, all_of_them = 0, split = 0
+    cdef double objective, reach
+    cdef Pricing pricing
+    pricing.mistakes = False
+    pricing.cost = node.cost
+    pricing.unit = 1.0 / unit_scale
+    pricing.tradeoff = state.tradeoff
+    pricing.killer = scratch.killer[feature]
+    pricing.n_centers = node.last_center - node.first_center
+    pricing.total_weight = <double>total_weight
+    for i in range(node.first_center, node.last_center):
+        all_of_them += mixed(<uint64_t>order[i])
+    for code in range(low, high):
+        while center_codes[order[j]] == code:
+            induced += event[order[j]]
+            left += mixed(<uint64_t>order[j])
+            split = min(left, all_of_them - left)
+            n_left += 1
+            j += 1
+        induced += tally[code].added - tally[code].removed
+        rows_left += tally[code].rows
+        weight_left += weights[code] if state.weighted else tally[code].rows
+        if rows_left < n_left or n - rows_left < pricing.n_centers - n_left:
+            continue
+        reach = offers[most - 1].cut.objective if n_offers[0] == most else INFINITY
+        objective = _objective(&pricing, scratch, induced, n_left, <double>weight_left / total_weight, reach)
+        if not objective < reach:
+            continue
+        for i in range(n_offers[0]):
+            if offers[i].split == split:
+                break
+        else:
+            i = n_offers[0]
+            if n_offers[0] < most:
+                n_offers[0] += 1
+            else:
+                i = most - 1
+            offers[i].cut.objective = INFINITY
+        if objective < offers[i].cut.objective:
+            while i > 0 and offers[i - 1].cut.objective > objective:
+                offers[i] = offers[i - 1]
+                i -= 1
+            offers[i].split = split
+            offers[i].feature = feature
+            offers[i].cut.objective = objective
+            offers[i].cut.code = code
+            offers[i].cut.inside = False
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:

@@ -18,7 +18,7 @@ cdef bint _same(const Cut* one, const Cut* two) noexcept nogil:
     return one.code == two.code and one.inside == two.inside and (not one.inside or one.value == two.value)
 
 
-cdef void _sort_centers(State* state, const Node* node) noexcept nogil:
+cdef void sort_centers(State* state, const Node* node) noexcept nogil:
     """Put the node's centers in every feature's order again."""
     cdef Py_ssize_t k = state.n_centers, f
     cdef int i, place
@@ -103,7 +103,7 @@ cdef void grow_forest(
         if index < 0:  # a sibling was cut, and all below it
             index = ~index
             node = &state.nodes[index]
-            _sort_centers(state, node)
+            sort_centers(state, node)
             prepare(state, node, scratches, _threads_for(node, n_threads), True)
         node = &state.nodes[index]
         if node.sibling >= 0:

@@ -16,6 +16,7 @@ cdef inline double entry(const Matrix* matrix, Py_ssize_t row, Py_ssize_t column
 
 
 cdef Matrix matrix_of(array) except *
+cdef size_t address_of(array) except 0
 cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept nogil
 cdef void load_block(
     const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes

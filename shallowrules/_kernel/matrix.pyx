@@ -26,6 +26,13 @@ cdef Matrix matrix_of(array) except *:
     return matrix
 
 
+cdef size_t address_of(array) except 0:
+    """Return the address of a C-contiguous array's data; the caller keeps it alive."""
+    if not array.flags.c_contiguous:
+        raise ValueError("the kernel needs C-contiguous arrays")
+    return array.__array_interface__["data"][0]
+
+
 cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept nogil:
     """Copy one row to out[column]."""
     cdef Py_ssize_t j

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from shallowrules._kernel.choosing cimport (
-    BOUNDS, ENDS, FIRST, INSIDE, Search, examine, first_point, refine_point, weight_of
+    BOUNDS, ENDS, FIRST, INSIDE, Offer, Search, examine, first_point, offer_cuts, refine_point, weight_of
 )
 from shallowrules._kernel.dense cimport bound_rows, bound_scale, settle_events, sum_rows
 from shallowrules._kernel.histograms cimport add_histograms, clear_histograms
@@ -19,7 +19,7 @@ cdef double TIE = 1e-9
 cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
 
 
-cdef void _mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
+cdef void mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
     """Set scratch.killer from the path to a node: an edge kills an earlier one of its feature and direction."""
     cdef const Node* node = &state.nodes[index]
     memset(scratch.killer, 0, state.n_features)
@@ -277,7 +277,7 @@ cdef bint choose(
     cdef int i, t, f
     cdef bint dense = state.assigned == NULL and is_dense(state, node)
     for t in range(n_threads):
-        _mark_killers(state, index, &scratches[t])
+        mark_killers(state, index, &scratches[t])
     if dense:
         _bound_features(state, node, scratches, n_threads, &total_weight)
     fixed = first_point(state, node)
@@ -295,3 +295,30 @@ cdef bint choose(
         if not _first_near_lowest(state, node, scratches, &fixed, total_weight, &cuts[i], &features[i]):
             return False
     return True
+
+
+cdef int choose_several(
+    State* state, int index, Scratch* scratches, int n_threads, Offer* offers, int most
+) noexcept nogil:
+    """Find a node's best cuts that part its centers differently, at ends of bins; return how many.
+
+    Objectives are as exact as the bounding sweep: enough to choose what is tried.
+    """
+    cdef Node* node = &state.nodes[index]
+    cdef FixedPoint fixed
+    cdef int64_t total_weight = 0
+    cdef int t, f, n_offers = 0
+    cdef bint dense = is_dense(state, node)
+    for t in range(n_threads):
+        mark_killers(state, index, &scratches[t])
+    if dense:
+        _bound_features(state, node, scratches, n_threads, &total_weight)
+    else:
+        fixed = first_point(state, node)
+        _search_lists(state, node, scratches, n_threads, False, &fixed, &total_weight)
+    for f in range(state.n_features):
+        offer_cuts(
+            state, node, scratches, scratches.unit_scale[f] if dense else fixed.scale, total_weight, f, offers,
+            &n_offers, most,
+        )
+    return n_offers
