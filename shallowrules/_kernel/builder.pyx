@@ -342,7 +342,7 @@ def grow_nodes(
         state.n_bins, state.bin_of, state.single_bin = n_bins, &bin_of[0, 0], &single_bin[0, 0]
     scratches_array = np.zeros((n_threads, sizeof(Scratch)), dtype=np.uint8)
     cdef Scratch* scratches = <Scratch*><size_t>address_of(scratches_array)
-    cdef Py_ssize_t capacity = max(2 * CHUNK, largest), dense = min(k, state.dense_limit)
+    cdef Py_ssize_t capacity = max(2 * CHUNK, largest, r // 16), dense = min(k, state.dense_limit)
     for t in range(n_threads):
         scratches[t].tally = <Tally*><size_t>room((d, n_codes, sizeof(Tally)), np.uint8)
         scratches[t].weight = <int64_t*><size_t>room((d, n_codes) if state.weighted else 1, np.int64)

@@ -1,21 +1,23 @@
 """The best cut of a feature at a node, from its histograms: Price + tradeoff * DExp.
 
-A cut at the end of a bin is exact: its induced cost is a prefix sum. For the cuts inside a bin the
-sums bound the objective from below (all that is taken away, nothing added); only bins whose bound
-reaches the best objective found so far are opened: their rows are gathered, sorted by raw value and
-evaluated one by one. EvalWAD, too, is computed only where the rest of the objective leaves room.
+A cut at the end of a bin is as exact as the histograms: its induced cost is a prefix sum. For the cuts
+inside a bin the sums bound the objective from below (all that is taken away, nothing added); only bins
+whose bound reaches the best objective found so far are opened: their rows are gathered, sorted by raw
+value and evaluated one by one. EvalWAD, too, is computed only where the rest of the objective leaves room.
 """
 
 from libc.math cimport ldexp, frexp, INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 from shallowrules._kernel.dense cimport dense_event
 from shallowrules._kernel.depth cimport bound_depth, estimate_depth, plan_depth
 from shallowrules._kernel.matrix cimport entry
 from shallowrules._kernel.mistakes cimport own_mistake
 from shallowrules._kernel.state cimport (
-    BITS_OF_ROW, BITS_OF_SUM, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Tally, is_dense
+    BITS_OF_ROW, BITS_OF_SUM, MOST_STRETCHES, Bin, Cut, FixedPoint, Item, Node, Scratch, State, Stretch, Tally,
+    is_dense
 )
 from shallowrules._kernel.sweep cimport listed_event
 
@@ -97,13 +99,18 @@ cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil
     return fixed
 
 
+cdef bint within_reach(double objective, const FixedPoint* fixed) noexcept nogil:
+    """Return whether a cut is not so dear that a row at the cap could be part of it."""
+    return objective < 1.0 + 0.999 * fixed.reach
+
+
 cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil:
     """Choose again, now that the lowest objective is known; False if it is exact as it is."""
     cdef double n = <double>(node.last - node.first), before = fixed.scale, induced
     if lowest == INFINITY:
         return False
     if node.cost > 0.0:
-        if lowest < 1.0 + 0.999 * fixed.reach:  # not so near that a row at the cap could make it
+        if within_reach(lowest, fixed):
             return False
         fixed.reach *= FARTHER
         _cap(state, node, fixed.reach * node.cost, fixed)
@@ -168,6 +175,280 @@ cdef inline double _bound(
     return price + pricing.tradeoff * (bound_depth(&scratch.plan, low, high) - killed)
 
 
+cdef int by_value(const void* a, const void* b) noexcept nogil:
+    cdef const Item* one = <const Item*>a
+    cdef const Item* two = <const Item*>b
+    if one.code != two.code:
+        return -1 if one.code < two.code else 1
+    return -1 if one.value < two.value else (1 if one.value > two.value else 0)
+
+
+cdef int64_t _own_event(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil:
+    """Return what a row adds to the sum that is minimised, at the cuts from its own value on."""
+    if state.assigned != NULL:
+        return own_mistake(state, feature, slot)
+    if is_dense(state, node):
+        return dense_event(state, node, scratch, fixed, feature, slot)
+    return listed_event(state, node, scratch, fixed, feature, slot)
+
+
+cdef Pricing _pricing(
+    const State* state, const Node* node, const Scratch* scratch, double scale, int64_t total_weight, int feature
+) noexcept nogil:
+    cdef Pricing pricing
+    pricing.mistakes = state.assigned != NULL
+    pricing.cost = node.cost
+    pricing.unit = 1.0 / scale
+    pricing.tradeoff = state.tradeoff
+    pricing.killer = scratch.killer[feature]
+    pricing.n_centers = node.last_center - node.first_center
+    pricing.total_weight = <double>total_weight
+    return pricing
+
+
+cdef Py_ssize_t _gather(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature
+) noexcept nogil:
+    """Write the rows of the codes in scratch.opened to scratch.items, in the order of values; return how many."""
+    cdef Py_ssize_t count = 0, slot
+    cdef const int* codes = state.codes + feature * state.n_rows
+    cdef Item* items = scratch.items
+    for slot in range(node.first, node.counted):
+        if scratch.opened[codes[slot]]:
+            items[count].code = codes[slot]
+            items[count].value = entry(&state.explained, state.row[slot], feature)
+            items[count].event = _own_event(state, node, scratch, fixed, feature, slot)
+            items[count].weight = (
+                llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
+            )
+            count += 1
+    qsort(items, count, sizeof(Item), by_value)
+    return count
+
+
+cdef bint _try_cuts(
+    const Node* node, Scratch* scratch, const Pricing* pricing, const Bin* before, const Item* items, Py_ssize_t count,
+    double limit, bint stop_at_first, Cut* best,
+) noexcept nogil:
+    """Evaluate the cuts after each of some rows in order; True if one is at most `limit` and that ends it."""
+    cdef Py_ssize_t i, rows = before.rows_left, n = node.counted - node.first
+    cdef int64_t induced = before.induced, weight = before.weight_left
+    cdef double objective
+    cdef bint inside
+    for i in range(count):
+        rows += 1
+        weight += items[i].weight
+        induced += items[i].event
+        inside = i + 1 < count and items[i + 1].code == items[i].code
+        if inside and items[i + 1].value == items[i].value:     # rows that no cut parts
+            continue
+        if rows < before.n_left or n - rows < pricing.n_centers - before.n_left:
+            continue
+        objective = _objective(
+            pricing, scratch, induced, before.n_left, <double>weight / pricing.total_weight,
+            min(best.objective, limit),
+        )
+        if objective < best.objective and objective <= limit:
+            best.objective = objective
+            best.code = items[i].code
+            best.inside = inside
+            best.value = items[i].value
+            if stop_at_first:
+                return True
+    return False
+
+
+cdef bint _open(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Pricing* pricing,
+    int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
+) noexcept nogil:
+    """Evaluate the cuts in scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
+    cdef Py_ssize_t count, i = 0, j
+    cdef int b
+    cdef bint found = False
+    cdef Item* items = scratch.items
+    for b in range(n_bins):
+        scratch.opened[scratch.bins[b].code] = b + 1
+    count = _gather(state, node, scratch, fixed, feature)
+    while i < count and not found:
+        j = i
+        while j < count and items[j].code == items[i].code:
+            j += 1
+        b = scratch.opened[items[i].code] - 1
+        found = _try_cuts(node, scratch, pricing, &scratch.bins[b], items + i, j - i, limit, stop_at_first, best)
+        i = j
+    for b in range(n_bins):
+        scratch.opened[scratch.bins[b].code] = 0
+    return found
+
+
+cdef void _list_stretch(
+    Scratch* scratch, int feature, const Bin* before, int last, Py_ssize_t rows_left
+) noexcept nogil:
+    """List the cuts beyond `before` up to code `last`; cuts between the same two centers are one stretch.
+
+    before.code == last: the cut at the end of that code alone. rows_left: of the last cut.
+    """
+    cdef Stretch* stretch
+    if scratch.n_stretches > MOST_STRETCHES:
+        return
+    if scratch.n_stretches:
+        stretch = &scratch.stretches[scratch.n_stretches - 1]
+        if stretch.feature == feature and stretch.before.n_left == before.n_left:
+            stretch.last = last
+            stretch.n_rows = rows_left - stretch.before.rows_left
+            return
+    scratch.n_stretches += 1
+    if scratch.n_stretches > MOST_STRETCHES:
+        return
+    stretch = &scratch.stretches[scratch.n_stretches - 1]
+    stretch.feature = feature
+    stretch.before = before[0]
+    stretch.starts_with_cut = before.code == last
+    stretch.last = last
+    stretch.n_rows = rows_left - before.rows_left
+
+
+cdef double open_stretch(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
+    const Stretch* stretch, int64_t induced, double tolerance, Cut* first,
+) noexcept nogil:
+    """Evaluate the cuts of a stretch: the rows between them are added up exactly.
+
+    Parameters
+    ----------
+    induced : what the rows add before the first cut
+    tolerance : relative
+    first : the result, the first cut whose objective is that close to the lowest
+
+    Returns the lowest objective.
+    """
+    cdef Pricing pricing = _pricing(state, node, scratch, fixed.scale, total_weight, stretch.feature)
+    cdef Py_ssize_t count = 0
+    cdef Bin before = stretch.before
+    cdef Cut begin, lowest
+    cdef int code
+    before.induced = induced
+    begin.objective = INFINITY
+    begin.code = before.code
+    begin.inside = False
+    if stretch.starts_with_cut:
+        begin.objective = _objective(
+            &pricing, scratch, induced, before.n_left, <double>before.weight_left / pricing.total_weight, INFINITY
+        )
+    if stretch.n_rows:
+        for code in range(before.code + 1, stretch.last + 1):
+            scratch.opened[code] = 1
+        count = _gather(state, node, scratch, fixed, stretch.feature)
+        for code in range(before.code + 1, stretch.last + 1):
+            scratch.opened[code] = 0
+    lowest = begin
+    _try_cuts(node, scratch, &pricing, &before, scratch.items, count, INFINITY, False, &lowest)
+    first[0] = begin
+    if begin.objective > lowest.objective * (1.0 + tolerance):
+        first.objective = INFINITY
+        _try_cuts(
+            node, scratch, &pricing, &before, scratch.items, count, lowest.objective * (1.0 + tolerance), True, first
+        )
+    return lowest.objective
+
+
+cdef bint examine(
+    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
+    int64_t total_weight, int feature, double limit, Search search, Cut* best,
+) noexcept nogil:
+    """Find a cut of one feature, in the order of thresholds.
+
+    Parameters
+    ----------
+    sums : the histograms; `scratch` gives the room to work in (they may be the same)
+    limit : objectives above it do not count
+    search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
+    best : the result; objective infinity on entry. For `BOUNDS` only the objective is set, for `CLOSE` nothing.
+
+    Returns whether there is a cut within the limit.
+    """
+    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
+    cdef const int* order = state.order + feature * k
+    cdef const int* center_codes = state.center_codes + feature * k
+    cdef const Tally* tally = sums.tally + base
+    cdef const int64_t* weights = sums.weight + base
+    cdef const int64_t* event = sums.event + feature * k
+    cdef const unsigned char* single = state.single + base
+    cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
+    cdef int code, j = node.first_center, n_bins = 0
+    cdef Py_ssize_t n = node.counted - node.first, gathered = 0
+    cdef int64_t weight
+    cdef bint is_center, stop_at_first = search == FIRST
+    cdef double objective, reach, bound
+    cdef Pricing pricing = _pricing(state, node, scratch, fixed.scale, total_weight, feature)
+    cdef Bin left
+    memset(&left, 0, sizeof(Bin))
+    for code in range(low, high):
+        is_center = center_codes[order[j]] == code
+        if tally[code].rows == 0 and not is_center:
+            continue
+        weight = weights[code] if state.weighted else tally[code].rows
+        if (
+            search != ENDS and tally[code].rows > 1 and not single[code] and not is_center
+            and left.rows_left + tally[code].rows > left.n_left
+            and n - left.rows_left > pricing.n_centers - left.n_left
+        ):
+            reach = min(limit, best.objective)
+            bound = _bound(
+                &pricing, scratch, left.induced - tally[code].removed, left.n_left,
+                <double>left.weight_left / total_weight, <double>(left.weight_left + weight) / total_weight, reach,
+            )
+            if search == BOUNDS:
+                best.objective = min(best.objective, bound)
+            elif bound <= reach * (1.0 + TIE):
+                if search == CLOSE:
+                    left.code = code - 1
+                    _list_stretch(scratch, feature, &left, code, left.rows_left + tally[code].rows)
+                else:
+                    if gathered + tally[code].rows > scratch.capacity:
+                        if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
+                            return True
+                        n_bins = 0
+                        gathered = 0
+                    left.code = code
+                    scratch.bins[n_bins] = left
+                    n_bins += 1
+                    gathered += tally[code].rows
+        while center_codes[order[j]] == code:   # ends before the node's last center, whose code is `high`
+            left.induced += event[order[j]]
+            left.n_left += 1
+            j += 1
+        left.induced += tally[code].added - tally[code].removed
+        left.rows_left += tally[code].rows
+        left.weight_left += weight
+        if left.rows_left < left.n_left or n - left.rows_left < pricing.n_centers - left.n_left:
+            continue
+        objective = _objective(
+            &pricing, scratch, left.induced, left.n_left, <double>left.weight_left / total_weight,
+            min(limit, best.objective),
+        )
+        if objective < best.objective and objective <= limit:
+            if search == CLOSE:
+                left.code = code
+                _list_stretch(scratch, feature, &left, code, left.rows_left)
+                continue
+            if stop_at_first and n_bins:
+                if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, True, best):
+                    return True
+            best.objective = objective
+            best.code = code
+            best.inside = False
+            if stop_at_first:
+                return True
+    if n_bins:
+        if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
+            return True
+    return best.objective <= limit and best.objective < INFINITY
+
+
 cdef void offer_cuts(
     const State* state, const Node* node, Scratch* scratch, double unit_scale, int64_t total_weight, int feature,
     Offer* offers, int* n_offers, int most,
@@ -188,14 +469,7 @@ cdef void offer_cuts(
     cdef int64_t weight_left = 0, induced = 0
     cdef uint64_t left = 0, all_of_them = 0, split = 0
     cdef double objective, reach
-    cdef Pricing pricing
-    pricing.mistakes = False
-    pricing.cost = node.cost
-    pricing.unit = 1.0 / unit_scale
-    pricing.tradeoff = state.tradeoff
-    pricing.killer = scratch.killer[feature]
-    pricing.n_centers = node.last_center - node.first_center
-    pricing.total_weight = <double>total_weight
+    cdef Pricing pricing = _pricing(state, node, scratch, unit_scale, total_weight, feature)
     for i in range(node.first_center, node.last_center):
         all_of_them += mixed(<uint64_t>order[i])
     for code in range(low, high):
@@ -233,172 +507,3 @@ cdef void offer_cuts(
             offers[i].cut.objective = objective
             offers[i].cut.code = code
             offers[i].cut.inside = False
-
-
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef const Item* one = <const Item*>a
-    cdef const Item* two = <const Item*>b
-    if one.code != two.code:
-        return -1 if one.code < two.code else 1
-    return -1 if one.value < two.value else (1 if one.value > two.value else 0)
-
-
-cdef int64_t _own_event(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
-) noexcept nogil:
-    """Return what a row adds to the sum that is minimised, at the cuts from its own value on."""
-    if state.assigned != NULL:
-        return own_mistake(state, feature, slot)
-    if is_dense(state, node):
-        return dense_event(state, node, scratch, fixed, feature, slot)
-    return listed_event(state, node, scratch, fixed, feature, slot)
-
-
-cdef bint _open(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Pricing* pricing,
-    int feature, int n_bins, double limit, bint stop_at_first, Cut* best,
-) noexcept nogil:
-    """Evaluate the cuts inside scratch.bins[:n_bins]; True if one is at most `limit` and that ends it."""
-    cdef Py_ssize_t count = 0, i, j, slot, rows, n = node.counted - node.first
-    cdef const int* codes = state.codes + feature * state.n_rows
-    cdef int b, place
-    cdef int64_t induced, weight
-    cdef double objective
-    cdef Item* items = scratch.items
-    cdef Bin* bin
-    for b in range(n_bins):
-        scratch.opened[scratch.bins[b].code] = b + 1
-    for slot in range(node.first, node.counted):
-        place = scratch.opened[codes[slot]]
-        if place:
-            items[count].code = place - 1
-            items[count].value = entry(&state.explained, state.row[slot], feature)
-            items[count].event = _own_event(state, node, scratch, fixed, feature, slot)
-            items[count].weight = (
-                llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
-            )
-            count += 1
-    for b in range(n_bins):
-        scratch.opened[scratch.bins[b].code] = 0
-    qsort(items, count, sizeof(Item), by_value)
-    i = 0
-    while i < count:
-        bin = &scratch.bins[items[i].code]
-        rows = bin.rows_left
-        weight = bin.weight_left
-        induced = bin.induced
-        j = i
-        while j < count and items[j].code == items[i].code:
-            rows += 1
-            weight += items[j].weight
-            induced += items[j].event
-            j += 1
-            if j == count or items[j].code != items[i].code or items[j].value == items[j - 1].value:
-                continue    # the end of the bin, or rows that no cut parts
-            if rows < bin.n_left or n - rows < pricing.n_centers - bin.n_left:
-                continue
-            objective = _objective(
-                pricing, scratch, induced, bin.n_left, <double>weight / pricing.total_weight,
-                min(best.objective, limit),
-            )
-            if objective < best.objective and objective <= limit:
-                best.objective = objective
-                best.code = bin.code
-                best.inside = True
-                best.value = items[j - 1].value
-                if stop_at_first:
-                    return True
-        i = j
-    return False
-
-
-cdef bint examine(
-    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
-    int64_t total_weight, int feature, double limit, Search search, Cut* best,
-) noexcept nogil:
-    """Find a cut of one feature, in the order of thresholds.
-
-    Parameters
-    ----------
-    sums : the histograms; `scratch` gives the room to work in (they may be the same)
-    limit : objectives above it do not count
-    search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
-    best : the result; objective infinity on entry. For `BOUNDS` only the objective is set.
-
-    Returns whether there is a cut within the limit.
-    """
-    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
-    cdef const int* order = state.order + feature * k
-    cdef const int* center_codes = state.center_codes + feature * k
-    cdef const Tally* tally = sums.tally + base
-    cdef const int64_t* weights = sums.weight + base
-    cdef const int64_t* event = sums.event + feature * k
-    cdef const unsigned char* single = state.single + base
-    cdef int low = center_codes[order[node.first_center]], high = center_codes[order[node.last_center - 1]]
-    cdef int code, j = node.first_center, n_left = 0, n_bins = 0
-    cdef Py_ssize_t rows_left = 0, n = node.counted - node.first, gathered = 0
-    cdef int64_t weight_left = 0, weight, induced = 0
-    cdef bint is_center, stop_at_first = search == FIRST
-    cdef double objective, reach, bound
-    cdef Pricing pricing
-    pricing.mistakes = state.assigned != NULL
-    pricing.cost = node.cost
-    pricing.unit = 1.0 / fixed.scale
-    pricing.tradeoff = state.tradeoff
-    pricing.killer = scratch.killer[feature]
-    pricing.n_centers = node.last_center - node.first_center
-    pricing.total_weight = <double>total_weight
-    for code in range(low, high):
-        is_center = center_codes[order[j]] == code
-        if tally[code].rows == 0 and not is_center:
-            continue
-        weight = weights[code] if state.weighted else tally[code].rows
-        if (
-            search != ENDS and tally[code].rows > 1 and not single[code] and not is_center
-            and rows_left + tally[code].rows > n_left and n - rows_left > pricing.n_centers - n_left
-        ):
-            reach = min(limit, best.objective)
-            bound = _bound(
-                &pricing, scratch, induced - tally[code].removed, n_left, <double>weight_left / total_weight,
-                <double>(weight_left + weight) / total_weight, reach,
-            )
-            if search == BOUNDS:
-                best.objective = min(best.objective, bound)
-            elif bound <= reach * (1.0 + TIE):
-                if gathered + tally[code].rows > scratch.capacity:
-                    if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
-                        return True
-                    n_bins = 0
-                    gathered = 0
-                scratch.bins[n_bins].code = code
-                scratch.bins[n_bins].n_left = n_left
-                scratch.bins[n_bins].rows_left = rows_left
-                scratch.bins[n_bins].weight_left = weight_left
-                scratch.bins[n_bins].induced = induced
-                n_bins += 1
-                gathered += tally[code].rows
-        while center_codes[order[j]] == code:   # ends before the node's last center, whose code is `high`
-            induced += event[order[j]]
-            n_left += 1
-            j += 1
-        induced += tally[code].added - tally[code].removed
-        rows_left += tally[code].rows
-        weight_left += weight
-        if rows_left < n_left or n - rows_left < pricing.n_centers - n_left:
-            continue
-        objective = _objective(
-            &pricing, scratch, induced, n_left, <double>weight_left / total_weight, min(limit, best.objective)
-        )
-        if objective < best.objective and objective <= limit:
-            if stop_at_first and n_bins:
-                if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, True, best):
-                    return True
-            best.objective = objective
-            best.code = code
-            best.inside = False
-            if stop_at_first:
-                return True
-    if n_bins:
-        if _open(state, node, scratch, fixed, &pricing, feature, n_bins, limit, stop_at_first, best):
-            return True
-    return best.objective <= limit and best.objective < INFINITY

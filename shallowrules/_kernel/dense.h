@@ -22,7 +22,8 @@
 #define SR_UNIT_CAP (1 << 24)       /* units of one row: 127 of them fit in a lane */
 
 /* distances: K x 16. sr_dense_units: what each center adds to the cost of its row beyond the nearest,
- * K x 16, rounded down and at most SR_UNIT_CAP; first: the distance to the nearest. weight: 16 or NULL.
+ * K x 16, rounded down and at most SR_UNIT_CAP; first: the distance to the nearest; largest: 16, raised to the
+ * largest of each lane. weight: 16 or NULL.
  * sr_dense_exact_units: the same, rounded to the nearest, at most `cap` (below 2^51), at least one unit if not 0:
  * 1.5 * 2^52 is added, so that the last bits of the sum are the rounded value. */
 #define SR_DEFINE_UNITS(SUFFIX, ATTRIBUTE)                                                                         \
@@ -42,7 +43,7 @@
                                                                                                                    \
     ATTRIBUTE static void sr_dense_units##SUFFIX(const double *distances, ptrdiff_t n_centers,                     \
                                                  const double *weight, double scale, int32_t *units,               \
-                                                 double *first)                                                    \
+                                                 double *first, int32_t *largest)                                  \
     {                                                                                                              \
         double factor[SR_LANES];                                                                                   \
         sr_nearest##SUFFIX(distances, n_centers, first);                                                           \
@@ -51,7 +52,9 @@
         for (ptrdiff_t c = 0; c < n_centers; c++)                                                                  \
             for (int r = 0; r < SR_LANES; r++) {                                                                   \
                 const double value = (distances[c * SR_LANES + r] - first[r]) * factor[r];                         \
-                units[c * SR_LANES + r] = (int32_t)(value < SR_UNIT_CAP ? value : SR_UNIT_CAP);                    \
+                const int32_t unit = (int32_t)(value < SR_UNIT_CAP ? value : SR_UNIT_CAP);                         \
+                units[c * SR_LANES + r] = unit;                                                                    \
+                largest[r] = unit > largest[r] ? unit : largest[r];                                                \
             }                                                                                                      \
     }                                                                                                              \
                                                                                                                    \
@@ -187,9 +190,10 @@ SR_DEFINE_DENSE(sr_dense_exact_avx512, "avx512f", int64_t, INT64_MAX, 8, __m512i
 #endif
 
 static inline void sr_dense_units(int instructions, const double *distances, ptrdiff_t n_centers,
-                                  const double *weight, double scale, int32_t *units, double *first)
+                                  const double *weight, double scale, int32_t *units, double *first,
+                                  int32_t *largest)
 {
-    SR_CHOOSE(sr_dense_units, distances, n_centers, weight, scale, units, first);
+    SR_CHOOSE(sr_dense_units, distances, n_centers, weight, scale, units, first, largest);
 }
 
 static inline void sr_dense_exact_units(int instructions, const double *distances, ptrdiff_t n_centers,

@@ -1,9 +1,10 @@
 """The induced cost of all cuts at a node of few centers, in two sweeps.
 
 The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense.h`).
-The second adds it up exactly, in 64 bits, but only for the features whose bound leaves room for the
-lowest objective: mostly one. Nothing is kept by row between nodes: distances are taken anew, which
-costs less than lists of nearest centers would to keep, and lets a node be cut in several ways.
+Mostly that is enough to choose a cut (`search._settle`). If not, the second adds it up exactly, in 64
+bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between
+nodes: distances are taken anew, which costs less than lists of nearest centers would to keep, and lets a
+node be cut in several ways.
 """
 
 from libc.math cimport INFINITY
@@ -29,7 +30,7 @@ cdef extern from "lanes.h" nogil:
 cdef extern from "dense.h" nogil:
     void sr_dense_units(
         int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
-        int* units, double* first) noexcept
+        int* units, double* first, int* largest) noexcept
     void sr_dense_exact_units(
         int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale, double cap,
         int64_t* units) noexcept
@@ -47,7 +48,8 @@ cdef enum:
     SAMPLED = 8             # groups of rows that tell the scale of a node's distances
     SWEPT = 7               # blocks whose units fit in 32 bits together: 112 groups
 
-cdef double FARTHEST = 64.0     # mean distances to the nearest center that one row may add, in a bound
+cdef double FAR = 64.0          # mean distances to the nearest center that one row may add, in a bound,
+cdef double FARTHEST = 1024.0   # and that it may add at most, where some row seems to need more
 
 
 cdef void _measure(
@@ -90,10 +92,13 @@ cdef void _place_members(const State* state, const Node* node, Scratch* scratch)
 
 
 cdef double bound_scale(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
-    """Return units per unit of cost for the bounds, from the distances of a few rows. Any would be right."""
-    cdef Py_ssize_t n = node.last - node.first, begin, end, g, r, c, count = 0
+    """Return units per unit of cost for the bounds, from the distances of a few rows and the largest weight.
+
+    Any would be right; best are the finest that hold what every row adds.
+    """
+    cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center
-    cdef double nearest, total = 0.0, farthest = 0.0, weight
+    cdef double nearest, far, total = 0.0, farthest = 0.0, weight, heaviest = 1.0
     _place_members(state, node, scratch)
     for g in range(SAMPLED):
         begin = node.first + n * g // SAMPLED
@@ -101,16 +106,21 @@ cdef double bound_scale(const State* state, const Node* node, Scratch* scratch) 
         _measure(state, begin, end, end, n_members, scratch)
         for r in range(end - begin):
             weight = 1.0 if state.weight == NULL else state.weight[begin + r]
-            nearest = scratch.lane_distance[r]
+            nearest = far = scratch.lane_distance[r]
             for c in range(n_members):
                 nearest = min(nearest, scratch.lane_distance[c * LANES + r])
-                farthest = max(farthest, weight * scratch.lane_distance[c * LANES + r])
+                far = max(far, scratch.lane_distance[c * LANES + r])
             total += weight * nearest
+            farthest = max(farthest, far - nearest)
             count += 1
-    total = FARTHEST * total / count
-    if not total > 0.0:
-        total = farthest
-    return UNIT_CAP / total if total > 1e-290 else 1.0
+    if state.weight != NULL:
+        heaviest = 0.0
+        for slot in range(node.first, node.last):
+            heaviest = max(heaviest, state.weight[slot])
+    farthest *= heaviest
+    if total > 0.0:
+        farthest = min(max(2.0 * farthest, FAR * total / count), FARTHEST * total / count)
+    return UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0
 
 
 cdef void _flush_sums(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
@@ -143,11 +153,13 @@ cdef void bound_rows(
     cdef const double* weight
     cdef double room[LANES]
     cdef double nearest[LANES]
+    cdef int largest[LANES]
     cdef double cost = 0.0
     cdef int64_t weight_units
     cdef int n_swept = 0
     _place_members(state, node, scratch)
     clear_histograms(state, node, scratch)
+    memset(largest, 0, LANES * sizeof(int))
     memset(scratch.sums, 0, state.n_features * n_members * LANES * sizeof(int))
     begin = node.first + first_chunk * CHUNK
     while begin < last:
@@ -159,7 +171,7 @@ cdef void bound_rows(
             weight = _weights(state, slot, end, room)
             sr_dense_units(
                 state.instructions, scratch.lane_distance, n_members, weight, scale,
-                scratch.units + g * n_members * LANES, nearest,
+                scratch.units + g * n_members * LANES, nearest, largest,
             )
             for r in range(min(LANES, end - slot)):
                 cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
@@ -189,6 +201,9 @@ cdef void bound_rows(
             chunk_place(state, node)[chunk] = cost
             cost = 0.0
             chunk += 1
+    scratch.capped = False
+    for r in range(LANES):
+        scratch.capped |= largest[r] == UNIT_CAP
 
 
 cdef void sum_rows(

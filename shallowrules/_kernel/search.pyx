@@ -6,17 +6,25 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from shallowrules._kernel.choosing cimport (
-    BOUNDS, ENDS, FIRST, INSIDE, Offer, Search, examine, first_point, offer_cuts, refine_point, weight_of
+    BOUNDS, CLOSE, ENDS, FIRST, INSIDE, Offer, Search, examine, first_point, offer_cuts, open_stretch, refine_point,
+    weight_of, within_reach,
 )
 from shallowrules._kernel.dense cimport bound_rows, bound_scale, settle_events, sum_rows
 from shallowrules._kernel.histograms cimport add_histograms, clear_histograms
 from shallowrules._kernel.mistakes cimport count_mistakes
 from shallowrules._kernel.neighbors cimport fill_lists, filter_lists, list_members, sum_costs
-from shallowrules._kernel.state cimport CHUNK, Cut, FixedPoint, Node, Scratch, State, chunk_place, is_dense
+from shallowrules._kernel.state cimport (
+    CHUNK, MOST_STRETCHES, Cut, FixedPoint, Node, Scratch, State, Stretch, chunk_place, is_dense
+)
 from shallowrules._kernel.sweep cimport sweep_rows
 
+cdef extern from "<math.h>" nogil:
+    long long llrint(double) noexcept
+
 cdef double TIE = 1e-9
-cdef double SLACK = 1e-7      # of bounds: more than sums are rounded by
+cdef double SLACK = 1e-7        # of bounds: more than sums are rounded by
+cdef double ROUNDING = 1e-12    # more than doubles round an objective by
+cdef double MOST_DOUBT = 1e-3   # about an objective: more seldom leads to a choice
 
 
 cdef void mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil:
@@ -159,6 +167,9 @@ cdef void _bound_features(
             add_histograms(state, node, scratches, &scratches[t], f)
         settle_events(state, node, scratches, f)
         scratches.unit_scale[f] = scale
+        scratches.exact[f] = False
+    for t in range(1, n_threads):
+        scratches.capped |= scratches[t].capped
 
 
 cdef void _sum_feature(
@@ -193,19 +204,94 @@ cdef void _bound_part(
         f += n_threads
 
 
-cdef void _search_dense(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t total_weight
+cdef void _bound_objectives(
+    const State* state, const Node* node, Scratch* scratches, int n_threads, int64_t total_weight
 ) noexcept nogil:
-    """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
-    cdef int t, f, likeliest
-    cdef double lowest
-    cdef Cut cut
+    """Write a lower bound of each feature's objectives to scratch.bound."""
+    cdef int t, f
     if node.cost == 0.0:  # objectives are costs in units there, which a bound has others of
         for f in range(state.n_features):
             scratches.bound[f] = 0.0
     else:
         for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
             _bound_part(state, node, scratches, total_weight, n_threads, t)
+
+
+cdef bint _settle(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
+    Cut* cut, int* feature,
+) noexcept nogil:
+    """Choose the node's cut from the bounding sums; False if the exact ones might choose another.
+
+    A bounding sum falls short of the true one by less than a unit for each row, if no row was capped; the exact sum
+    is off by at most one of its own units for each row. So an exact objective lies in an interval of length
+    `doubt`, and only cuts whose interval reaches down to the least upper end matter. Those of a feature between two
+    neighboring centers, a stretch, differ by the rows between them alone: these are added up exactly, on top of the
+    most that may lie before. All objectives of a stretch are then too high by the same amount, from 0 to `doubt`.
+    The choice is certain if those of all other stretches are higher by more than that, and none of its own is so
+    near the limit of a tie that this amount, or how doubles are rounded, matters.
+
+    Exact sums may be capped, too. Where one is, its cut is beyond reach and thus no choice; but it would not be in
+    the interval, so that no stretch may begin there.
+    """
+    cdef Py_ssize_t n = node.last - node.first
+    cdef int f, s, likeliest = 0
+    cdef double doubt, limit, scale, objective, lowest = INFINITY, second = INFINITY
+    cdef FixedPoint units
+    cdef Cut found
+    cdef const Stretch* stretch
+    if scratch.capped or node.cost == 0.0:
+        return False
+    for f in range(state.n_features):
+        if scratch.bound[f] < scratch.bound[likeliest]:
+            likeliest = f
+    scale = units.scale = scratch.unit_scale[likeliest]
+    doubt = (n + 1) * (1.0 / scale + 2.0 / fixed.scale) / node.cost
+    if not doubt < MOST_DOUBT:
+        return False
+    found.objective = INFINITY
+    examine(state, node, scratch, scratch, &units, total_weight, likeliest, INFINITY, ENDS, &found)
+    limit = (found.objective + doubt) * (1.0 + TIE + ROUNDING)
+    if not within_reach(limit, fixed):
+        return False
+    scratch.n_stretches = 0
+    for f in range(state.n_features):
+        if scratch.bound[f] <= limit:
+            if scratch.exact[f]:  # in other units, for another trade-off
+                return False
+            found.objective = INFINITY
+            examine(state, node, scratch, scratch, &units, total_weight, f, limit, CLOSE, &found)
+    if scratch.n_stretches > MOST_STRETCHES:
+        return False
+    for s in range(scratch.n_stretches):
+        stretch = &scratch.stretches[s]
+        objective = 1.0 + <double>stretch.before.induced / scale / node.cost + doubt
+        if stretch.n_rows > scratch.capacity or not within_reach(objective, fixed):
+            return False
+        objective = open_stretch(
+            state, node, scratch, fixed, total_weight, stretch,
+            llrint(((<double>stretch.before.induced + n + 1) / scale) * fixed.scale + n + 1), TIE + ROUNDING, &found,
+        )
+        if objective < lowest:
+            second = lowest
+            lowest = objective
+            cut[0] = found
+            feature[0] = stretch.feature
+        else:
+            second = min(second, objective)
+    return (
+        second - doubt > lowest * (1.0 + TIE + ROUNDING)
+        and cut.objective <= lowest * (1.0 + TIE - ROUNDING) - doubt * TIE
+    )
+
+
+cdef void _search_dense(
+    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, int64_t total_weight
+) noexcept nogil:
+    """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
+    cdef int f, likeliest
+    cdef double lowest
+    cdef Cut cut
     while True:
         lowest = INFINITY
         for f in range(state.n_features):
@@ -274,19 +360,19 @@ cdef bint choose(
     cdef Node* node = &state.nodes[index]
     cdef FixedPoint fixed
     cdef int64_t total_weight = 0
-    cdef int i, t, f
+    cdef int i, t
     cdef bint dense = state.assigned == NULL and is_dense(state, node)
     for t in range(n_threads):
         mark_killers(state, index, &scratches[t])
     if dense:
         _bound_features(state, node, scratches, n_threads, &total_weight)
     fixed = first_point(state, node)
-    if dense:
-        for f in range(state.n_features):
-            scratches.exact[f] = False
     for i in range(n_wanted):
         state.tradeoff = tradeoffs[wanted[i]]
         if dense:
+            _bound_objectives(state, node, scratches, n_threads, total_weight)
+            if _settle(state, node, scratches, &fixed, total_weight, &cuts[i], &features[i]):
+                continue
             _search_dense(state, node, scratches, n_threads, &fixed, total_weight)
         elif state.assigned != NULL:
             _search_mistakes(state, node, scratches, n_threads, &fixed, &total_weight)

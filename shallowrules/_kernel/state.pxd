@@ -12,6 +12,7 @@ cdef enum:
     CHUNK = 4096        # rows whose costs are summed together, so that threads cannot matter
     LANES = 16
     LARGE = 32768       # rows from which all threads work on one node
+    MOST_STRETCHES = 16     # listed at a node; where there are more, its rows are summed exactly instead
     LOOK_UP = 4000000   # codes swept between two reports: some hundredths of a second
     UNUSED = -2         # features of places that hold no node, or one that is not cut yet
     TO_DO = -3
@@ -41,6 +42,15 @@ cdef struct Bin:
     Py_ssize_t rows_left
     int64_t weight_left
     int64_t induced             # events so far
+
+
+cdef struct Stretch:
+    # Cuts of a feature between two neighboring centers, the best of which may be the node's best.
+    int feature
+    Bin before                  # what lies left of them all: rows up to its code
+    bint starts_with_cut        # and whether that is the first of them
+    int last                    # code of the last
+    Py_ssize_t n_rows           # between the first and the last
 
 
 cdef struct Cut:
@@ -154,6 +164,8 @@ cdef struct Scratch:
     Py_ssize_t capacity
     Bin* bins                   # [n_codes]
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
+    Stretch stretches[MOST_STRETCHES]
+    int n_stretches             # more than there is room for: not all were listed
     int* stack                  # [2 k] nodes to do
     double done                 # work of this thread, see `builder._work`
     double unreported           # codes that it swept since it last looked up
@@ -164,6 +176,7 @@ cdef struct Scratch:
     int* units              # [BLOCK / LANES, M, LANES] added cost of each center, for bounds
     int* sums               # [d, M, LANES]
     int* own                # [BLOCK] what a row adds from its own value on
+    bint capped             # some row's added cost was cut off at what a bound can hold
     int64_t* exact_units        # [M, LANES]
     int64_t* exact_sums         # [M, LANES]
     # For ExKMC, B the number of its bins.
