@@ -23,8 +23,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, encode, refuse_unusable
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
-from shallowrules.growing import BASES, METHODS, Growth, grow, grow_path
-from shallowrules.metrics import normalized_cost
+from shallowrules.growing import BASES, METHODS, Growth, find_distinct, grow, grow_path
+from shallowrules.metrics import normalized_cost, partition_cost
+from shallowrules.refining import REFINEMENTS, ROUNDS, refine
 from shallowrules.rules import describe_tree
 from shallowrules.scaling import SCALES
 from shallowrules.summation import group_means
@@ -71,6 +72,11 @@ class Prepared:
         """The centers to explain. Labels are what they are: a component of a mixture that no row is in is none."""
         return self.used if self.reference.labelled else np.arange(len(self.reference.centers))
 
+    @cached_property
+    def reference_cost(self) -> float:
+        """The k-means cost of the unrestricted clustering, with the means of its labels."""
+        return partition_cost(self.encoding.clustered, self.reference.labels, self.counting)
+
     @property
     def left_out(self) -> int:
         """Number of rows in no cluster before there was a tree; rows of weight 0 were not meant to count."""
@@ -100,8 +106,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         More leaves cost less and make more rules.
     base : {"none", "imm"}, default="none"
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
-    refine : {"none"}, default="none"
-        "none" is the published greedy tree.
+    refine : {"full", "none"}, default="full"
+        Of "exshallow" only. "none" is the published greedy tree. "full" goes on from it to a tree of as many leaves
+        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
+        cut is chosen, on a sample of some thousand rows, and the best trees are improved on all rows, cut by cut.
+        If `clusterer` is None, a cluster may lose its leaf and another be cut in two; clusters are then numbered so
+        that as many rows as can be keep the number of their reference cluster.
     clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
         The clustering to explain. None clusters by
         ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
@@ -220,7 +230,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         tradeoff: float = 0.03,
         max_leaves: int | None = None,
         base: str = "none",
-        refine: str = "none",
+        refine: str = "full",
         clusterer: Any = None,
         cluster_columns: Sequence[str | int] | None = None,
         explain_columns: Sequence[str | int] | None = None,
@@ -268,8 +278,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self
         """
         prepared = self._prepare(X, y, sample_weight)
-        [growth] = self._grow(prepared, [self.tradeoff])
-        return self._finish(prepared, growth)
+        [growths] = self._grow(prepared, [self.tradeoff])
+        return self._finish(prepared, growths[-1])
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Prepared:
         """Validate, read and cluster the table: all that comes before the tree."""
@@ -364,55 +374,83 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             return X
         return frame.select([frame.columns[j] for j in self._clustered]).to_native()
 
-    def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[Growth]:
-        """Grow one tree per trade-off; where trees are equal, they are the same object."""
+    def _grow(self, prepared: Prepared, tradeoffs: Sequence[float]) -> list[tuple[Growth, ...]]:
+        """Grow the greedy tree for each trade-off, and with ``refine="full"`` a refined one behind it.
+
+        Where greedy trees are equal, they are the same object.
+        """
         kept, used = prepared.kept, prepared.used
         self._say(f"growing a tree for {len(kept)} clusters")
         growths = self._grow_for(prepared, kept, tradeoffs)
         separates = self.method != "exkmc" or self.base == "imm"
-        if separates and len(used) < len(kept) and any(growth.n_leaves < len(kept) for growth in growths):
+        if separates and len(used) < len(kept) and any(found[0].n_leaves < len(kept) for found in growths):
             # More centers than distinct rows: without the centers that no row has, cuts get valid.
             smaller = self._grow_for(prepared, used, tradeoffs)
-            growths = [
-                max(pair, key=lambda candidate: candidate.n_leaves) for pair in zip(growths, smaller, strict=True)
-            ]
+            growths = [max(pair, key=lambda found: found[0].n_leaves) for pair in zip(growths, smaller, strict=True)]
         return growths
 
-    def _grow_for(self, prepared: Prepared, kept: NDArray[np.integer], tradeoffs: Sequence[float]) -> list[Growth]:
+    def _grow_for(
+        self, prepared: Prepared, kept: NDArray[np.integer], tradeoffs: Sequence[float]
+    ) -> list[tuple[Growth, ...]]:
         """Grow the trees that explain the centers `kept`, numbered as in the reference, over the columns of X."""
         encoding, reference = prepared.encoding, prepared.reference
-        arrays = (encoding.explained, encoding.clustered, reference.explained_centers[kept], reference.centers[kept])
+        spaces = encoding.explained, encoding.clustered
+        arrays = (*spaces, reference.explained_centers[kept], reference.centers[kept])
         n_threads = _thread_count(self.n_jobs)
+        labels = _renumbered(reference.labels, kept)
+        watch = self._watch()
+        refines = self.refine == "full" and self.method == "exshallow" and prepared.reference_cost > 0
+        with_imm = self.method == "imm" or (self.method == "exkmc" and self.base == "imm")
+        assigned = labels if reference.labelled and with_imm else None
+        distinct = find_distinct(*spaces, reference.centers[kept], prepared.counting, assigned, n_threads)
+        common: dict[str, Any] = {"weight": prepared.counting, "distinct": distinct, "n_threads": n_threads}
+        report = _part_of(watch, 0, 1 + refines * len(tradeoffs))
         if len(tradeoffs) > 1:
-            growths = grow_path(
-                *arrays, weight=prepared.counting, tradeoffs=tradeoffs, n_threads=n_threads, report=self._watch()
-            )
+            growths = grow_path(*arrays, **common, tradeoffs=tradeoffs, report=report)
         else:
             growth = grow(
                 *arrays,
-                weight=prepared.counting,
+                **common,
                 method=self.method,
                 tradeoff=tradeoffs[0],
                 max_leaves=self.max_leaves,
                 base=self.base,
-                assigned=_renumbered(reference.labels, kept) if reference.labelled else None,
-                n_threads=n_threads,
-                report=self._watch(),
+                assigned=assigned,
+                report=report,
             )
             growths = [growth]
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
         tested = encoding.encoder.explained or range(encoding.matrix.shape[1])
         columns = np.append(tested, LEAF).astype(np.int32)
-        over_the_table = {
-            id(growth): replace(
+
+        def over_the_table(growth: Growth) -> Growth:
+            return replace(
                 growth,
                 feature=columns[growth.feature],
                 center=numbers[growth.center],
                 labels=numbers[growth.labels],
             )
-            for growth in growths
-        }
-        return [over_the_table[id(growth)] for growth in growths]
+
+        greedy = {id(growth): over_the_table(growth) for growth in growths}
+        found = []
+        for i, (tradeoff, growth) in enumerate(zip(tradeoffs, growths, strict=True)):
+            trees = [greedy[id(growth)]]
+            if refines and growth.n_leaves == len(kept) > 1:
+                refinement = refine(
+                    growth,
+                    *arrays,
+                    **common,
+                    tradeoff=tradeoff,
+                    reference_cost=prepared.reference_cost,
+                    reference_labels=labels,
+                    moves=self.clusterer is None,
+                    rounds=ROUNDS if len(tradeoffs) == 1 else ROUNDS[:1],
+                    report=_part_of(watch, 1 + i, 1 + len(tradeoffs)),
+                )
+                self._say(refinement.summary())
+                trees.append(over_the_table(refinement.growth))
+            found.append(tuple(trees))
+        return found
 
     def _finish(self, prepared: Prepared, growth: Growth) -> ExplainableKMeans:
         """Place the tree's thresholds and set the fitted attributes."""
@@ -451,7 +489,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             tradeoff=float(self.tradeoff) if self.method == "exshallow" else 0.0,
             labelled=reference.labelled,
             left_out=prepared.left_out,
-            notes=(*reference.notes, *_leafless_note([reference.names[i] for i in leafless], len(kept))),
+            notes=(*reference.notes, *growth.notes, *_leafless_note([reference.names[i] for i in leafless], len(kept))),
         )
         statistics = self.rules_.statistics
         self.n_leaves_ = tree.n_leaves
@@ -472,7 +510,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise OptionError for a parameter that is not known or not allowed."""
         check_choice("method", self.method, METHODS)
-        check_choice("refine", self.refine, ("none",))
+        check_choice("refine", self.refine, REFINEMENTS)
         check_choice("categories", self.categories, ("auto",))
         if self.scale is not None:
             check_choice("scale", self.scale, [name for name in SCALES if name is not None])
@@ -613,6 +651,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         gaps = np.asarray(space, dtype=np.float64) - self._space_centers[labels]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
+
+
+def _part_of(watch: Callable[[float], None] | None, part: int, n_parts: int) -> Callable[[float], None] | None:
+    """Return what takes the share done of one of several equal parts of the work."""
+    if watch is None or n_parts == 1:
+        return watch
+    return lambda share: watch((part + share) / n_parts)
 
 
 def _is_whole(value: Any) -> bool:

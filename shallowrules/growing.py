@@ -13,7 +13,7 @@ from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes, neare
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
-__all__ = ["BASES", "METHODS", "Growth", "grow", "grow_path"]
+__all__ = ["BASES", "METHODS", "Distinct", "Growth", "assemble", "find_distinct", "grow", "grow_path", "in_preorder"]
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
@@ -42,6 +42,8 @@ class Growth:
         Their summed weight.
     labels : ndarray of int32, shape (n_rows,)
         Center of each row's leaf; -1 for rows of weight 0.
+    notes : tuple of str
+        What a reader of the rules should know about how they came about.
     """
 
     feature: NDArray[np.int32]
@@ -54,11 +56,46 @@ class Growth:
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     labels: NDArray[np.int32]
+    notes: tuple[str, ...] = ()
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return int(np.count_nonzero(self.feature == LEAF))
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct rows of positive weight, which is what the kernel's rows are.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_distinct,)
+        A row of the table for each.
+    group : ndarray of int32, shape (n_rows,), or None
+        The distinct row of each row, -1 for weight 0; None where all rows are distinct.
+    slots : ndarray of int32, shape (n_distinct,)
+        A copy of `first` for the kernel to reorder, and `weight` alike.
+    weight : ndarray of float64, shape (n_distinct,), or None
+        Summed weights; None where all are equal.
+    labels : ndarray of int32, shape (n_distinct,), or None
+        The given center of each.
+    """
+
+    first: NDArray[np.int32]
+    group: NDArray[np.int32] | None
+    slots: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[np.int32] | None
+
+    def own_centers(self, clustered: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
+        if self.labels is not None:
+            return self.labels.copy()
+        nearest: NDArray[np.int32] = nearest_centers(
+            clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64)
+        )
+        return nearest
 
 
 def grow(
@@ -73,6 +110,7 @@ def grow(
     max_leaves: int | None = None,
     base: str = "none",
     assigned: NDArray[np.int32] | None = None,
+    distinct: Distinct | None = None,
     n_threads: int = 1,
     report: Callable[[float], None] | None = None,
 ) -> Growth:
@@ -100,6 +138,8 @@ def grow(
     assigned : ndarray of int32, shape (n_rows,), optional
         IMM's: the center that each row should stay with, where a labelling is explained; by default
         its nearest center.
+    distinct : Distinct, optional
+        What `find_distinct` returned for these arrays, to use it for several trees; its rows are reordered.
     n_threads : int
         The result does not depend on it.
     report : callable, optional
@@ -119,7 +159,8 @@ def grow(
     """
     n_threads = max(1, n_threads)
     with_imm = method == "imm" or (method == "exkmc" and base == "imm")
-    distinct = _distinct(explained, clustered, centers, weight, assigned if with_imm else None, n_threads)
+    if distinct is None:
+        distinct = find_distinct(explained, clustered, centers, weight, assigned if with_imm else None, n_threads)
     nodes = grow_nodes(
         explained,
         clustered,
@@ -133,42 +174,8 @@ def grow(
         n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
         report=report,
     )
-    used, children = _in_preorder(nodes, 0)
-    return _assemble(nodes, used, children, _leaves_of_slots(nodes, used, distinct, len(explained)), weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Distinct:
-    """The distinct rows of positive weight, which is what the kernel's rows are.
-
-    Attributes
-    ----------
-    first : ndarray of int32, shape (n_distinct,)
-        A row of the table for each.
-    group : ndarray of int32, shape (n_rows,), or None
-        The distinct row of each row, -1 for weight 0; None where all rows are distinct.
-    slots : ndarray of int32, shape (n_distinct,)
-        A copy of `first` for the kernel to reorder, likewise `weight`.
-    weight : ndarray of float64, shape (n_distinct,), or None
-        Summed weights; None where all are equal.
-    labels : ndarray of int32, shape (n_distinct,), or None
-        The given center of each.
-    """
-
-    first: NDArray[np.int32]
-    group: NDArray[np.int32] | None
-    slots: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
-    labels: NDArray[np.int32] | None
-
-    def own_centers(self, clustered: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
-        if self.labels is not None:
-            return self.labels.copy()
-        nearest: NDArray[np.int32] = nearest_centers(
-            clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64)
-        )
-        return nearest
+    used, children = in_preorder(nodes, 0)
+    return assemble(nodes, used, children, _leaves_of_slots(nodes, used, distinct, len(explained)), weight)
 
 
 def grow_path(
@@ -179,6 +186,7 @@ def grow_path(
     *,
     weight: NDArray[np.float64] | None = None,
     tradeoffs: Sequence[float],
+    distinct: Distinct | None = None,
     n_threads: int = 1,
     report: Callable[[float], None] | None = None,
 ) -> list[Growth]:
@@ -192,7 +200,8 @@ def grow_path(
         One per trade-off, in their order; the same object where trees are equal.
     """
     n_threads = max(1, n_threads)
-    distinct = _distinct(explained, clustered, centers, weight, None, n_threads)
+    if distinct is None:
+        distinct = find_distinct(explained, clustered, centers, weight, None, n_threads)
     found: dict[bytes, Growth] = {}
     grown = []
     for begin in range(0, len(tradeoffs), MOST_TRADEOFFS):
@@ -209,27 +218,35 @@ def grow_path(
             report=report,
         )
         for i in range(len(some)):
-            used, children = _in_preorder(nodes, i)
+            used, children = in_preorder(nodes, i)
             key = b"".join(nodes[name][used].tobytes() for name in ("feature", "cut", "center"))
             if key not in found:
                 tree = (nodes["feature"][used].astype(np.int32), nodes["cut"][used], *children)
                 leaf_of = route_rows(explained, *tree, n_threads)
                 if weight is not None:
                     leaf_of[weight == 0] = LEAF
-                found[key] = _assemble(nodes, used, children, leaf_of, weight)
+                found[key] = assemble(nodes, used, children, leaf_of, weight)
             grown.append(found[key])
     return grown
 
 
-def _distinct(
+def find_distinct(
     explained: NDArray[Any],
     clustered: NDArray[Any],
     centers: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    labels: NDArray[np.int32] | None,
-    n_threads: int,
+    weight: NDArray[np.float64] | None = None,
+    labels: NDArray[np.int32] | None = None,
+    n_threads: int = 1,
 ) -> Distinct:
-    """Validate the arrays and merge equal rows; rows of different labels are not equal."""
+    """Validate the arrays and merge equal rows; rows of different labels are not equal.
+
+    Parameters are those of `grow`, `labels` its `assigned`.
+
+    Raises
+    ------
+    DataError, OptionError
+        As `grow` does.
+    """
     if len(centers) > MAX_CENTERS:
         raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
     if len(explained) > MAX_ROWS:
@@ -272,14 +289,25 @@ def _leaves_of_slots(
     return leaf_of
 
 
-def _assemble(
+def assemble(
     nodes: dict[str, NDArray[Any]],
     used: NDArray[np.int64],
     children: NDArray[np.int32],
     leaf_of: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
 ) -> Growth:
-    """Make a tree of the nodes `used`, in pre-order, and sum rows and weights from the leaves up."""
+    """Make a tree of some of the kernel's nodes, and sum rows and weights from the leaves up.
+
+    Parameters
+    ----------
+    nodes : dict of ndarray
+        What the kernel returned.
+    used, children
+        As `in_preorder` returns them.
+    leaf_of : ndarray of int32, shape (n_rows,)
+        The leaf of each row, in the order of `used`; -1 for weight 0.
+    weight : ndarray of float64, shape (n_rows,), or None
+    """
     left, right = children
     feature = nodes["feature"][used].astype(np.int32)
     inner = feature != LEAF
@@ -294,19 +322,21 @@ def _assemble(
     for node in np.flatnonzero(inner)[::-1]:
         rows[node] = rows[left[node]] + rows[right[node]]
         sums[node] = sums[left[node]] + sums[right[node]]
-    real = {name: np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut")}
+    lower, upper, cut = (np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut"))
     labels = center[leaf_of] if reached is leaf_of else np.where(counted, center[leaf_of], np.int32(LEAF))
-    return Growth(feature, left, right, center, rows=rows, weight=sums, labels=labels, **real)
+    return Growth(feature, left, right, center, lower, upper, cut, rows, sums, labels)
 
 
-def _in_preorder(nodes: dict[str, NDArray[Any]], tradeoff: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def in_preorder(
+    nodes: dict[str, NDArray[Any]], tradeoff: int, root: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the places of one trade-off's nodes, parents first, left subtree before right, and their children.
 
     Children are numbered by that order, shape (2, n_nodes), -1 at leaves.
     """
     order: list[int] = []
     children: tuple[list[int], list[int]] = [], []
-    pending = [(0, LEAF, 0)]
+    pending = [(root, LEAF, 0)]
     while pending:
         node, parent, side = pending.pop()
         while not nodes["tradeoffs"][node] >> tradeoff & 1:

@@ -11,7 +11,7 @@ import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -86,29 +86,30 @@ class TradeoffPath:
     points : tuple of TradeoffPoint
         The non-dominated trees, cheapest first.
     tradeoffs, costs, conditions : ndarray of float64, shape (n_tradeoffs,)
-        Every trade-off that was tried, ascending, with the normalized cost and WAES of its tree.
+        Every tree that was tried, by ascending trade-off, with its normalized cost and WAES: of a model with
+        ``refine="full"`` the greedy tree of each trade-off and a refined one.
     """
 
     def __init__(self, model: ExplainableKMeans, prepared: Prepared, tradeoffs: Sequence[float]) -> None:
         self._model = model
         self._prepared = prepared
-        self._tried: dict[float, tuple[TradeoffPoint, Growth]] = {}
-        self._reference_cost = partition_cost(prepared.encoding.clustered, prepared.reference.labels, prepared.counting)
+        self._tried: list[tuple[TradeoffPoint, Growth]] = []
         self._try(tradeoffs)
 
     def _try(self, tradeoffs: Sequence[float]) -> None:
-        """Grow and measure the trees of more trade-offs."""
-        wanted = sorted(set(tradeoffs) - set(self._tried))
+        """Grow and measure the trees of more trade-offs, the refined ones beside the greedy ones."""
+        wanted = sorted(set(tradeoffs) - {point.tradeoff for point, _ in self._tried})
         if not wanted:
             return
-        measured: dict[int, tuple[TradeoffPoint, Growth]] = {}
-        for tradeoff, growth in zip(wanted, self._model._grow(self._prepared, wanted), strict=True):
-            if id(growth) not in measured:
-                measured[id(growth)] = self._measure(tradeoff, growth), growth
-            self._tried[tradeoff] = measured[id(growth)]
-        self._tried = dict(sorted(self._tried.items()))
-        found = [entry[0] for entry in self._tried.values()]
-        self.tradeoffs: NDArray[np.float64] = np.array(list(self._tried))
+        measured: dict[int, TradeoffPoint] = {}
+        for tradeoff, growths in zip(wanted, self._model._grow(self._prepared, wanted), strict=True):
+            for growth in growths:
+                if id(growth) not in measured:
+                    measured[id(growth)] = self._measure(tradeoff, growth)
+                self._tried.append((replace(measured[id(growth)], tradeoff=tradeoff), growth))
+        self._tried.sort(key=lambda tried: tried[0].tradeoff)
+        found = [point for point, _ in self._tried]
+        self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
         self.costs: NDArray[np.float64] = np.array([point.cost for point in found])
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
         self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
@@ -121,7 +122,7 @@ class TradeoffPath:
         cost = partition_cost(self._prepared.encoding.clustered, growth.labels, self._prepared.counting)
         return TradeoffPoint(
             tradeoff,
-            normalized_cost(cost, self._reference_cost),
+            normalized_cost(cost, self._prepared.reference_cost),
             weighted_average_explanation_size(tree),
             weighted_average_depth(tree),
             tree.n_leaves,
@@ -134,7 +135,7 @@ class TradeoffPath:
         return len(self.points)
 
     def __repr__(self) -> str:
-        return f"TradeoffPath({len(self)} trees from {len(self.tradeoffs)} trade-offs)"
+        return f"TradeoffPath({len(self)} trees from {len(np.unique(self.tradeoffs))} trade-offs)"
 
     def __str__(self) -> str:
         lines = ["tradeoff     cost  conditions  questions  leaves"]
@@ -192,9 +193,9 @@ class TradeoffPath:
             )
         model = copy.copy(self._model)
         model.tradeoff = point.tradeoff
-        return model._finish(self._prepared, self._tried[point.tradeoff][1])
+        return model._finish(self._prepared, next(growth for tried, growth in self._tried if tried is point))
 
-    def _refine(self, max_cost: float | None, max_conditions: float | None) -> None:
+    def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
         """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
         for more in (BEYOND, ()):
             wanted = list(more)
@@ -202,8 +203,9 @@ class TradeoffPath:
                 point = _best(self.points, max_cost, max_conditions)
                 if _meets(point, max_cost, max_conditions):
                     return
-                place = int(np.searchsorted(self.tradeoffs, point.tradeoff))
-                sides = self.tradeoffs[max(0, place - 1) : place + 2]
+                tried = np.unique(self.tradeoffs)
+                place = int(np.searchsorted(tried, point.tradeoff))
+                sides = tried[max(0, place - 1) : place + 2]
                 for low, high in pairwise(sides.tolist()):
                     wanted += np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
             self._try(wanted)
@@ -333,7 +335,7 @@ def fit_to_goal(
     """
     _check_goal(max_cost, max_conditions)
     path = tradeoff_path(model, X, y=y, sample_weight=sample_weight)
-    path._refine(max_cost, max_conditions)
+    path._go_on(max_cost, max_conditions)
     return path._select(max_cost, max_conditions)
 
 

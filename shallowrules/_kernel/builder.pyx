@@ -39,7 +39,7 @@ cdef extern from *:
 cdef enum:
     MOST_BINS = 256         # of ExKMC
     BIN_MEMORY = 64000000     # bytes that they may take
-    RANKS = 512             # bins between which cuts are tried when looking ahead
+    RANKS = 256             # bins between which cuts are tried when looking ahead
 
 
 cdef bint _split(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:

@@ -155,7 +155,7 @@ cdef void bound_rows(
     cdef double nearest[LANES]
     cdef int largest[LANES]
     cdef double cost = 0.0
-    cdef int64_t weight_units
+    cdef int64_t weight_units[BLOCK]
     cdef int n_swept = 0
     _place_members(state, node, scratch)
     clear_histograms(state, node, scratch)
@@ -178,6 +178,8 @@ cdef void bound_rows(
         for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
             for j in range(n_members):
                 scratch.units[((n_groups - 1) * n_members + j) * LANES + g % LANES] = 0
+        for i in range(end - begin if state.weighted else 0):
+            weight_units[i] = llrint(state.weight[begin + i] * state.weight_scale)
         for f in range(state.n_features):
             _line_up(state, node, scratch, f)
             sr_dense_places(
@@ -190,8 +192,7 @@ cdef void bound_rows(
             sr_dense_tally(scratch.place, scratch.own, end - begin, scratch.tally + f * state.n_codes)
             if state.weighted:
                 for i in range(end - begin):
-                    weight_units = llrint(state.weight[begin + i] * state.weight_scale)
-                    scratch.weight[f * state.n_codes + scratch.place[i]] += weight_units
+                    scratch.weight[f * state.n_codes + scratch.place[i]] += weight_units[i]
         begin = end
         n_swept += 1
         if n_swept == SWEPT or begin == last:

@@ -17,7 +17,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.matrix cimport Matrix, address_of, entry, load_point, matrix_of
-from shallowrules._kernel.state cimport CHUNK, LARGE
+from shallowrules._kernel.state cimport CHUNK, LARGE, LOOK_UP
 
 cdef enum:
     TRIED = 4           # cuts of a node that are tried until one empties no leaf
@@ -25,6 +25,17 @@ cdef enum:
     SUMS = 32768        # numbers that are summed into together: they stay in a cache
 
 cdef double LEAST_GAIN = 1e-9       # of the objective: less is not worth a change
+
+cdef extern from *:
+    """
+    #ifndef SHALLOWRULES_OPENMP
+    #define SHALLOWRULES_OPENMP 0
+    #endif
+    """
+    const int HAS_OPENMP "SHALLOWRULES_OPENMP"
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
 
 
 cdef struct Term:
@@ -80,6 +91,11 @@ cdef struct Work:
     int* leaf               # [r] by slot
     double* own             # [r] squared distance to the mean of the leaf, by slot
     double looked           # rows that were looked at
+    double most             # at most so many
+    double unreported       # rows x features since Python had a look
+    void* report            # a Python callable or None
+    void* failures          # a list, of the exception that ends the work
+    bint stopped
     # Room.
     int* swap               # [r]
     int* other              # [r] leaf of a row through the subtree that it is not in, by place in `order`
@@ -274,6 +290,35 @@ cdef double _objective(Work* work, int node) noexcept nogil:
         leaf = work.leaves[i]
         sum += work.spread[leaf] + work.price * work.mass[leaf] * _path_size(work, leaf, -1)
     return sum
+
+
+cdef double _conditions(Work* work) noexcept nogil:
+    """Return the conditions that explain all rows, by their weight."""
+    cdef int i, n_leaves = _list_leaves(work, work.root)
+    cdef double sum = 0.0
+    for i in range(n_leaves):
+        sum += work.mass[work.leaves[i]] * _path_size(work, work.leaves[i], -1)
+    return sum
+
+
+cdef void _count(Work* work, int node) noexcept nogil:
+    """Count a node as looked at; now and then let Python have a look."""
+    cdef double rows = <double>(work.last[node] - work.first[node])
+    work.looked += rows
+    work.unreported += rows * work.n_features
+    if work.unreported > LOOK_UP:
+        work.unreported = 0.0
+        _look_up(work)
+
+
+cdef void _look_up(Work* work) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+        if <object>work.report is not None:
+            (<object>work.report)(min(work.looked / work.most, 1.0))
+    except BaseException as failure:
+        (<list>work.failures).append(failure)
+        work.stopped = True
 
 
 cdef void _weigh(Work* work, int node, Py_ssize_t begin, Py_ssize_t end, double* room) noexcept nogil:
@@ -477,10 +522,10 @@ cdef double _improve(Work* work, int node, double total) noexcept nogil:
     """Give a node a better cut if there is one; return by how much the objective falls at least."""
     cdef Py_ssize_t first = work.first[node], last = work.last[node], n_chunks = (last - first + CHUNK - 1) // CHUNK
     cdef Py_ssize_t chunk, d = work.n_features
-    cdef int n_threads = _threads_for(work, node), f, t, tries, j, chosen
+    cdef int n_threads = _threads_for(work, node), f, t, _tries, j, chosen
     cdef double current = _objective(work, node), limit = current - LEAST_GAIN * total
     cdef Move* move
-    work.looked += <double>(last - first)
+    _count(work, node)
     _price_edges(work, node)
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static"):
         _weigh(
@@ -492,7 +537,7 @@ cdef double _improve(Work* work, int node, double total) noexcept nogil:
         _tally(work, node, d * t // n_threads, d * (t + 1) // n_threads)
     for f in range(work.n_features):
         _scan(work, f, limit)
-    for tries in range(TRIED):
+    for _tries in range(TRIED):
         chosen = -1
         for j in range(2 * work.n_features):
             if work.moves[j].feature >= 0 and (
@@ -661,7 +706,7 @@ cdef double _move_leaf(Work* work, double total) noexcept nogil:
     cdef double change, best = -LEAST_GAIN * total
     for node in range(work.n_nodes):
         if work.feature[node] < 0 and work.stale[node]:
-            work.looked += <double>(work.last[node] - work.first[node])
+            _count(work, node)
             work.removal[node] = _removal(work, node)
             _best_split(work, node)
             work.stale[node] = 0
@@ -729,27 +774,27 @@ cdef void _mark(Work* work, int node) noexcept nogil:
             n_stacked += 2
 
 
-cdef void _work_off(Work* work, double limit, bint moves) noexcept nogil:
+cdef void _work_off(Work* work, bint moves) noexcept nogil:
     """Improve nodes, and where none can be improved move leaves, until nothing pays or the work is enough."""
     cdef double total = _objective(work, work.root)
     cdef int node
     cdef bint changed = True
-    while changed and work.looked < limit:
+    while changed and work.looked < work.most and not work.stopped:
         changed = False
         for node in range(work.n_nodes - 1, -1, -1):
-            if work.feature[node] < 0 or not work.dirty[node] or work.looked >= limit:
+            if work.feature[node] < 0 or not work.dirty[node] or work.looked >= work.most or work.stopped:
                 continue
             work.dirty[node] = 0
             if _improve(work, node, total) > 0.0:
                 _mark(work, node)
                 changed = True
-        if not changed and moves and work.looked < limit:
+        if not changed and moves and work.looked < work.most and not work.stopped:
             changed = _move_leaf(work, total) > 0.0
 
 
 def reoptimize(
-    explained, clustered, const int[::1] rows, weight, encoding, tree, double price, double most, bint moves,
-    int n_threads,
+    explained, clustered, const int[::1] rows, weight, codes, single, tree, *, double price, double most, bint moves,
+    int n_threads, report=None,
 ):
     """Improve a tree until no cut gets better and no leaf is better elsewhere, or so much work is done.
 
@@ -761,8 +806,9 @@ def reoptimize(
         The rows to use.
     weight : ndarray of float64, shape (r,), or None
         Their weights, positive.
-    encoding : tuple
-        (codes, ..., n_codes, single, ...) of these rows as `encode` makes them; codes transposed, shape (r, d).
+    codes : ndarray of int32, shape (r, d)
+    single : ndarray of uint8, shape (d, n_codes)
+        Both as `encode` makes them of these rows, but codes transposed.
     tree : dict of ndarray
         feature, left, right, center (int32), cut (float64), the root first; feature -1 at leaves. Every leaf has rows.
     price : float
@@ -773,18 +819,24 @@ def reoptimize(
         Whether leaves may go elsewhere in the tree; their centers go with them.
     n_threads : int
         The result does not depend on it.
+    report : callable, optional
+        Called now and then with the share of the most work that is done. What it raises, and an interrupt, ends
+        the work and is raised.
 
     Returns
     -------
     dict
         The improved tree, its nodes in no order: `root`, `feature`, `left`, `right`, `center` (int32), `cut`,
-        `lower`, `upper` (float64); and its `objective`.
+        `lower`, `upper` (float64). What it is like, and was like before, as pairs `after` and `before`: the sum of
+        squared distances of rows to the mean of their leaf, and of their conditions, by weight. And `ended`,
+        whether it was the most work that ended it.
     """
     cdef Work work
     cdef Py_ssize_t r = rows.shape[0], d = explained.shape[1], m = clustered.shape[1], i
     cdef Py_ssize_t n_nodes = len(tree["feature"])
+    cdef int n_codes = single.shape[1]
     cdef int node
-    cdef double value
+    cdef double value, conditions
     keep = []
 
     def room(shape, dtype):
@@ -792,13 +844,17 @@ def reoptimize(
         keep.append(array)
         return array.__array_interface__["data"][0]
 
-    codes, single = encoding
+    if not HAS_OPENMP or r < LARGE:
+        n_threads = 1
+    failures = []
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     tree["lower"], tree["upper"] = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
     cdef double[::1] lower = tree["lower"], upper = tree["upper"]
     work.explained, work.clustered = matrix_of(explained), matrix_of(clustered)
-    work.n_features, work.n_columns, work.n_codes = d, m, <int>single.shape[1]
-    work.n_nodes, work.n_threads, work.price, work.looked, work.root = <int>n_nodes, n_threads, price, 0.0, 0
+    work.n_features, work.n_columns, work.n_codes = d, m, n_codes
+    work.n_nodes, work.n_threads, work.root, work.price = <int>n_nodes, n_threads, 0, price
+    work.looked, work.unreported, work.most, work.stopped = 0.0, 0.0, most * r, False
+    work.report, work.failures = <void*>report, <void*>failures
     work.codes = <const int*><size_t>address_of(codes)
     work.single = <const unsigned char*><size_t>address_of(single)
     work.row = &rows[0]
@@ -834,7 +890,7 @@ def reoptimize(
     work.stack = <int*><size_t>room(n_nodes + 1, np.int32)
     work.seen = <unsigned char*><size_t>room(2 * d, np.uint8)
     work.point = <double*><size_t>room((n_threads, m), np.float64)
-    work.terms = <Term*><size_t>room((d * work.n_codes, sizeof(Term)), np.uint8)
+    work.terms = <Term*><size_t>room((d * n_codes, sizeof(Term)), np.uint8)
     work.low = <int*><size_t>room(d, np.int32)
     work.high = <int*><size_t>room(d, np.int32)
     work.base = <double*><size_t>room((d, 2), np.float64)
@@ -856,7 +912,11 @@ def reoptimize(
         for i in prange((r + CHUNK - 1) // CHUNK, num_threads=_threads_for(&work, 0), schedule="static"):
             _route(&work, 0, i * CHUNK, min((i + 1) * CHUNK, r))
         _gather(&work, 0)
-        _work_off(&work, most * r, moves and n_nodes > 3)
+        conditions = _conditions(&work)
+        value = _objective(&work, 0) - price * conditions
+    before = value, conditions
+    with nogil:
+        _work_off(&work, moves and n_nodes > 3)
         for node in range(work.n_nodes):
             if work.feature[node] < 0:
                 continue
@@ -866,7 +926,8 @@ def reoptimize(
                     lower[node] = max(lower[node], value)
                 else:
                     upper[node] = min(upper[node], value)
-    tree["root"] = work.root
-    tree["objective"] = _objective(&work, work.root)
-    tree["looked"] = work.looked / r
-    return tree
+    if failures:
+        raise failures[0]
+    conditions = _conditions(&work)
+    after = _objective(&work, work.root) - price * conditions, conditions
+    return tree | {"root": work.root, "before": before, "after": after, "ended": work.looked >= work.most}

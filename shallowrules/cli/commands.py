@@ -24,6 +24,7 @@ from shallowrules.cli.options import (
     gather,
     method_options,
     reading_options,
+    refine_option,
 )
 from shallowrules.cli.output import (
     check_folder,
@@ -171,13 +172,14 @@ def fit(table_file: str, output: Path | None, **options: Any) -> None:
 
 @shallowrules.command(short_help="Show what shorter rules cost.")
 @click.argument("table_file", metavar="TABLE")
+@refine_option
 @fit_options
 @reading_options
-def path(table_file: str, **options: Any) -> None:
+def path(table_file: str, refine: str, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
-    A line says what to expect of `run` with that --tradeoff; no tree that was tried is both cheaper and
-    shorter. `run --max-cost` and `run --max-conditions` choose among them.
+    No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
+    choose among them; `run --tradeoff` grows the greedy tree of a line (--refine none), or searches longer for one.
 
     \b
     Example:
@@ -187,7 +189,7 @@ def path(table_file: str, **options: Any) -> None:
     from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
-    prepared, model = _prepare(table_file, chosen, gather(ReadingOptions, options), {})
+    prepared, model = _prepare(table_file, chosen, gather(ReadingOptions, options), {"refine": refine})
     with progress(f"{_doing(prepared, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)

@@ -23,10 +23,12 @@ __all__ = [
     "gather",
     "method_options",
     "reading_options",
+    "refine_option",
 ]
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
+REFINEMENTS = ("full", "none")
 SCALES = ("none", "minmax", "standard", "robust")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -82,6 +84,7 @@ class MethodOptions:
     tradeoff: float | None
     max_leaves: int | None
     base: str
+    refine: str
     max_cost: float | None
     max_conditions: float | None
 
@@ -97,7 +100,7 @@ class MethodOptions:
     def parameters(self) -> dict[str, Any]:
         """Return the estimator's parameters; a trade-off that is not given leaves it its own default."""
         given = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
-        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, **given}
+        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, "refine": self.refine, **given}
 
 
 @dataclass(frozen=True)
@@ -261,6 +264,14 @@ fit_options = _together(
     ),
 )
 
+refine_option = click.option(
+    "--refine",
+    type=click.Choice(REFINEMENTS),
+    default=REFINEMENTS[0],
+    show_default=True,
+    help="With --method exshallow: search on for a cheaper, shorter tree, or take the greedy one.",
+)
+
 # The options of `MethodOptions`.
 method_options = _together(
     click.option(
@@ -297,6 +308,7 @@ method_options = _together(
         show_default=True,
         help="With --method exkmc: grow on from IMM's tree.",
     ),
+    refine_option,
 )
 
 # The options of `ExportOptions`.
