@@ -202,7 +202,7 @@ def test_path_shows_what_run_would_give():
 
 def test_goals_choose_on_the_path():
     lines = path_lines()
-    cheap, short = lines[1], lines[-2]
+    cheap, short = lines[2], lines[-2]
     call("run", "t.csv", "-k", 9, "--max-conditions", cheap[3] + 0.01)
     assert RuleSet.from_json("t_rules/rules.json").statistics.tradeoff == cheap[0]
     statistics = json.loads(call("fit", "t.csv", "-k", 9, "--max-cost", short[1] + 0.001).stdout)["statistics"]
