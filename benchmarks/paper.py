@@ -161,7 +161,8 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
         clusterer, seconds = timed(partial(starts.fit, clustered))
         found.add("kmeans", seconds=seconds)
 
-        model = partial(ExplainableKMeans, k, clusterer=clusterer, scale=scale, n_jobs=-1)
+        # The published methods, which know no refinement.
+        model = partial(ExplainableKMeans, k, refine="none", clusterer=clusterer, scale=scale, n_jobs=-1)
         for method in methods:
             fitted, took = timed(partial(model(method=method).fit, X))
             found.add(method, **figures_of(fitted.rules_, fitted.labels_, clusterer), seconds=seconds + took)
