@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,11 @@ Figures = dict[str, float]
 def say(message: str) -> None:
     """Report progress."""
     print(message, file=sys.stderr, flush=True)
+
+
+def cores() -> int | None:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -157,6 +162,27 @@ def half_width(values: Sequence[float]) -> float:
     if len(values) < 2:
         return 0.0
     return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
+
+
+@dataclass
+class Runs:
+    """All runs of one table: by method and measure, a value per seed."""
+
+    table: str
+    runs: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+    def add(self, method: str, **values: float) -> None:
+        """Add a run's values by measure."""
+        for name, value in values.items():
+            self.runs.setdefault(method, {}).setdefault(name, []).append(value)
+
+    def mean(self, method: str, name: str) -> float:
+        """Return the mean of a measure over the runs of a method."""
+        return float(np.mean(self.runs[method][name]))
+
+    def interval(self, method: str, name: str) -> float:
+        """Return half the width of the mean's 95 % interval; 0 for a single run."""
+        return half_width(self.runs[method][name])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ Figures   cost and WAES over the trade-off, as PNG
 
 Exit status 1 says that a figure of Table 2 is off: cost by more than 0.03, or WAES more than 8 % longer.
 
-Where the tables are is in ``measuring.py``. What is not there is left out.
+``measuring.py`` says where the tables are looked for. What is not there is left out.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from measuring import (
     SCALES,
     TITLES,
     Figures,
+    Runs,
     Sheet,
     add_table_options,
     check_page,
@@ -65,31 +66,13 @@ FIGURE_TRADEOFFS = tuple(step / 100 for step in range(11))
 
 
 @dataclass
-class Measured:
+class Measured(Runs):
     """All runs of one table.
 
-    `runs` has, by method and measure, a value per seed; `curves` has, per seed, the cost and WAES for every one of
-    `FIGURE_TRADEOFFS`, shape (2, n_tradeoffs).
+    `curves` has, per seed, the cost and WAES for every one of `FIGURE_TRADEOFFS`, shape (2, n_tradeoffs).
     """
 
-    table: str
-    shape: tuple[int, int]
-    k: int
-    runs: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     curves: list[NDArray[np.float64]] = field(default_factory=list)
-
-    def add(self, method: str, **values: float) -> None:
-        """Add a run's values by measure."""
-        for name, value in values.items():
-            self.runs.setdefault(method, {}).setdefault(name, []).append(value)
-
-    def mean(self, method: str, name: str) -> float:
-        """Return the mean of a measure over the runs of a method."""
-        return float(np.mean(self.runs[method][name]))
-
-    def interval(self, method: str, name: str) -> float:
-        """Return half the width of the mean's 95 % interval; 0 for a single run."""
-        return half_width(self.runs[method][name])
 
 
 # What is known ------------------------------------------------------------------------------------
@@ -122,7 +105,7 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
     """Return what every method gives on one table, for the seeds 0, 1, …"""
     # The clusterer is given fitted, so that the methods explain one clustering, and it lives in the scaled space.
     clustered = into_space(table, X)
-    found = Measured(table, X.shape, k)
+    found = Measured(table)
     for seed in range(seeds):
         starts = KMeans(k, n_init=STARTS.get(table, 10), random_state=seed)
         clusterer, seconds = timed(partial(starts.fit, clustered))

@@ -49,7 +49,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
-from measuring import DATA, ROOT, Clock, Target, check_picture, say
+from measuring import DATA, ROOT, Clock, Target, check_picture, cores, say
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -586,8 +586,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    print(f"cores: {cores}; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
+    print(f"cores: {cores()}; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
     if hasattr(os, "getloadavg"):
         print(
             f"load of the machine at the start: {os.getloadavg()[0]:.1f} (on a busy one, 2 threads wait for each other)"
