@@ -164,6 +164,11 @@ def half_width(values: Sequence[float]) -> float:
     return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
 
 
+def with_interval(value: float, interval: float, digits: int = 2) -> str:
+    """Return for example "1.19 ±0.01"; no interval where it is 0."""
+    return f"{value:.{digits}f}" + (f" ±{interval:.{digits}f}" if interval else "")
+
+
 @dataclass
 class Runs:
     """All runs of one table: by method and measure, a value per seed."""

@@ -44,6 +44,7 @@ from measuring import (
     load,
     say,
     timed,
+    with_interval,
     write_measured,
 )
 from numpy.typing import NDArray
@@ -146,7 +147,7 @@ def search(model: ExplainableKMeans, X: NDArray[np.float64], goal: Figures) -> E
 
 def compare(value: float, interval: float, published: float | None, digits: int = 2) -> str:
     """Return for example "1.19 ±0.01 (1.16, +0.03)": measured, published, difference."""
-    shown = f"{value:.{digits}f}" + (f" ±{interval:.{digits}f}" if interval else "")
+    shown = with_interval(value, interval, digits)
     return (
         shown
         if published is None

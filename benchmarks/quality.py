@@ -2,7 +2,7 @@
 
 Run it with the environment that has the package::
 
-    python benchmarks/quality.py                                   # all tables, ten seeds: half an hour
+    python benchmarks/quality.py                                   # all tables, ten seeds: some minutes
     python benchmarks/quality.py --tables letter,avila --seeds 3
     python benchmarks/quality.py --markdown docs/refinement.md     # renews the tables of that page
     python benchmarks/quality.py --quick                           # two tables, one seed: shows that it runs
@@ -58,6 +58,7 @@ from measuring import (
     into_space,
     load,
     say,
+    with_interval,
     write_measured,
 )
 from numpy.typing import NDArray
@@ -231,10 +232,11 @@ def measure_times(
     clustered: NDArray[np.float64],
     k: int,
     seed: int,
-    rounds: tuple[int, int],
+    *,
+    quick: bool,
 ) -> None:
-    """Add the ratios of one seed, the medians over at least and at most so many rounds."""
-    least, most = rounds
+    """Add the ratios of one seed, the medians over its rounds."""
+    least, most = (1, 1) if quick else (LEAST_ROUNDS, MOST_ROUNDS)
     start = time.perf_counter()
     measured: list[dict[str, float]] = []
     while len(measured) < least or (len(measured) < most and time.perf_counter() - start < SECONDS_PER_SEED):
@@ -251,7 +253,7 @@ def measure(name: str, clock: Clock, folder: Path, seeds: int, *, quick: bool) -
     found = Measured(name)
     for seed in range(seeds):
         measure_quality(found, X, clustered, k, seed)  # warms everything up, too
-        measure_times(found, clock, X, clustered, k, seed, (1, 1) if quick else (LEAST_ROUNDS, MOST_ROUNDS))
+        measure_times(found, clock, X, clustered, k, seed, quick=quick)
         say(f"  {name}: seed {seed + 1} of {seeds}")
     return found
 
@@ -263,7 +265,7 @@ def measure_large(clock: Clock, seeds: int, *, quick: bool) -> Measured:
     found = Measured(case.name, threads=2)
     for seed in range(seeds):
         X = case.table(seed)
-        measure_times(found, clock, X, X, case.k, seed, (1, 1))
+        measure_times(found, clock, X, X, case.k, seed, quick=quick)
         say(f"  {case.name}: seed {seed + 1} of {seeds}")
     return found
 
@@ -281,12 +283,10 @@ def quality(results: Sequence[Measured]) -> Sheet:
     rows = []
     for found in results:
         for method, title in METHODS.items():
-            cells = []
-            for name, digits in MEASURES.items():
-                interval = found.interval(method, name)
-                cells.append(
-                    f"{found.mean(method, name):.{digits}f}" + (f" ±{interval:.{digits}f}" if interval else "")
-                )
+            cells = [
+                with_interval(found.mean(method, name), found.interval(method, name), digits)
+                for name, digits in MEASURES.items()
+            ]
             rows.append([found.table, title, *cells, found.share(method)])
     headings = ["table", "method", "cost", "WAES", "WAD", "NMI", "J", "time"]
     return Sheet("Quality, mean ± 95 % interval; time in greedy growths, k-means not included", headings, rows)
@@ -444,9 +444,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.seeds is not None and options.seeds < 1:
         parser.error("--seeds must be at least 1")
     options.seeds = options.seeds or (1 if options.quick else 10)
-    options.command = " ".join(
-        [f"benchmarks/{SCRIPT} --seeds {options.seeds}", *([f"--tables {options.tables}"] if options.tables else ())]
-    )
+    given = {"--seeds": options.seeds, "--tables": options.tables}
+    named = [f"{name} {value}" for name, value in given.items() if value] + ["--quick"] * options.quick
+    options.command = " ".join([f"benchmarks/{SCRIPT}", *named])
     if options.quick and not options.tables:
         known = [*QUICK_TABLES, LARGE.name]
     check_page(parser, options.markdown, SCRIPT)
