@@ -25,7 +25,7 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, encode, re
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import BASES, METHODS, Growth, find_distinct, grow, grow_path
 from shallowrules.metrics import normalized_cost, partition_cost
-from shallowrules.refining import REFINEMENTS, ROUNDS, refine
+from shallowrules.refining import REFINEMENTS, refine
 from shallowrules.rules import describe_tree
 from shallowrules.scaling import SCALES
 from shallowrules.summation import group_means
@@ -107,7 +107,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     base : {"none", "imm"}, default="none"
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"full", "none"}, default="full"
-        Of "exshallow" only. "none" is the published greedy tree. "full" goes on from it to a tree of as many leaves
+        Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
+        greedy tree. "full" goes on from it to a tree of as many leaves
         whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
         cut is chosen, on a sample of some thousand rows, and the best trees are improved on all rows, cut by cut.
         If `clusterer` is None, a cluster may lose its leaf and another be cut in two; clusters are then numbered so
@@ -399,7 +400,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         n_threads = _thread_count(self.n_jobs)
         labels = _renumbered(reference.labels, kept)
         watch = self._watch()
-        refines = self.refine == "full" and self.method == "exshallow" and prepared.reference_cost > 0
+        refines = (
+            self.refine == "full"
+            and self.method == "exshallow"
+            and not reference.labelled
+            and prepared.reference_cost > 0
+        )
         with_imm = self.method == "imm" or (self.method == "exkmc" and self.base == "imm")
         assigned = labels if reference.labelled and with_imm else None
         distinct = find_distinct(*spaces, reference.centers[kept], prepared.counting, assigned, n_threads)
@@ -444,7 +450,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                     reference_cost=prepared.reference_cost,
                     reference_labels=labels,
                     moves=self.clusterer is None,
-                    rounds=ROUNDS if len(tradeoffs) == 1 else ROUNDS[:1],
                     report=_part_of(watch, 1 + i, 1 + len(tradeoffs)),
                 )
                 self._say(refinement.summary())
@@ -717,7 +722,9 @@ def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.i
 
 def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return labels as positions among the centers `kept`, `UNLABELLED` where they are none of them."""
-    numbers = np.full(int(labels.max()) + 2, UNLABELLED, dtype=np.int32)  # the last, at index -1, stays so
+    numbers = np.full(
+        int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
+    )  # the last, at index -1, stays so
     numbers[kept] = np.arange(len(kept))
     return numbers[labels]
 

@@ -37,7 +37,7 @@ LEVELS, WIDTH = 2, 4
 """On so many levels of the tree so many cuts of a node are tried."""
 ROUNDS = (1.0, 0.6, 1.6)
 """Rounds of looking ahead: what the trade-off that proposes cuts is multiplied by. J has the true one."""
-MOST_TREES = 12.0
+MOST_TREES = 6.0
 """A round takes no more than so many greedy trees on the sample."""
 MOST_CLUSTERS = 128
 """Beyond so many clusters nothing is grown ahead; the greedy tree is improved."""
@@ -45,14 +45,16 @@ MOST_MOVABLE = 512
 """Beyond so many clusters leaves stay where they are."""
 RANKS = 512
 """Cuts of a node are looked for between so many bins, then within the best."""
-LOOKS, LOOKED = 40.0, 4e6
-"""An improvement looks at all rows so many times at most, and at so many rows in all, but twice in any case."""
-FINALISTS = 2
+LOOKS, LOOKED = 40.0, 4e7
+"""An improvement looks at all rows so many times at most, and at so many values in all, but twice in any case."""
+FINALISTS = 3
 """Trees from the sample that are improved on all rows."""
 HARDER = (1.5, 3.0)
 """Factors for the price of a condition, where the best tree is longer than the greedy one, or dearer."""
 SHARE = 0.5
 """A tree that is neither dearer nor longer than the greedy one is taken if it gains so much of what the best does."""
+CANONICAL = 1 << 16
+"""Tables of up to so many distinct rows are summed in an order that does not depend on theirs."""
 TIE = 1e-9
 ENDED = "the search for a better tree was ended by the bound on its work"
 
@@ -125,7 +127,7 @@ class _Rows:
 
     def improve(self, tree: dict[str, Any], price: float, moves: bool, report: Callable[[float], None] | None) -> _Tree:
         """Improve a tree whose every leaf has some of these rows."""
-        most = min(LOOKS, max(2.0, LOOKED / len(self.rows)))
+        most = min(LOOKS, max(2.0, LOOKED / self.codes.size))
         found = reoptimize(
             self.explained,
             self.clustered,
@@ -231,17 +233,20 @@ def refine(
     k = len(centers)
     total_weight = float(len(explained) if weight is None else weight.sum())
     in_kernel = float(len(distinct.slots) if distinct.weight is None else distinct.weight.sum())
-    price = tradeoff * reference_cost / total_weight  # of a condition, per unit of weight
+    price = _rounded(tradeoff * reference_cost / total_weight)  # of a condition, per unit of weight
     unit = reference_cost * in_kernel / total_weight  # where all weights are equal, the kernel counts rows
     moves = moves and k <= MOST_MOVABLE
     rounds = rounds if k <= MOST_CLUSTERS else ()
     step = _Progress(report, 2 * len(rounds) + 1 + FINALISTS + len(HARDER)).steps()
-    table = _Rows.of(explained, clustered, distinct.slots, distinct.weight, n_threads)
+    keys = _keys(clustered, distinct.slots)
+    order = np.argsort(keys if len(keys) <= CANONICAL else distinct.slots, kind="stable")
+    weights = None if distinct.weight is None else distinct.weight[order]
+    table = _Rows.of(explained, clustered, distinct.slots[order], weights, n_threads)
     greedy = {name: getattr(growth, name) for name in ("feature", "left", "right", "center", "cut")}
     trees = [table.improve(greedy, price, moves, next(step))]
     before = trees[0].before
 
-    sample = _sample(table, growth) if rounds else table
+    sample = _sample(table, growth, keys[order]) if rounds else table
     depth = float(growth.rows[growth.feature != LEAF].sum() / growth.rows[0])  # WAD by rows: the work of a tree
     ahead: list[_Tree] = []
     places = explained_centers, centers
@@ -302,12 +307,32 @@ def _choose(trees: list[_Tree], before: tuple[float, float], price: float) -> _T
     return best
 
 
-def _sample(table: _Rows, growth: Growth) -> _Rows:
-    """Return evenly spaced rows of each cluster, weighted so that the clusters keep their weight; `table` if small."""
+def _rounded(number: float) -> float:
+    """Return a number without its last digits, which depend on the order in which rows were summed."""
+    mantissa, exponent = np.frexp(number)
+    return float(np.ldexp(np.round(np.ldexp(mantissa, 36)), exponent - 36))
+
+
+def _keys(clustered: NDArray[Any], rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return 64 bits that look random for each row, equal for equal values in the clustered space."""
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    for j in range(clustered.shape[1]):
+        values = clustered[rows, j].astype(np.float64) + 0.0  # -0.0 is 0.0
+        keys = (keys ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(31)
+    return keys
+
+
+def _sample(table: _Rows, growth: Growth, keys: NDArray[np.uint64]) -> _Rows:
+    """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
+
+    They are those of the lowest keys, whatever the order of the table.
+    """
     if len(table.rows) <= 1.25 * SAMPLE:
         return table
     labels = growth.labels[table.rows]
-    order = np.argsort(labels, kind="stable")
+    widest = int(np.argmax(np.var(table.clustered[table.rows[:: max(1, len(table.rows) // SAMPLE)]], axis=0)))
+    order = np.lexsort((keys, table.clustered[table.rows, widest], labels))
     counts = np.bincount(labels)
     picked, weights = [], []
     even = table.weight is None

@@ -66,6 +66,8 @@ class TradeoffPoint:
     conditions, questions : float
         Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
     n_leaves : int
+    refine : {"full", "none"}
+        With which `refine` the estimator grows it at this trade-off; "none" is a greedy tree.
     """
 
     tradeoff: float
@@ -73,6 +75,7 @@ class TradeoffPoint:
     conditions: float
     questions: float
     n_leaves: int
+    refine: str = "none"
 
 
 class TradeoffPath:
@@ -103,10 +106,11 @@ class TradeoffPath:
             return
         measured: dict[int, TradeoffPoint] = {}
         for tradeoff, growths in zip(wanted, self._model._grow(self._prepared, wanted), strict=True):
-            for growth in growths:
+            for refine, growth in zip(("none", self._model.refine), growths, strict=False):
                 if id(growth) not in measured:
                     measured[id(growth)] = self._measure(tradeoff, growth)
-                self._tried.append((replace(measured[id(growth)], tradeoff=tradeoff), growth))
+                point = replace(measured[id(growth)], tradeoff=tradeoff, refine=refine)
+                self._tried.append((point, growth))
         self._tried.sort(key=lambda tried: tried[0].tradeoff)
         found = [point for point, _ in self._tried]
         self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
@@ -138,9 +142,9 @@ class TradeoffPath:
         return f"TradeoffPath({len(self)} trees from {len(np.unique(self.tradeoffs))} trade-offs)"
 
     def __str__(self) -> str:
-        lines = ["tradeoff     cost  conditions  questions  leaves"]
+        lines = ["tradeoff  refine     cost  conditions  questions  leaves"]
         lines += [
-            f"{p.tradeoff:8.5f}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            f"{p.tradeoff:8.5f}  {p.refine:6}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
             for p in self.points
         ]
         return "\n".join(lines)
@@ -151,7 +155,8 @@ class TradeoffPath:
         Returns
         -------
         dict from str to ndarray, shape (n_points,)
-            Columns ``tradeoff``, ``cost``, ``conditions``, ``questions`` and ``n_leaves``, as in `TradeoffPoint`.
+            Columns ``tradeoff``, ``cost``, ``conditions``, ``questions``, ``n_leaves`` and ``refine``, as in
+            `TradeoffPoint`.
         """
         names = TradeoffPoint.__dataclass_fields__
         return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
@@ -170,7 +175,8 @@ class TradeoffPath:
         -------
         ExplainableKMeans
             The cheapest tree within both bounds. With `max_cost` alone, and with a warning where no tree is
-            within both, the shortest tree within `max_cost`. Its `tradeoff` is that of the tree.
+            within both, the shortest tree within `max_cost`. With its `tradeoff` and `refine` the estimator grows
+            the same tree.
 
         Raises
         ------
@@ -192,7 +198,7 @@ class TradeoffPath:
                 stacklevel=3,
             )
         model = copy.copy(self._model)
-        model.tradeoff = point.tradeoff
+        model.tradeoff, model.refine = point.tradeoff, point.refine
         return model._finish(self._prepared, next(growth for tried, growth in self._tried if tried is point))
 
     def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:

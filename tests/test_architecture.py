@@ -17,7 +17,7 @@ STAGES = {
     "encoding": ["encoding", "scaling", "transformers"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
-    "growing": ["growing"],
+    "growing": ["growing", "refining"],
     "tree": ["tree"],
     "thresholds": ["thresholds"],
     "rules": ["rules"],

@@ -178,11 +178,11 @@ def crowded(path="t.csv"):
 
 
 def path_lines(*arguments):
-    """Return the lines of `path`'s table as numbers; of its columns, the third is in percent."""
+    """Return the lines of `path`'s table, numbers but for the last; the third is in percent."""
     result = call("path", crowded(), "-k", 9, *arguments)
     assert result.exit_code == 0
     found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
-    return [[float(value) for value in line] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
+    return [[*map(float, line[:-1]), line[-1]] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
 
 
 def test_path_shows_what_run_would_give():
@@ -190,8 +190,10 @@ def test_path_shows_what_run_would_give():
     assert len(lines) > 4
     assert [line[1] for line in lines] == sorted(line[1] for line in lines)
     assert [line[3] for line in lines] == sorted((line[3] for line in lines), reverse=True)
-    for tradeoff, cost, extra, conditions, questions, rules in lines:
-        statistics = json.loads(call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff).stdout)["statistics"]
+    assert {line[6] for line in lines} == {"full", "none"}
+    for tradeoff, cost, extra, conditions, questions, rules, refine in lines:
+        fitted = call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff, "--refine", refine)
+        statistics = json.loads(fitted.stdout)["statistics"]
         assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
         assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
         assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
@@ -397,9 +399,9 @@ def test_path_and_goals_of_any_clustering(chosen):
     result = call("path", mixed(), *chosen)
     assert result.exit_code == 0
     found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
-    lines = [[float(value) for value in line] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
-    for tradeoff, cost, _, conditions, *_ in (lines[0], lines[-1]):
-        alone = json.loads(call("fit", "t.csv", *chosen, "--tradeoff", tradeoff).stdout)
+    lines = [[*map(float, line[:-1]), line[-1]] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
+    for tradeoff, cost, _, conditions, *_, refine in (lines[0], lines[-1]):
+        alone = json.loads(call("fit", "t.csv", *chosen, "--tradeoff", tradeoff, "--refine", refine).stdout)
         statistics = alone["statistics"]
         assert (statistics["normalized_cost"], statistics["waes"]) == pytest.approx((cost, conditions), abs=6e-3)
         goal = json.loads(call("fit", "t.csv", *chosen, "--max-cost", cost + 0.001).stdout)

@@ -521,7 +521,7 @@ def test_categories_go_with_any_clustering(customers, explained, weighted):
     assert chosen.tradeoff == last.tradeoff
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShallowRulesWarning)
-        alone = ExplainableKMeans(**parameters, tradeoff=last.tradeoff).fit(X, sample_weight=weight)
+        alone = ExplainableKMeans(**parameters, tradeoff=last.tradeoff, refine=last.refine).fit(X, sample_weight=weight)
     assert chosen.rules_ == alone.rules_
     assert (alone.normalized_cost_, alone.waes_) == pytest.approx((last.cost, last.conditions))
 

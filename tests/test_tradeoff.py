@@ -42,9 +42,10 @@ def test_twenty_tradeoffs_are_tried_the_default_among_them():
 
 
 def test_every_tradeoff_has_the_figures_of_a_model_of_its_own(path, digits, clusterer):
-    assert tuple(path.tradeoffs) == TRADEOFFS
-    for tradeoff, cost, conditions in list(zip(path.tradeoffs, path.costs, path.conditions, strict=True))[::4]:
-        alone = ExplainableKMeans(clusterer=clusterer, tradeoff=tradeoff).fit(digits)
+    assert tuple(path.tradeoffs) == tuple(np.repeat(TRADEOFFS, 2))
+    tried = list(zip(path.tradeoffs, path.costs, path.conditions, ["none", "full"] * len(TRADEOFFS), strict=True))
+    for tradeoff, cost, conditions, refine in tried[::5]:
+        alone = ExplainableKMeans(clusterer=clusterer, tradeoff=tradeoff, refine=refine).fit(digits)
         assert (cost, conditions) == pytest.approx((alone.normalized_cost_, alone.waes_), rel=1e-12)
 
 
@@ -72,7 +73,7 @@ def test_points_that_differ_by_rounding_are_one(drawn):
 
 def test_the_table_makes_a_frame_and_print_shows_it(path):
     frame = pd.DataFrame(path.table())
-    assert list(frame.columns) == ["tradeoff", "cost", "conditions", "questions", "n_leaves"]
+    assert list(frame.columns) == ["tradeoff", "cost", "conditions", "questions", "n_leaves", "refine"]
     assert len(frame) == len(path) == len(path.points) > 3
     assert (frame.n_leaves == 10).all()
     lines = str(path).splitlines()
@@ -86,7 +87,7 @@ def test_selecting_gives_the_fitted_model_of_the_tree(path, digits, clusterer):
     model = path.select(max_conditions=middle.conditions)
     assert (model.normalized_cost_, model.waes_) == pytest.approx((middle.cost, middle.conditions), rel=1e-12)
     assert (model.tradeoff, model.wad_, model.n_leaves_) == (middle.tradeoff, middle.questions, middle.n_leaves)
-    alone = ExplainableKMeans(clusterer=clusterer, tradeoff=middle.tradeoff).fit(digits)
+    alone = ExplainableKMeans(clusterer=clusterer, tradeoff=middle.tradeoff, refine=middle.refine).fit(digits)
     assert model.rules_ == alone.rules_
     np.testing.assert_array_equal(model.labels_, alone.labels_)
     np.testing.assert_array_equal(model.predict(digits), model.labels_)
@@ -163,7 +164,7 @@ def test_where_the_goal_is_between_two_tradeoffs_more_are_tried(path, digits, cl
     again = tradeoff_path(ExplainableKMeans(clusterer=clusterer), digits, tradeoffs=[0.0, 0.95])
     low, high = again.points[0], again.points[-1]
     goal = low.cost * 1.1, (low.conditions + high.conditions) / 2
-    again._refine(*goal)
+    again._go_on(*goal)
     assert len(again.tradeoffs) > 2
     assert again.tradeoffs.min() == 0
     assert again.tradeoffs.max() > 0.95  # larger ones are tried, too
@@ -188,7 +189,7 @@ def test_weights_scale_and_names_are_passed_on():
     weight = np.random.default_rng(0).integers(0, 3, 300).astype(float)
     model = ExplainableKMeans(5, scale="standard", random_state=0)
     found = fit_to_goal(model, frame, max_conditions=2.5, sample_weight=weight)
-    alone = ExplainableKMeans(5, scale="standard", random_state=0, tradeoff=found.tradeoff)
+    alone = ExplainableKMeans(5, scale="standard", random_state=0, tradeoff=found.tradeoff, refine=found.refine)
     alone.fit(frame, sample_weight=weight)
     assert found.rules_ == alone.rules_
     np.testing.assert_array_equal(found.labels_, alone.labels_)

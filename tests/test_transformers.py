@@ -110,7 +110,7 @@ def test_categories_orders_and_imputed_values_are_seen_through():
     frame = shop()
     frame.loc[::7, "kind"] = None
     frame.loc[::9, "months"] = np.nan
-    model = fitted(everything(), frame, 12)
+    model = fitted(everything(), frame, 12, refine="none")
     assert [column.name for column in model.rules_.columns] == ["size", "months", "paid", "kind", "amount", "code"]
     imputed = {column.name: column.imputed for column in model.rules_.columns if column.imputed is not None}
     assert imputed == {"months": pytest.approx(frame["months"].mean()), "kind": "none"}

@@ -24,6 +24,10 @@ from shallowrules._kernel.sweep cimport listed_event
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
 
+cdef extern from "scan.h" nogil:
+    const int SCANNED "SR_SCANNED"
+    bint sr_any_within(const int* codes, Py_ssize_t count, int first, int second) noexcept
+
 cdef double TIE = 1e-9
 cdef double REACH = 4.0
 cdef double FARTHER = 16.0
@@ -209,14 +213,24 @@ cdef Pricing _pricing(
 
 
 cdef Py_ssize_t _gather(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, int low, int high
 ) noexcept nogil:
-    """Write the rows of the codes in scratch.opened to scratch.items, in the order of values; return how many."""
-    cdef Py_ssize_t count = 0, slot
+    """Write the rows of the codes in scratch.opened to scratch.items, in the order of values; return how many.
+
+    These codes lie from `low` to `high`.
+    """
+    cdef Py_ssize_t count = 0, begin, end, slot
     cdef const int* codes = state.codes + feature * state.n_rows
     cdef Item* items = scratch.items
-    for slot in range(node.first, node.counted):
-        if scratch.opened[codes[slot]]:
+    end = node.first
+    while end < node.counted:
+        begin = end
+        end = min(begin + SCANNED, node.counted)
+        if not sr_any_within(codes + begin, end - begin, low, high):
+            continue
+        for slot in range(begin, end):
+            if not scratch.opened[codes[slot]]:
+                continue
             items[count].code = codes[slot]
             items[count].value = entry(&state.explained, state.row[slot], feature)
             items[count].event = _own_event(state, node, scratch, fixed, feature, slot)
@@ -271,7 +285,9 @@ cdef bint _open(
     cdef Item* items = scratch.items
     for b in range(n_bins):
         scratch.opened[scratch.bins[b].code] = b + 1
-    count = _gather(state, node, scratch, fixed, feature)
+    count = _gather(
+        state, node, scratch, fixed, feature, scratch.bins[0].code, scratch.bins[n_bins - 1].code
+    )
     while i < count and not found:
         j = i
         while j < count and items[j].code == items[i].code:
@@ -341,7 +357,7 @@ cdef double open_stretch(
     if stretch.n_rows:
         for code in range(before.code + 1, stretch.last + 1):
             scratch.opened[code] = 1
-        count = _gather(state, node, scratch, fixed, stretch.feature)
+        count = _gather(state, node, scratch, fixed, stretch.feature, before.code + 1, stretch.last)
         for code in range(before.code + 1, stretch.last + 1):
             scratch.opened[code] = 0
     lowest = begin

@@ -6,35 +6,55 @@ from libc.math cimport INFINITY
 from shallowrules._kernel.matrix cimport entry
 from shallowrules._kernel.state cimport LIST, Cut, Node, Scratch, State
 
+cdef extern from "scan.h" nogil:
+    const int SCANNED "SR_SCANNED"
+    bint sr_any_equal(const int* codes, Py_ssize_t count, int first, int second) noexcept
+    Py_ssize_t sr_take_sides(
+        const int* codes, Py_ssize_t count, int below, int above, unsigned char* side, int* highest, int* lowest
+    ) noexcept
+
 
 cdef Py_ssize_t take_sides(State* state, Node* node, const Cut* cut) noexcept nogil:
     """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const int* codes = state.codes + node.feature * state.n_rows
-    cdef Py_ssize_t slot, n_left = 0
-    cdef int code, highest = -1, lowest = state.n_codes
-    cdef unsigned char left
+    cdef const int* codes = state.codes + node.feature * state.n_rows + node.first
+    cdef unsigned char* side = state.side + node.first
+    cdef const int* row = state.row + node.first
+    cdef Py_ssize_t count = node.last - node.first, begin, end, i
+    cdef int highest, lowest
     cdef double value
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        left = code <= cut.code
-        if cut.inside and code == cut.code:
-            left = entry(&state.explained, state.row[slot], node.feature) <= cut.value
-        state.side[slot] = left
-        n_left += left
-        if left:
-            highest = max(highest, code)
-        else:
-            lowest = min(lowest, code)
+    cdef Py_ssize_t n_left = sr_take_sides(
+        codes, count, cut.code - 1 if cut.inside else cut.code, cut.code + 1, side, &highest, &lowest
+    )
+    end = 0 if cut.inside else count
+    while end < count:
+        begin = end
+        end = min(begin + SCANNED, count)
+        if not sr_any_equal(codes + begin, end - begin, cut.code, cut.code):
+            continue
+        for i in range(begin, end):
+            if codes[i] != cut.code:
+                continue
+            side[i] = entry(&state.explained, row[i], node.feature) <= cut.value
+            n_left += side[i]
+            if side[i]:
+                highest = cut.code
+            else:
+                lowest = cut.code
     node.lower = -INFINITY
     node.upper = INFINITY
-    for slot in range(node.first, node.last):
-        code = codes[slot]
-        if code == highest or code == lowest:
-            value = entry(&state.explained, state.row[slot], node.feature)
-            if state.side[slot]:
-                node.lower = max(node.lower, value)
-            else:
-                node.upper = min(node.upper, value)
+    end = 0
+    while end < count:
+        begin = end
+        end = min(begin + SCANNED, count)
+        if not sr_any_equal(codes + begin, end - begin, highest, lowest):
+            continue
+        for i in range(begin, end):
+            if codes[i] == highest or codes[i] == lowest:
+                value = entry(&state.explained, row[i], node.feature)
+                if side[i]:
+                    node.lower = max(node.lower, value)
+                else:
+                    node.upper = min(node.upper, value)
     return n_left
 
 

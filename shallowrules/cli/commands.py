@@ -179,7 +179,7 @@ def path(table_file: str, refine: str, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
     No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
-    choose among them; `run --tradeoff` grows the greedy tree of a line (--refine none), or searches longer for one.
+    choose among them, and `run` with the --tradeoff and --refine of a line grows its tree.
 
     \b
     Example:

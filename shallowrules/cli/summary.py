@@ -62,7 +62,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
 
 def show_path(path: TradeoffPath) -> None:
     """Print the trees worth having, cheapest first, by trade-off, cost and length."""
-    table = _table("tradeoff", "cost", "extra", "conditions per row", "questions per row", "rules")
+    table = _table("tradeoff", "cost", "extra", "conditions per row", "questions per row", "rules", "refine")
     for column in table.columns:
         column.justify = "right"
     for point in path:
@@ -73,6 +73,7 @@ def show_path(path: TradeoffPath) -> None:
             f"{point.conditions:.2f}",
             f"{point.questions:.2f}",
             f"{point.n_leaves:,}",
+            point.refine,
         )
     _console(False).print(table)
 
