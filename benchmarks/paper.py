@@ -12,91 +12,68 @@ Figures   cost and WAES over the trade-off, as PNG
 
 Exit status 1 says that a figure of Table 2 is off: cost by more than 0.03, or WAES more than 8 % longer.
 
-iris and digits come with scikit-learn; the others are ``NAME.npz`` files with ``X`` (raw) and ``k`` in the data
-folder. What is not there is left out.
+``measuring.py`` says where the tables are looked for. What is not there is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import os
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from measuring import (
+    ROOT,
+    SCALES,
+    TITLES,
+    Figures,
+    Runs,
+    Sheet,
+    add_table_options,
+    check_page,
+    chosen_tables,
+    explain_by_cart,
+    figures_of,
+    half_width,
+    into_space,
+    load,
+    say,
+    timed,
+    with_interval,
+    write_measured,
+)
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, load_iris
-from sklearn.metrics import normalized_mutual_info_score
-from sklearn.preprocessing import MinMaxScaler
-from sklearn.tree import DecisionTreeClassifier
 
-from shallowrules import ExplainableKMeans, RuleSet, Tree, fit_to_goal, tradeoff_path
+from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import DataError, ShallowRulesWarning
 
-HERE = Path(__file__).resolve().parent
-BUNDLED = {"iris": (load_iris, 3), "digits": (load_digits, 10)}
-SCALES = {"avila": "minmax"}
-"""The space in which k-means gives the published costs; raw columns unless named here."""
-
+SCRIPT = "paper.py"
 STARTS = {"20newsgroups": 1}
 """Restarts of k-means; ten unless named here (a start on 18,846 x 1,069 takes as long as ten elsewhere)."""
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
-TITLES = {
-    "exshallow": "ExShallow",
-    "exgreedy": "ExGreedy",
-    "imm": "IMM",
-    "exkmc": "ExKMC",
-    "cart": "CART",
-    "exshallow_star": "ExShallow*",
-}
 MEASURES = ("cost", "waes", "wad", "nmi")
 COST_TOLERANCE = 0.03
 LENGTH_TOLERANCE = 0.08
 ROUNDING = 1e-9  # 1.19 + 0.03 is no double; what lies on the limit is within it
 PUBLISHED_DIGITS = 0.005  # half of the last digit that the paper prints
 FIGURE_TRADEOFFS = tuple(step / 100 for step in range(11))
-BEGIN, END = "<!-- measured by benchmarks/paper.py: begin -->", "<!-- measured by benchmarks/paper.py: end -->"
-
-Figures = dict[str, float]
-"""A value per measure; a measure that is not known is not there."""
 
 
 @dataclass
-class Measured:
+class Measured(Runs):
     """All runs of one table.
 
-    `runs` has, by method and measure, a value per seed; `curves` has, per seed, the cost and WAES for every one of
-    `FIGURE_TRADEOFFS`, shape (2, n_tradeoffs).
+    `curves` has, per seed, the cost and WAES for every one of `FIGURE_TRADEOFFS`, shape (2, n_tradeoffs).
     """
 
-    table: str
-    shape: tuple[int, int]
-    k: int
-    runs: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     curves: list[NDArray[np.float64]] = field(default_factory=list)
-
-    def add(self, method: str, **values: float) -> None:
-        """Add a run's values by measure."""
-        for name, value in values.items():
-            self.runs.setdefault(method, {}).setdefault(name, []).append(value)
-
-    def mean(self, method: str, name: str) -> float:
-        """Return the mean of a measure over the runs of a method."""
-        return float(np.mean(self.runs[method][name]))
-
-    def interval(self, method: str, name: str) -> float:
-        """Return half the width of the mean's 95 % interval; 0 for a single run."""
-        return half_width(self.runs[method][name])
 
 
 # What is known ------------------------------------------------------------------------------------
@@ -105,7 +82,7 @@ class Measured:
 def read_published() -> dict[tuple[str, str, str], Figures]:
     """Return the paper's figures by (its table, table, method)."""
     published: dict[tuple[str, str, str], Figures] = {}
-    with open(HERE / "published.csv", encoding="utf-8", newline="") as file:
+    with open(ROOT / "benchmarks" / "published.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             key = row["table"].partition("_")[0], row["dataset"].lower(), row["method"]
             measure = row["measure"].removeprefix("normalized_").partition("_")[0]
@@ -115,53 +92,28 @@ def read_published() -> dict[tuple[str, str, str], Figures]:
 
 def read_reproduced() -> dict[tuple[str, str], tuple[Figures, str]]:
     """Return, by (table, method), what the definitions give where it is not what was published, and why."""
-    with open(HERE / "reproduced.csv", encoding="utf-8", newline="") as file:
+    with open(ROOT / "benchmarks" / "reproduced.csv", encoding="utf-8", newline="") as file:
         return {
             (row["table"], row["method"]): ({name: float(row[name]) for name in ("cost", "waes", "wad")}, row["why"])
             for row in csv.DictReader(file)
         }
 
 
-def load(name: str, folder: Path) -> tuple[NDArray[np.float64], int] | None:
-    """Return a table and its number of clusters, or None where it is not there."""
-    if name in BUNDLED:
-        loader, k = BUNDLED[name]
-        return loader().data, k
-    path = folder / f"{name}.npz"
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as stored:
-        return stored["X"], int(stored["k"])
-
-
 # Measuring ----------------------------------------------------------------------------------------
-
-
-def timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    made = make()
-    return made, time.perf_counter() - start
-
-
-def explain_by_cart(X: NDArray[np.float64], clustered: NDArray[np.float64], clusterer: KMeans, seed: int) -> RuleSet:
-    """Return the rules of a scikit-learn tree that is fitted to the labels, with as many leaves as clusters."""
-    k = clusterer.n_clusters
-    cart = DecisionTreeClassifier(max_leaf_nodes=max(k, 2), random_state=seed).fit(X, clusterer.labels_)
-    return RuleSet.from_tree(Tree.from_sklearn(cart), X, reference=clusterer.labels_, clustered=clustered)
 
 
 def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], seeds: int) -> Measured:
     """Return what every method gives on one table, for the seeds 0, 1, …"""
-    scale = SCALES.get(table)
     # The clusterer is given fitted, so that the methods explain one clustering, and it lives in the scaled space.
-    clustered = MinMaxScaler().fit_transform(X) if scale == "minmax" else X
-    found = Measured(table, X.shape, k)
+    clustered = into_space(table, X)
+    found = Measured(table)
     for seed in range(seeds):
         starts = KMeans(k, n_init=STARTS.get(table, 10), random_state=seed)
         clusterer, seconds = timed(partial(starts.fit, clustered))
         found.add("kmeans", seconds=seconds)
 
-        model = partial(ExplainableKMeans, k, clusterer=clusterer, scale=scale, n_jobs=-1)
+        # The published methods, which know no refinement.
+        model = partial(ExplainableKMeans, k, refine="none", clusterer=clusterer, scale=SCALES.get(table), n_jobs=-1)
         for method in methods:
             fitted, took = timed(partial(model(method=method).fit, X))
             found.add(method, **figures_of(fitted.rules_, fitted.labels_, clusterer), seconds=seconds + took)
@@ -175,15 +127,8 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
             fitted, took = timed(partial(search, model(), X, goal))
             figures = figures_of(fitted.rules_, fitted.labels_, clusterer)
             found.add("exshallow_star", **figures, seconds=seconds + took)
-        print(f"  {table}: seed {seed + 1} of {seeds}", file=sys.stderr, flush=True)
+        say(f"  {table}: seed {seed + 1} of {seeds}")
     return found
-
-
-def figures_of(rules: RuleSet, labels: NDArray[Any], clusterer: KMeans) -> Figures:
-    """Return the measures of one run."""
-    statistics = rules.statistics
-    nmi = float(normalized_mutual_info_score(clusterer.labels_, labels))
-    return {"cost": statistics.normalized_cost, "waes": statistics.waes, "wad": statistics.wad, "nmi": nmi}
 
 
 def search(model: ExplainableKMeans, X: NDArray[np.float64], goal: Figures) -> ExplainableKMeans:
@@ -197,40 +142,12 @@ def search(model: ExplainableKMeans, X: NDArray[np.float64], goal: Figures) -> E
             return path.select(max_cost=path.points[0].cost)
 
 
-def half_width(values: Sequence[float]) -> float:
-    """Return half the width of the 95 % interval of a mean, by Student's t; 0 for a single value."""
-    if len(values) < 2:
-        return 0.0
-    return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
-
-
 # What comes out -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table of text."""
-
-    title: str
-    headings: list[str]
-    rows: list[list[str]]
-
-    def text(self) -> str:
-        """Return it in columns."""
-        lines = [self.headings, *self.rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(self.headings))]
-        shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([self.title, *(line.rstrip() for line in shown)])
-
-    def markdown(self) -> str:
-        """Return it as a Markdown table under a heading."""
-        lines = [self.headings, ["---"] * len(self.headings), *self.rows]
-        return "\n".join([f"### {self.title}", "", *("| " + " | ".join(line) + " |" for line in lines)])
 
 
 def compare(value: float, interval: float, published: float | None, digits: int = 2) -> str:
     """Return for example "1.19 ±0.01 (1.16, +0.03)": measured, published, difference."""
-    shown = f"{value:.{digits}f}" + (f" ±{interval:.{digits}f}" if interval else "")
+    shown = with_interval(value, interval, digits)
     return (
         shown
         if published is None
@@ -355,38 +272,17 @@ def draw(results: Sequence[Measured], folder: Path) -> list[Path]:
     return written
 
 
-def replace_measured(page: str, measured: str) -> str:
-    """Return a page with what is between its two marks replaced."""
-    before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise ValueError(f"the page lacks the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}"
-
-
-def available(names: Sequence[str], folder: Path) -> Iterator[str]:
-    """Yield the tables that are there, the smallest files first."""
-    there = [name for name in names if name in BUNDLED or (folder / f"{name}.npz").is_file()]
-    return iter(sorted(there, key=lambda name: (folder / f"{name}.npz").stat().st_size if name not in BUNDLED else 0))
-
-
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line, and refuse before the work what cannot be done."""
     known = sorted({table for _, table, _ in read_published()} - {"median"})
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("SHALLOWRULES_DATA") or HERE.parent.parent / "shared" / "data"),
-        help="folder of the tables (default: $SHALLOWRULES_DATA, else ../shared/data next to the repository)",
-    )
+    add_table_options(parser, known)
     parser.add_argument("--seeds", type=int, default=10, help="k-means runs per table (default: 10)")
-    parser.add_argument("--tables", help=f"comma-separated, of: {', '.join(known)} (default: all that are there)")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated (default: %(default)s)")
     parser.add_argument(
         "--figures",
         type=Path,
-        default=HERE.parent / "build" / "paper",
+        default=ROOT / "build" / "paper",
         help="folder for the PNG files (default: build/paper)",
     )
     parser.add_argument(
@@ -398,33 +294,18 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options.methods = options.methods.split(",")
     if unknown := [name for name in options.methods if name not in METHODS]:
         parser.error(f"unknown methods: {', '.join(unknown)}; known are: {', '.join(METHODS)}")
-    wanted = options.tables.split(",") if options.tables else known
-    if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"unknown tables: {', '.join(unknown)}; known are: {', '.join(known)}")
-    there = list(available(wanted, options.data))
-    if options.tables and (absent := [name for name in wanted if name not in there]):
-        parser.error(f"there is no {options.data / absent[0]}.npz, though table {absent[0]} was asked for")
-    options.absent = [name for name in wanted if name not in there]
-    options.tables = there
-    if options.markdown is not None:
-        try:
-            replace_measured(options.markdown.read_text(encoding="utf-8"), "")
-        except (OSError, ValueError) as error:
-            parser.error(f"--markdown {options.markdown}: {error}")
+    check_page(parser, options.markdown, SCRIPT)
+    options.tables = chosen_tables(parser, options, known)
     return options
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the comparison and return the exit status."""
     options = parse(arguments)
-    if options.absent:
-        print(f"left out, not in {options.data}: {', '.join(options.absent)}", file=sys.stderr)
     results = []
     for name in options.tables:
-        loaded = load(name, options.data)
-        assert loaded is not None, name
-        X, k = loaded
-        print(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters", file=sys.stderr, flush=True)
+        X, k = load(name, options.data)
+        say(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
         results.append(measure(name, X, k, options.methods, options.seeds))
     table2, off, notes = quality(results)
     sheets = [table2, *(sheet for sheet in (searched(results), durations(results)) if sheet.rows)]
@@ -433,12 +314,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"\n{sheet.text()}")
     print("\n" + "\n".join([*(f"* {note}" for note in notes), *off] or ["all within the tolerances"]))
     for path in draw(results, options.figures):
-        print(f"drawn: {path}", file=sys.stderr)
+        say(f"drawn: {path}")
     if options.markdown is not None:
         said = [f"Means over {options.seeds} seeds; in brackets the published figure and the difference."]
         parts = [*said, *(sheet.markdown() for sheet in sheets), *(f"\\* {note}." for note in notes)]
-        page = options.markdown.read_text(encoding="utf-8")
-        options.markdown.write_text(replace_measured(page, "\n\n".join(parts)), encoding="utf-8")
+        write_measured(options.markdown, SCRIPT, "\n\n".join(parts))
     return 1 if off else 0
 
 

@@ -49,17 +49,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
+from measuring import DATA, ROOT, Clock, Target, check_picture, cores, say
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from shallowrules._kernel import openmp_enabled
 from shallowrules.growing import Growth, grow
-
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHALLOWRULES_DATA") or ROOT.parent / "shared" / "data")
 
 MIB = 2**20
 IDENTICAL_FOR = (1, 2, 7)
@@ -68,20 +65,6 @@ MOST_ROUNDS = 5
 SECONDS_PER_SEED = 10.0  # no new round after so many; each seed has one in any case
 SECONDS_PER_POINT = 0.2  # what is short is repeated for so long
 QUICK_ROWS = 1000
-
-
-@dataclass(frozen=True)
-class Target:
-    """A ratio asked for: at most, or at least, `value`."""
-
-    sign: str
-    value: float
-
-    def __str__(self) -> str:
-        return f"{self.sign} {self.value:g}"
-
-    def verdict(self, ratio: float) -> str:
-        return "ok" if (ratio <= self.value if self.sign == "≤" else ratio >= self.value) else "missed"
 
 
 @dataclass(frozen=True)
@@ -183,26 +166,7 @@ SLOPE_POINTS = {
 SLOPE_QUICK = {"rows": (1000, 2000), "columns": (2, 4), "k": (5, 10)}
 
 
-def say(message: str) -> None:
-    """Report progress."""
-    print(message, file=sys.stderr, flush=True)
-
-
 # --- one run of one side -------------------------------------------------------------------------
-
-
-class Clock:
-    """Runs things with a limited number of threads, and times them."""
-
-    def __init__(self) -> None:
-        # Set up once, when all libraries with threads are loaded: finding them takes milliseconds.
-        self._pools = ThreadpoolController()
-
-    def time(self, run: Callable[[], Any], threads: int) -> tuple[float, Any]:
-        with self._pools.limit(limits=threads):
-            start = time.perf_counter()
-            result = run()
-            return time.perf_counter() - start, result
 
 
 class Sides:
@@ -612,20 +576,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.rounds = options.rounds or (1 if options.quick else MOST_ROUNDS)
     if options.output and not options.slopes:
         parser.error("-o is the picture of --slopes, which is missing")
-    if options.slopes:  # what would spoil the picture is said before the long run, not after it
-        missing = importlib.util.find_spec("matplotlib") is None
-        advice = "matplotlib is not installed, so nothing can be drawn: pip install 'shallowrules[plot]'"
-        if missing and options.output:
-            parser.error(advice)
-        if missing:
-            say(advice)
-        else:
-            options.output = options.output or ROOT / "build" / "slopes.png"
-            try:
-                options.output.parent.mkdir(parents=True, exist_ok=True)
-                options.output.open("ab").close()
-            except OSError as error:
-                parser.error(f"-o {options.output}: {error.strerror}")
+    if options.slopes:
+        options.output = check_picture(parser, options.output, ROOT / "build" / "slopes.png")
     return options
 
 
@@ -634,8 +586,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    print(f"cores: {cores}; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
+    print(f"cores: {cores()}; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
     if hasattr(os, "getloadavg"):
         print(
             f"load of the machine at the start: {os.getloadavg()[0]:.1f} (on a busy one, 2 threads wait for each other)"

@@ -1,17 +1,23 @@
 """The benchmarks run. What they measure is judged by people: no test asserts a time."""
 
+import importlib
 import os
 import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from shallowrules import ExplainableKMeans
+
 PAPER = Path(__file__).resolve().parent.parent / "benchmarks" / "paper.py"
-SPEED = Path(__file__).resolve().parent.parent / "benchmarks" / "speed.py"
+QUALITY = PAPER.with_name("quality.py")
+SPEED = PAPER.with_name("speed.py")
 
 
 def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
@@ -132,6 +138,108 @@ def test_paper_refuses_before_it_measures(
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         runpy.run_path(str(PAPER))["main"](["--data", str(tmp_path), *arguments])
+    assert stopped.value.code == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert not said.out
+
+
+def run_quality(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(QUALITY), *arguments], capture_output=True, encoding="utf-8", check=False
+    )
+
+
+def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page, picture = tmp_path / "page.md", tmp_path / "drawn" / "quality.png"
+    page.write_text("before\n<!-- measured by benchmarks/quality.py: begin -->\nold\n"
+                    "<!-- measured by benchmarks/quality.py: end -->\nafter\n")  # fmt: skip
+    done = run_quality("--quick", "-o", str(picture), "--markdown", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "wine: seed 1 of 1" in done.stderr
+    assert re.search(r"runs whose J is no higher +2 of 2 +all +ok", done.stdout)
+    assert done.stdout.count("not judged") == 5
+    assert "missed" not in done.stdout
+    for method in ("ExShallow, greedy", "ExShallow, refined", "ExGreedy", "IMM", "ExKMC"):
+        assert re.search(rf"iris +{method} +1\.037 +1\.44 +1\.67 +0\.91 +1\.080 ", done.stdout)
+    assert re.search(r"wine +CART +1\.\d+ ", done.stdout)
+    assert re.search(r"^1000000x10-k50 +2 +[\d.]+ +[\d.]+ +–$", done.stdout, re.MULTILINE)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("-->\nafter\n")
+    assert "Measured by `benchmarks/quality.py --seeds 1 --quick`" in text
+    assert "| wine | ExShallow, refined |" in text
+    assert "old" not in text
+
+
+def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
+    measuring, quality = importlib.import_module("measuring"), importlib.import_module("quality")
+    for table in ("wine", "diabetes"):
+        X, k = measuring.load(table, QUALITY.parent)
+        found = quality.Measured(table)
+        quality.measure_quality(found, X, measuring.into_space(table, X), k, seed=1)
+        for method, refinement in (("greedy", "none"), ("refined", "full")):
+            model = ExplainableKMeans(k, refine=refinement, scale=measuring.SCALES[table], random_state=1).fit(X)
+            figures = model.normalized_cost_, model.waes_, model.wad_
+            assert [found.runs[method][name][0] for name in ("cost", "waes", "wad")] == pytest.approx(figures)
+        assert found.runs["refined"]["J"] < found.runs["greedy"]["J"]
+
+
+def test_quality_judges_what_was_found() -> None:
+    quality = importlib.import_module("quality")
+    results = [quality.Measured(table, times={"growths": [20.0], "whole": [2.0]}) for table in quality.TABLES]
+    for i, found in enumerate(results):
+        found.add("greedy", cost=1.2, waes=4.0, J=1.32)
+        found.add("greedy", cost=1.2, waes=4.0, J=1.32)
+        found.add("refined", cost=1.1, waes=4.0 if i < 4 else 3.9, J=1.22)
+        found.add("refined", cost=1.2, waes=4.1 if i == 8 else 4.0, J=1.323 if i == 8 else 1.32)
+    sheet, holds = quality.verdicts(results, None, quick=False)
+    assert not holds
+    assert [row[1:] for row in sheet.rows] == [
+        ["17 of 18", "all", "missed"],
+        ["9 of 9", "≥ 7", "ok"],
+        ["4 of 9", "≥ 5", "missed"],
+        ["3.78", "≥ 1.5", "ok"],
+        ["20", "≤ 15", "missed"],
+        ["2", "≤ 3", "ok"],
+        ["2", "≤ 3", "ok"],
+    ]
+    counted = [row[5:] for row in quality.comparison(results).rows]
+    assert counted[0] == ["0", "1", "1", "0", "0"]
+    assert counted[8:] == [["1", "0", "0", "0", "1"], ["5", "4", "8", "0", "1"]]
+
+
+def test_quality_fails_where_refinement_does_harm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    quality = importlib.import_module("quality")
+
+    def harm(partition: Any, growth: Any, distinct: Any) -> Any:
+        return SimpleNamespace(growth=partition.grow("exkmc"))  # on wine its J is higher
+
+    monkeypatch.setattr(quality.Partition, "refine", harm)
+    arguments = ["--quick", "-o", str(tmp_path / "quality.png"), "--tables"]
+    assert quality.main([*arguments, "iris"]) == 0
+    assert quality.main([*arguments, "wine"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tables", "vowel"], "unknown tables: vowel; known are: iris"),
+        (["--tables", "letter"], "letter.npz, though table letter was asked for"),
+        (["--seeds", "0"], "--seeds must be at least 1"),
+        (["--markdown", str(QUALITY.parent.parent / "README.md")], "the page lacks the lines"),
+        (["-o", os.path.join(os.devnull, "quality.png")], "quality.png: "),
+    ],
+)
+def test_quality_refuses_before_it_measures(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(QUALITY))["main"](["--data", str(tmp_path), *arguments])
     assert stopped.value.code == 2
     said = capsys.readouterr()
     assert message in said.err

@@ -1,0 +1,490 @@
+"""Refined trees against greedy ones and the other methods: cost, length, and what refinement takes.
+
+Run it with the environment that has the package::
+
+    python benchmarks/quality.py                                   # all tables, ten seeds: some minutes
+    python benchmarks/quality.py --tables letter,avila --seeds 3
+    python benchmarks/quality.py --markdown docs/refinement.md     # renews the tables of that page
+    python benchmarks/quality.py --quick                           # two tables, one seed: shows that it runs
+
+For each table and seed one k-means (ten starts) is explained by every method, as paper.py does. J is cost +
+0.03 WAES, what refinement brings down; cost, as everywhere, is a multiple of that of k-means. Printed are:
+
+Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means with their 95 % interval
+                   (Student's t); and the time, as a multiple of that of the greedy tree
+Refined, greedy    the change of the means, and in how many runs the refined tree is better
+Time               refinement beside growth, k-means (one start) and scikit-learn's tree
+Asked and found    what is asked of refinement, and whether it holds
+Picture            cost against WAES of all methods, a PNG
+
+Times are those of a k-means of one start and what is grown from it. A round runs everything once, one after the
+other in one process, with one thread (two where the table is large); a seed's ratio is the median over its rounds, the
+table's the median over the seeds.
+
+Exit status 1 says that J of a refined tree is above that of the greedy one. What else was missed is printed, and no
+error: how busy a machine is decides it too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import sklearn
+from measuring import (
+    ROOT,
+    TITLES,
+    Clock,
+    Runs,
+    Sheet,
+    Target,
+    add_table_options,
+    check_page,
+    check_picture,
+    chosen_tables,
+    cores,
+    explain,
+    explain_by_cart,
+    figures_of,
+    fit_cart,
+    into_space,
+    load,
+    say,
+    with_interval,
+    write_measured,
+)
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from speed import CASES, QUICK_ROWS
+
+from shallowrules import Tree
+from shallowrules.growing import Distinct, Growth, find_distinct, grow
+from shallowrules.metrics import partition_cost
+from shallowrules.refining import Refinement, refine
+from shallowrules.summation import group_means
+
+SCRIPT = "quality.py"
+TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "mice", "anuran", "avila", "letter")
+QUICK_TABLES = ("iris", "wine")
+WHOLE_FITS = ("letter", "avila")
+LARGE = next(case for case in CASES if case.name == "1000000x10-k50")
+LARGE_SEEDS = 3  # of so many rows one start of k-means takes as long as all else here
+TRADEOFF = 0.03
+STARTS = 10
+
+OTHERS = ("exgreedy", "imm", "exkmc")
+METHODS = {"greedy": "ExShallow, greedy", "refined": "ExShallow, refined"} | {
+    name: TITLES[name] for name in (*OTHERS, "cart")
+}
+MARKERS = "o*s^DX"
+MEASURES = {"cost": 3, "waes": 2, "wad": 2, "nmi": 2, "J": 3}
+"""What is measured of a tree, and the digits to print."""
+
+TIE = 1e-9
+"""Relative difference up to which figures are equal."""
+
+LEAST_ROUNDS, MOST_ROUNDS = 3, 15
+SECONDS_PER_SEED = 1.0  # after the least rounds, no new one after so many
+
+NO_WORSE, BETTER, GAIN = Target("≥", 7), Target("≥", 5), Target("≥", 1.5)
+GROWTHS, KMEANS, WHOLE_FIT = Target("≤", 15), Target("≤", 1), Target("≤", 3)
+
+
+# Trees --------------------------------------------------------------------------------------------
+
+
+class Partition:
+    """A fitted k-means, and the trees that explain it as `ExplainableKMeans` grows them.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n_rows, n_columns)
+        What is explained.
+    clustered : ndarray of float64, shape (n_rows, n_columns)
+        What was clustered; X itself where it was not scaled.
+    kmeans : KMeans
+    threads : int
+        To grow with.
+    """
+
+    def __init__(
+        self, X: NDArray[np.float64], clustered: NDArray[np.float64], kmeans: KMeans, threads: int = 1
+    ) -> None:
+        self.X, self.clustered, self.kmeans, self.threads = X, clustered, kmeans, threads
+        self.labels = kmeans.labels_.astype(np.int32)
+        self.centers = np.asarray(kmeans.cluster_centers_, dtype=np.float64)
+        explained = self.centers if clustered is X else group_means(X, self.labels, len(self.centers))
+        self._spaces = X, clustered, explained, self.centers
+        self._cost = partition_cost(clustered, self.labels)
+
+    def grow(self, method: str, distinct: Distinct | None = None) -> Growth:
+        """Return a method's tree."""
+        return grow(*self._spaces, method=method, tradeoff=TRADEOFF, distinct=distinct, n_threads=self.threads)
+
+    def grow_greedy(self) -> tuple[Growth, Distinct]:
+        """Return the greedy tree and the rows that `refine` wants."""
+        distinct = find_distinct(self.X, self.clustered, self.centers, n_threads=self.threads)
+        return self.grow("exshallow", distinct), distinct
+
+    def refine(self, growth: Growth, distinct: Distinct) -> Refinement:
+        """Return the refined tree."""
+        return refine(
+            growth,
+            *self._spaces,
+            distinct,
+            tradeoff=TRADEOFF,
+            reference_cost=self._cost,
+            reference_labels=self.labels,
+            n_threads=self.threads,
+        )
+
+    def figures(self, growth: Growth) -> dict[str, float]:
+        """Return the measures of a grown tree."""
+        names = tuple(map(str, range(len(self.centers))))
+        tree = Tree(
+            growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight, names
+        )
+        rules = explain(tree, self.X, self.clustered, self.kmeans)
+        return with_objective(figures_of(rules, growth.labels, self.kmeans))
+
+
+def with_objective(figures: dict[str, float]) -> dict[str, float]:
+    """Return the measures, and J."""
+    return {**figures, "J": figures["cost"] + TRADEOFF * figures["waes"]}
+
+
+# Measuring ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Measured(Runs):
+    """All runs of one table.
+
+    `times` has, by name, a value per seed: what each method takes as a multiple of the greedy tree, and the `Ratio`s.
+    """
+
+    threads: int = 1
+    times: dict[str, list[float]] = field(default_factory=dict)
+
+    def share(self, name: str) -> str:
+        """Return the median of a time, "–" where it was not taken."""
+        return f"{median(self.times[name]):.3g}" if name in self.times else "–"
+
+    def spread(self, name: str) -> str:
+        """Return a time with its lowest and highest value."""
+        values = self.times.get(name, ())
+        return self.share(name) + (f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else "")
+
+
+RATIOS = {
+    "growths": "refinement ÷ growth",
+    "kmeans": "(growth + refinement) ÷ k-means",
+    "whole": "(k-means + growth + refinement) ÷ (k-means + CART)",
+}
+
+
+def measure_quality(found: Measured, X: NDArray[np.float64], clustered: NDArray[np.float64], k: int, seed: int) -> None:
+    """Add what every method gives for one seed."""
+    kmeans = KMeans(k, n_init=STARTS, random_state=seed).fit(clustered)
+    partition = Partition(X, clustered, kmeans)
+    greedy, distinct = partition.grow_greedy()
+    trees = {"greedy": greedy, "refined": partition.refine(greedy, distinct).growth}
+    trees |= {method: partition.grow(method) for method in OTHERS}
+    for method, growth in trees.items():
+        found.add(method, **partition.figures(growth))
+    rules = explain_by_cart(X, clustered, kmeans, seed)
+    found.add("cart", **with_objective(figures_of(rules, rules.assign(X), kmeans)))
+
+
+def one_round(
+    clock: Clock, X: NDArray[np.float64], clustered: NDArray[np.float64], k: int, seed: int, threads: int
+) -> dict[str, float]:
+    """Run everything once and return the ratios; with two threads only what `RATIOS` compares with two."""
+    start = KMeans(k, n_init=1, random_state=seed)
+    kmeans_seconds, kmeans = clock.time(partial(start.fit, clustered), threads)
+    partition = Partition(X, clustered, kmeans, threads)
+    before, (growth, distinct) = clock.time(partition.grow_greedy, threads)
+    refinement, _ = clock.time(partial(partition.refine, growth, distinct), threads)
+    after, _ = clock.time(partition.grow_greedy, threads)
+    greedy = (before + after) / 2
+    ratios = {"growths": refinement / greedy, "kmeans": (greedy + refinement) / kmeans_seconds}
+    if threads == 1:
+        others = {method: clock.time(partial(partition.grow, method), threads)[0] for method in OTHERS}
+        others["cart"] = clock.time(partial(fit_cart, X, kmeans, seed), threads)[0]
+        ratios["whole"] = (kmeans_seconds + greedy + refinement) / (kmeans_seconds + others["cart"])
+        ratios |= {"greedy": 1.0, "refined": 1.0 + refinement / greedy}
+        ratios |= {method: seconds / greedy for method, seconds in others.items()}
+    return ratios
+
+
+def measure_times(
+    found: Measured,
+    clock: Clock,
+    X: NDArray[np.float64],
+    clustered: NDArray[np.float64],
+    k: int,
+    seed: int,
+    *,
+    quick: bool,
+) -> None:
+    """Add the ratios of one seed, the medians over its rounds."""
+    least, most = (1, 1) if quick else (LEAST_ROUNDS, MOST_ROUNDS)
+    start = time.perf_counter()
+    measured: list[dict[str, float]] = []
+    while len(measured) < least or (len(measured) < most and time.perf_counter() - start < SECONDS_PER_SEED):
+        measured.append(one_round(clock, X, clustered, k, seed, found.threads))
+    for name in measured[0]:
+        found.times.setdefault(name, []).append(median(ratios[name] for ratios in measured))
+
+
+def measure(name: str, clock: Clock, folder: Path, seeds: int, *, quick: bool) -> Measured:
+    """Return all runs of one table."""
+    X, k = load(name, folder)
+    clustered = into_space(name, X)
+    say(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
+    found = Measured(name)
+    for seed in range(seeds):
+        measure_quality(found, X, clustered, k, seed)  # warms everything up, too
+        measure_times(found, clock, X, clustered, k, seed, quick=quick)
+        say(f"  {name}: seed {seed + 1} of {seeds}")
+    return found
+
+
+def measure_large(clock: Clock, seeds: int, *, quick: bool) -> Measured:
+    """Return the times of the large table, with two threads; each seed has rows of its own."""
+    case = replace(LARGE, rows=QUICK_ROWS) if quick else LARGE
+    say(f"{case.name}: {case.rows} rows x {case.columns} columns, {case.k} clusters")
+    found = Measured(case.name, threads=2)
+    for seed in range(seeds):
+        X = case.table(seed)
+        measure_times(found, clock, X, X, case.k, seed, quick=quick)
+        say(f"  {case.name}: seed {seed + 1} of {seeds}")
+    return found
+
+
+# What comes out -----------------------------------------------------------------------------------
+
+
+def lower(value: float, other: float) -> bool:
+    """Whether a value is below another, by more than rounding."""
+    return value < other * (1 - TIE)
+
+
+def quality(results: Sequence[Measured]) -> Sheet:
+    """Return what every method gives."""
+    rows = []
+    for found in results:
+        for method, title in METHODS.items():
+            cells = [
+                with_interval(found.mean(method, name), found.interval(method, name), digits)
+                for name, digits in MEASURES.items()
+            ]
+            rows.append([found.table, title, *cells, found.share(method)])
+    headings = ["table", "method", "cost", "WAES", "WAD", "NMI", "J", "time"]
+    return Sheet("Quality, mean ± 95 % interval; time in greedy growths, k-means not included", headings, rows)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What refinement changes in the means of a table, and in how many runs it does.
+
+    Attributes
+    ----------
+    gain : float
+        By how many percent the mean J is lower.
+    no_worse, better : bool
+        Whether neither mean cost nor mean WAES is higher; whether both are lower.
+    runs : dict of str to int
+        Number of runs by `KINDS`.
+    """
+
+    gain: float
+    no_worse: bool
+    better: bool
+    runs: dict[str, int]
+
+
+KINDS = ("both lower", "one lower", "equal", "one higher", "J higher")
+
+
+def kind_of(greedy: dict[str, float], refined: dict[str, float]) -> str:
+    """Return the one of `KINDS` that a run is."""
+    if lower(greedy["J"], refined["J"]):
+        return "J higher"
+    measures = ("cost", "waes")
+    if any(lower(greedy[name], refined[name]) for name in measures):
+        return "one higher"
+    return ("equal", "one lower", "both lower")[sum(lower(refined[name], greedy[name]) for name in measures)]
+
+
+def change_of(found: Measured) -> Change:
+    """Return what refinement changes on one table."""
+    names = ("cost", "waes", "J")
+    greedy, refined = ({name: found.mean(method, name) for name in names} for method in ("greedy", "refined"))
+    runs = dict.fromkeys(KINDS, 0)
+    for i in range(len(found.runs["greedy"]["J"])):
+        pair = ({name: found.runs[method][name][i] for name in names} for method in ("greedy", "refined"))
+        runs[kind_of(*pair)] += 1
+    return Change(
+        100 * (1 - refined["J"] / greedy["J"]),
+        not any(lower(greedy[name], refined[name]) for name in ("cost", "waes")),
+        all(lower(refined[name], greedy[name]) for name in ("cost", "waes")),
+        runs,
+    )
+
+
+def comparison(results: Sequence[Measured]) -> Sheet:
+    """Return refined trees against greedy ones."""
+    rows = []
+    changes = [change_of(found) for found in results]
+    for found, change in zip(results, changes, strict=True):
+        cells = []
+        for name in ("cost", "waes", "J"):
+            before, after = (f"{found.mean(method, name):.{MEASURES[name]}f}" for method in ("greedy", "refined"))
+            cells.append(f"{before} → {after}")
+        rows.append([found.table, *cells, f"{change.gain:.2f} %", *map(str, change.runs.values())])
+    total = {kind: sum(change.runs[kind] for change in changes) for kind in KINDS}
+    mean = float(np.mean([change.gain for change in changes]))
+    rows.append(["all", "", "", "", f"{mean:.2f} %", *map(str, total.values())])
+    headings = ["table", "cost", "WAES", "J", "J lower by", *KINDS]
+    return Sheet("Greedy → refined: means, and the runs by what became of their cost and WAES", headings, rows)
+
+
+def durations(results: Sequence[Measured]) -> Sheet:
+    """Return what refinement takes."""
+    rows = [[found.table, str(found.threads), *map(found.spread, RATIOS)] for found in results]
+    headings = ["table", "threads", *RATIOS.values()]
+    return Sheet("Time: median over the seeds (lowest to highest); k-means of one start", headings, rows)
+
+
+def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool) -> tuple[Sheet, bool]:
+    """Return what is asked and whether it holds, and whether J is never higher."""
+    changes = [change_of(found) for found in results]
+    n_runs = sum(sum(change.runs.values()) for change in changes)
+    higher = sum(change.runs["J higher"] for change in changes)
+    rows = [["runs whose J is no higher", f"{n_runs - higher} of {n_runs}", "all", "missed" if higher else "ok"]]
+
+    def add(what: str, figure: float, shown: str, target: Target, *, judged: bool = True) -> None:
+        rows.append([what, shown, str(target), target.verdict(figure) if judged and not quick else "not judged"])
+
+    if results:
+        complete = {found.table for found in results} == set(TABLES)
+        for what, figure, target in (
+            ("tables whose mean cost and mean WAES are no higher", sum(c.no_worse for c in changes), NO_WORSE),
+            ("tables whose mean cost and mean WAES are both lower", sum(c.better for c in changes), BETTER),
+        ):
+            add(what, figure, f"{figure} of {len(changes)}", target, judged=complete)
+        gain = float(np.mean([change.gain for change in changes]))
+        add("mean gain in J, %", gain, f"{gain:.2f}", GAIN, judged=complete)
+        slowest = max(results, key=lambda found: median(found.times["growths"]))
+        add(
+            f"{RATIOS['growths']}, highest of the tables ({slowest.table})",
+            median(slowest.times["growths"]),
+            slowest.share("growths"),
+            GROWTHS,
+        )
+    timed = [("kmeans", KMEANS, large)] if large else []
+    timed += [("whole", WHOLE_FIT, found) for found in results if found.table in WHOLE_FITS]
+    for name, target, found in timed:
+        add(f"{RATIOS[name]}, {found.table}", median(found.times[name]), found.share(name), target)
+    return Sheet("Asked and found", ["of refinement", "found", "asked", ""], rows), not higher
+
+
+def draw(results: Sequence[Measured], path: Path) -> None:
+    """Draw cost against WAES, a panel per table: the runs, and each method's mean."""
+    from matplotlib.figure import Figure
+
+    columns = min(3, len(results))
+    lines = -(-len(results) // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.4 * lines), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False).flat
+    for panel in panels[len(results) :]:
+        panel.set_axis_off()
+    for found, panel in zip(results, panels, strict=False):
+        for i, ((method, title), marker) in enumerate(zip(METHODS.items(), MARKERS, strict=True)):
+            runs = found.runs[method]
+            panel.plot(runs["waes"], runs["cost"], ".", color=f"C{i}", alpha=0.3, markersize=4)
+            mean = [found.mean(method, name) for name in ("waes", "cost")]
+            panel.plot(*mean, marker, color=f"C{i}", markerfacecolor="none", markersize=8, label=title)
+        ends = [[found.mean(method, name) for method in ("greedy", "refined")] for name in ("waes", "cost")]
+        panel.plot(*ends, color="0.5", linewidth=0.8, zorder=1)
+        panel.set_title(found.table, fontsize="medium")
+        panel.grid(alpha=0.3)
+    figure.supxlabel("conditions that explain a row, on average (WAES)")
+    figure.supylabel("k-means cost, without rules = 1")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(METHODS))
+    figure.savefig(path, dpi=120, format="png")
+
+
+# The command line ---------------------------------------------------------------------------------
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line, and refuse before the work what cannot be done."""
+    known = [*TABLES, LARGE.name]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_table_options(parser, known)
+    parser.add_argument("--seeds", type=int, help="k-means runs per table (default: 10)")
+    parser.add_argument("--quick", action="store_true", help="tiny tables, one seed: only shows that it runs")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the picture, a PNG (default: build/quality.png)"
+    )
+    parser.add_argument(
+        "--markdown", type=Path, metavar="PAGE", help="write the tables into this page, as docs/refinement.md"
+    )
+    options = parser.parse_args(arguments)
+    if options.seeds is not None and options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    options.seeds = options.seeds or (1 if options.quick else 10)
+    given = {"--seeds": options.seeds, "--tables": options.tables}
+    named = [f"{name} {value}" for name, value in given.items() if value] + ["--quick"] * options.quick
+    options.command = " ".join([f"benchmarks/{SCRIPT}", *named])
+    if options.quick and not options.tables:
+        known = [*QUICK_TABLES, LARGE.name]
+    check_page(parser, options.markdown, SCRIPT)
+    options.tables = chosen_tables(parser, options, known, made=(LARGE.name,))
+    options.output = check_picture(parser, options.output, ROOT / "build" / "quality.png")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what was measured and return the exit status."""
+    options = parse(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    clock = Clock()
+    names = [name for name in TABLES if name in options.tables]
+    results = [measure(name, clock, options.data, options.seeds, quick=options.quick) for name in names]
+    large = None
+    if LARGE.name in options.tables:
+        large = measure_large(clock, min(options.seeds, LARGE_SEEDS), quick=options.quick)
+    judged, holds = verdicts(results, large, quick=options.quick)
+    sheets = [judged]
+    sheets += [comparison(results)] if results else []
+    sheets += [durations([*results, *([large] if large else [])])]
+    sheets += [quality(results)] if results else []
+    print(f"{options.seeds} seeds, {cores()} cores; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
+    for sheet in sheets:
+        print(f"\n{sheet.text()}")
+    if results and options.output:
+        draw(results, options.output)
+        say(f"drawn: {options.output}")
+    if options.markdown is not None:
+        said = (
+            f"Measured by `{options.command}` on {cores()} cores, with numpy {np.__version__} and scikit-learn "
+            f"{sklearn.__version__}."
+        )
+        write_measured(options.markdown, SCRIPT, "\n\n".join([said, *(sheet.markdown() for sheet in sheets)]))
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
