@@ -85,10 +85,11 @@ cdef double look_ahead(
         n_left = split_centers(state, node, &offers[i].cut, scratches)
         part_rows(state, node.first, node.last, n_rows_left, n_threads)
         make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
-        objective = 0.0
-        for side in range(2):
+        for side in range(2):  # both now: it takes state.center_side, which is another one below them
             child = &state.nodes[node.right if side else node.left]
             prepare(state, child, scratches, n_threads if child.last - child.first >= LARGE else 1, False)
+        objective = 0.0
+        for side in range(2):
             objective += look_ahead(
                 state, node.right if side else node.left, scratches, n_threads, ahead, level + 1
             )
