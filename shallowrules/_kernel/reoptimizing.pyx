@@ -83,7 +83,7 @@ cdef struct Work:
     unsigned char* dirty    # [n_nodes] whether something changed since an inner node was looked at
     unsigned char* stale    # [n_nodes] whether something changed since it was priced to move a leaf
     double* removal         # [n_nodes] what the objective rises by if the leaf goes
-    Move* split             # [n_nodes] what it falls by if the leaf is cut in two
+    Move* split             # [n_nodes] what it rises by, mostly below 0, if the leaf is cut in two
     double* mean            # [n_nodes, m] of leaves
     double* mass            # [n_nodes] weight of leaves
     double* spread          # [n_nodes] sum of squared distances to the mean, of leaves
@@ -627,7 +627,7 @@ cdef double _removal(Work* work, int leaf) noexcept nogil:
 
 
 cdef void _best_split(Work* work, int leaf) noexcept nogil:
-    """Find the cut in two of a leaf, between bins, that makes the objective fall most."""
+    """Find the cut in two of a leaf, between bins, that leaves the lowest objective."""
     cdef Py_ssize_t first = work.first[leaf], last = work.last[leaf], at, j, m = work.n_columns, d = work.n_features
     cdef Py_ssize_t f, first_feature = 0, last_feature, step = max(1, work.n_sums // (SPLITS * (m + 1)) - 1)
     cdef int code, slot, bin, best_bin = -1, best_feature
@@ -637,7 +637,7 @@ cdef void _best_split(Work* work, int leaf) noexcept nogil:
     cdef double* mean = work.mean + leaf * m
     cdef const double* point
     cdef Move* best = &work.split[leaf]
-    best.objective = 0.0
+    best.objective = INFINITY  # dearer ones count: taking a leaf away may save more
     best.feature = -1
     if last - first < 2:
         return
