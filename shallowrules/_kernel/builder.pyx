@@ -248,6 +248,8 @@ def grow_nodes(
         whose finished subtree is best is taken, `price` being that of a condition for a unit of weight; but no more
         cuts are tried once nodes of so many rows x features were cut. Then rows of a node are in no order, `first`
         and `last` tell only how many they are, and cuts lie at ends of bins that depend on the ranks of values.
+        Cuts are compared by sums that are rounded: of nearly equal ones `dense_limit` may decide, which is the same
+        on every machine then.
     report : callable, optional
         Called now and then with the share of the work that is done, on the calling thread. What it raises, and an
         interrupt, ends the work and is raised.
@@ -255,7 +257,7 @@ def grow_nodes(
         The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. No matter to
         the tree; for tests.
     dense_limit : int, optional
-        Nodes of more centers keep lists of nearest centers. No matter to the tree; for tests.
+        Nodes of more centers keep lists of nearest centers. No matter to the tree, but see `ahead`; for tests.
 
     Returns
     -------
@@ -305,7 +307,9 @@ def grow_nodes(
     state.report = <void*>report
     state.failures = <void*>failures
     state.stopped = False
-    state.dense_limit = default_dense_limit(state.instructions) if dense_limit is None else min(dense_limit, MOST)
+    if dense_limit is None:
+        dense_limit = MOST if ahead is not None else default_dense_limit(state.instructions)
+    state.dense_limit = min(dense_limit, MOST)
     state.near = NULL
     if assigned is None and k > state.dense_limit:
         state.near = <uint16_t*><size_t>room((r, LIST), np.uint16)

@@ -51,7 +51,8 @@ cdef double look_ahead(
     """Grow the best tree found below a node, and return its objective.
 
     The node's rows and centers lie where they lay, in another order; the nodes at its places are those of the
-    best tree, but for their rows' slots, which are those of the last tree that was tried.
+    best tree, but for their rows' slots, which are those of the last tree that was tried. The objective is infinity
+    if some center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
     """
     cdef Node* node = &state.nodes[index]
     cdef int n_centers = node.last_center - node.first_center, n_offers = 0, i, n_left, side
@@ -73,6 +74,8 @@ cdef double look_ahead(
             look_up(state, min(ahead.spent / ahead.most, 1.0))
     if n_offers == 0:
         make_leaf(state, node, scratches)
+        if n_centers > 1:
+            return INFINITY
         return _leaf_objective(state, index, scratches, ahead.price)
     for i in range(n_offers):
         if i > 0:
@@ -85,16 +88,17 @@ cdef double look_ahead(
         n_left = split_centers(state, node, &offers[i].cut, scratches)
         part_rows(state, node.first, node.last, n_rows_left, n_threads)
         make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
-        objective = 0.0
-        for side in range(2):
+        for side in range(2):  # both now: it takes state.center_side, which is another one below them
             child = &state.nodes[node.right if side else node.left]
             prepare(state, child, scratches, n_threads if child.last - child.first >= LARGE else 1, False)
+        objective = 0.0
+        for side in range(2):
             objective += look_ahead(
                 state, node.right if side else node.left, scratches, n_threads, ahead, level + 1
             )
             if objective > best:
                 break
-        if objective < best:
+        if i == 0 or objective < best:
             best = objective
             if n_offers > 1:
                 memcpy(saved, node, (2 * n_centers - 1) * sizeof(Node))

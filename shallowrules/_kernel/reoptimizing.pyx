@@ -83,7 +83,7 @@ cdef struct Work:
     unsigned char* dirty    # [n_nodes] whether something changed since an inner node was looked at
     unsigned char* stale    # [n_nodes] whether something changed since it was priced to move a leaf
     double* removal         # [n_nodes] what the objective rises by if the leaf goes
-    Move* split             # [n_nodes] what it falls by if the leaf is cut in two
+    Move* split             # [n_nodes] what it rises by, mostly below 0, if the leaf is cut in two
     double* mean            # [n_nodes, m] of leaves
     double* mass            # [n_nodes] weight of leaves
     double* spread          # [n_nodes] sum of squared distances to the mean, of leaves
@@ -292,13 +292,14 @@ cdef double _objective(Work* work, int node) noexcept nogil:
     return sum
 
 
-cdef double _conditions(Work* work) noexcept nogil:
-    """Return the conditions that explain all rows, by their weight."""
+cdef (double, double) _figures(Work* work) noexcept nogil:
+    """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
     cdef int i, n_leaves = _list_leaves(work, work.root)
-    cdef double sum = 0.0
+    cdef double squares = 0.0, conditions = 0.0
     for i in range(n_leaves):
-        sum += work.mass[work.leaves[i]] * _path_size(work, work.leaves[i], -1)
-    return sum
+        squares += work.spread[work.leaves[i]]
+        conditions += work.mass[work.leaves[i]] * _path_size(work, work.leaves[i], -1)
+    return squares, conditions
 
 
 cdef void _count(Work* work, int node) noexcept nogil:
@@ -321,8 +322,14 @@ cdef void _look_up(Work* work) noexcept with gil:
         work.stopped = True
 
 
-cdef void _weigh(Work* work, int node, Py_ssize_t begin, Py_ssize_t end, double* room) noexcept nogil:
-    """Find how much more some of a node's rows cost through its left subtree, its own edge not counted."""
+cdef void _weigh(
+    Work* work, int node, Py_ssize_t begin, Py_ssize_t end, double most, double* room
+) noexcept nogil:
+    """Find how much more some of a node's rows cost through its left subtree, its own edge not counted.
+
+    A cut that sends a row where it costs more than all rows do now is none to choose. So a row costs `most` there
+    at the most: one far away would leave sums no digits for what the others cost.
+    """
     cdef Py_ssize_t i
     cdef int slot, own
     cdef double w, cost, price = work.price
@@ -337,7 +344,8 @@ cdef void _weigh(Work* work, int node, Py_ssize_t begin, Py_ssize_t end, double*
             work.other[i] = _descend(work, work.left[node], slot)
         cost -= _distance(_point(work, slot, room), work.mean + work.other[i] * work.n_columns, work.n_columns)
         cost -= price * work.size[work.other[i]]
-        work.delta[i] = w * cost if i < work.last[work.left[node]] else -w * cost
+        cost = max(w * cost, -most)
+        work.delta[i] = cost if i < work.last[work.left[node]] else -cost
 
 
 cdef void _tally(Work* work, int node, Py_ssize_t first_feature, Py_ssize_t last_feature) noexcept nogil:
@@ -471,6 +479,14 @@ cdef bint _keeps_leaves(Work* work, int node, const Move* move) noexcept nogil:
     return True
 
 
+cdef void _recut(Work* work, int node, int feature, double cut, bint swapped) noexcept nogil:
+    """Give a node another cut, its subtrees swapped or not."""
+    work.feature[node] = feature
+    work.cut[node] = cut
+    if swapped:
+        work.left[node], work.right[node] = work.right[node], work.left[node]
+
+
 cdef void _price_edges(Work* work, int node) noexcept nogil:
     """Say for the leaves below a node what they are explained by, and what the node's own edge would add to it."""
     cdef int n_leaves = _list_leaves(work, node), i, leaf
@@ -519,24 +535,25 @@ cdef void _find_bases(Work* work, int node) noexcept nogil:
 
 
 cdef double _improve(Work* work, int node, double total) noexcept nogil:
-    """Give a node a better cut if there is one; return by how much the objective falls at least."""
+    """Give a node a better cut if there is one; return by how much the objective falls."""
     cdef Py_ssize_t first = work.first[node], last = work.last[node], n_chunks = (last - first + CHUNK - 1) // CHUNK
     cdef Py_ssize_t chunk, d = work.n_features
     cdef int n_threads = _threads_for(work, node), f, t, _tries, j, chosen
-    cdef double current = _objective(work, node), limit = current - LEAST_GAIN * total
+    cdef double current = _objective(work, node), least = LEAST_GAIN * total, gain, cut = work.cut[node]
+    cdef int feature = work.feature[node]
     cdef Move* move
     _count(work, node)
     _price_edges(work, node)
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static"):
         _weigh(
-            work, node, first + chunk * CHUNK, min(first + (chunk + 1) * CHUNK, last),
+            work, node, first + chunk * CHUNK, min(first + (chunk + 1) * CHUNK, last), 2.0 * current,
             work.point + threadid() * work.n_columns,
         )
     _find_bases(work, node)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _tally(work, node, d * t // n_threads, d * (t + 1) // n_threads)
     for f in range(work.n_features):
-        _scan(work, f, limit)
+        _scan(work, f, current - least)
     for _tries in range(TRIED):
         chosen = -1
         for j in range(2 * work.n_features):
@@ -549,12 +566,16 @@ cdef double _improve(Work* work, int node, double total) noexcept nogil:
         move = &work.moves[chosen]
         _settle(work, node, move)
         if _keeps_leaves(work, node, move):
-            work.feature[node] = move.feature
-            work.cut[node] = move.value
-            if move.swapped:
-                work.left[node], work.right[node] = work.right[node], work.left[node]
+            _recut(work, node, move.feature, move.value, move.swapped)
             _gather(work, node)
-            return current - move.objective
+            gain = current - _objective(work, node)
+            if gain > least:
+                return gain
+            # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
+            _recut(work, node, feature, cut, move.swapped)
+            _route(work, node, first, last)
+            _gather(work, node)
+            return 0.0
         move.feature = -1
     return 0.0
 
@@ -563,12 +584,13 @@ cdef double _removal(Work* work, int leaf) noexcept nogil:
     """Return by how much the objective rises when a leaf goes and its sibling takes its parent's place."""
     cdef int parent = work.parent[leaf], sibling, i, n_leaves, heir, slot
     cdef Py_ssize_t j, m = work.n_columns, at
-    cdef double rise, w, squares
+    cdef double rise, w, mass, squares, apart, gap
     cdef double* sums
-    cdef double* mean
+    cdef const double* mean = work.mean + leaf * m
+    cdef const double* other
     cdef const double* point
     sibling = work.right[parent] if work.left[parent] == leaf else work.left[parent]
-    rise = -work.spread[leaf] - work.price * work.mass[leaf] * _path_size(work, leaf, -1)
+    rise = -work.price * work.mass[leaf] * _path_size(work, leaf, -1)
     n_leaves = _list_leaves(work, sibling)
     if n_leaves * (m + 1) > work.n_sums:  # too many to inherit: such a leaf is at the top of the tree
         return INFINITY
@@ -580,26 +602,32 @@ cdef double _removal(Work* work, int leaf) noexcept nogil:
     memset(work.sums, 0, n_leaves * (m + 1) * sizeof(double))
     for at in range(work.first[leaf], work.last[leaf]):
         slot = work.order[at]
-        heir = _descend(work, sibling, slot)
         w = _weight_of(work, slot)
-        sums = work.sums + work.count[heir] * (m + 1)
-        mean = work.mean + heir * m
+        sums = work.sums + work.count[_descend(work, sibling, slot)] * (m + 1)
         point = _point(work, slot, work.point)
         for j in range(m):
             sums[j] += w * (point[j] - mean[j])
         sums[m] += w
-        rise += w * (_distance(point, mean, m) + work.price * work.size[heir])
-    for i in range(n_leaves):  # what the heirs' new means save
+    # Sums of squares around the mean of the leaf, of each heir's share of it, of both together: no large ones cancel.
+    for i in range(n_leaves):
+        heir = work.leaves[i]
         sums = work.sums + i * (m + 1)
-        squares = 0.0
+        mass = sums[m]
+        if mass == 0.0:
+            continue
+        other = work.mean + heir * m
+        squares = apart = 0.0
         for j in range(m):
             squares += sums[j] * sums[j]
-        rise -= squares / (sums[m] + work.mass[work.leaves[i]])
+            gap = mean[j] + sums[j] / mass - other[j]
+            apart += gap * gap
+        rise += apart * mass * (work.mass[heir] / (mass + work.mass[heir])) - squares / mass
+        rise += work.price * mass * work.size[heir]
     return rise
 
 
 cdef void _best_split(Work* work, int leaf) noexcept nogil:
-    """Find the cut in two of a leaf, between bins, that makes the objective fall most."""
+    """Find the cut in two of a leaf, between bins, that leaves the lowest objective."""
     cdef Py_ssize_t first = work.first[leaf], last = work.last[leaf], at, j, m = work.n_columns, d = work.n_features
     cdef Py_ssize_t f, first_feature = 0, last_feature, step = max(1, work.n_sums // (SPLITS * (m + 1)) - 1)
     cdef int code, slot, bin, best_bin = -1, best_feature
@@ -609,7 +637,7 @@ cdef void _best_split(Work* work, int leaf) noexcept nogil:
     cdef double* mean = work.mean + leaf * m
     cdef const double* point
     cdef Move* best = &work.split[leaf]
-    best.objective = 0.0
+    best.objective = INFINITY  # dearer ones count: taking a leaf away may save more
     best.feature = -1
     if last - first < 2:
         return
@@ -836,7 +864,7 @@ def reoptimize(
     cdef Py_ssize_t n_nodes = len(tree["feature"])
     cdef int n_codes = single.shape[1]
     cdef int node
-    cdef double value, conditions
+    cdef double value
     keep = []
 
     def room(shape, dtype):
@@ -912,9 +940,7 @@ def reoptimize(
         for i in prange((r + CHUNK - 1) // CHUNK, num_threads=_threads_for(&work, 0), schedule="static"):
             _route(&work, 0, i * CHUNK, min((i + 1) * CHUNK, r))
         _gather(&work, 0)
-        conditions = _conditions(&work)
-        value = _objective(&work, 0) - price * conditions
-    before = value, conditions
+    before = _figures(&work)
     with nogil:
         _work_off(&work, moves and n_nodes > 3)
         for node in range(work.n_nodes):
@@ -928,6 +954,4 @@ def reoptimize(
                     upper[node] = min(upper[node], value)
     if failures:
         raise failures[0]
-    conditions = _conditions(&work)
-    after = _objective(&work, work.root) - price * conditions, conditions
-    return tree | {"root": work.root, "before": before, "after": after, "ended": work.looked >= work.most}
+    return tree | {"root": work.root, "before": before, "after": _figures(&work), "ended": work.looked >= work.most}

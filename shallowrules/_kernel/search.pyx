@@ -388,7 +388,8 @@ cdef int choose_several(
 ) noexcept nogil:
     """Find a node's best cuts that part its centers differently, at ends of bins; return how many.
 
-    Objectives are as exact as the bounding sweep: enough to choose what is tried.
+    Objectives are as exact as the bounding sweep: enough to choose what is tried. Where it cut off what a row adds,
+    or nothing would cost anything, they are exact.
     """
     cdef Node* node = &state.nodes[index]
     cdef FixedPoint fixed
@@ -399,8 +400,14 @@ cdef int choose_several(
         mark_killers(state, index, &scratches[t])
     if dense:
         _bound_features(state, node, scratches, n_threads, &total_weight)
-    else:
-        fixed = first_point(state, node)
+    fixed = first_point(state, node)
+    if dense and (scratches.capped or node.cost == 0.0):
+        _bound_objectives(state, node, scratches, n_threads, total_weight)
+        _search_dense(state, node, scratches, n_threads, &fixed, total_weight)
+        for f in range(state.n_features):
+            if scratches.unit_scale[f] != fixed.scale or not scratches.exact[f]:
+                _sum_feature(state, node, scratches, n_threads, &fixed, f)
+    elif not dense:
         _search_lists(state, node, scratches, n_threads, False, &fixed, &total_weight)
     for f in range(state.n_features):
         offer_cuts(
