@@ -1,7 +1,7 @@
 """Give rows their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 4,521 rows into 5 clusters. Their k-means cost is
-1.002 times that of the clustering without rules.
+0.998 times that of the clustering without rules.
 
 Written by shallowrules; it needs nothing but Python. In use:
 
@@ -16,10 +16,10 @@ from decimal import Decimal
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
-    0: {'name': '0', 'rows': 1172, 'share': 0.25923468259234683},
+    0: {'name': '0', 'rows': 1275, 'share': 0.28201725282017254},
     3: {'name': '3', 'rows': 1115, 'share': 0.24662685246626853},
     1: {'name': '1', 'rows': 969, 'share': 0.21433311214333112},
-    4: {'name': '4', 'rows': 790, 'share': 0.174740101747401},
+    4: {'name': '4', 'rows': 687, 'share': 0.1519575315195753},
     2: {'name': '2', 'rows': 475, 'share': 0.10506525105065251},
 }
 
@@ -30,17 +30,16 @@ def assign_cluster(row):
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    marital = _text(row, 'marital')
     education = _text(row, 'education')
     housing = _text(row, 'housing')
     contact = _text(row, 'contact')
-    if housing is not None and housing != 'yes' and marital == 'married':
+    if housing is not None and housing != 'yes' and education is not None and education != 'tertiary':
         return 0
     if housing == 'yes' and contact is not None and contact != 'unknown' and education is not None and education != 'tertiary':
         return 3
     if housing == 'yes' and contact == 'unknown':
         return 1
-    if housing is not None and housing != 'yes' and marital is not None and marital != 'married':
+    if housing is not None and housing != 'yes' and education == 'tertiary':
         return 4
     if housing == 'yes' and contact is not None and contact != 'unknown' and education == 'tertiary':
         return 2
