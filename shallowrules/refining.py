@@ -45,7 +45,7 @@ MOST_MOVABLE = 512
 """Beyond so many clusters leaves stay where they are."""
 RANKS = 512
 """Cuts of a node are looked for between so many bins, then within the best."""
-LOOKS, LOOKED = 40.0, 4e7
+LOOKS, LOOKED = 40.0, 3e7
 """An improvement looks at all rows so many times at most, and at so many values in all, but twice in any case."""
 FINALISTS = 3
 """Trees from the sample that are improved on all rows."""
@@ -239,7 +239,7 @@ def refine(
     rounds = rounds if k <= MOST_CLUSTERS else ()
     step = _Progress(report, 2 * len(rounds) + 1 + FINALISTS + len(HARDER)).steps()
     keys = _keys(clustered, distinct.slots)
-    order = np.argsort(keys if len(keys) <= CANONICAL else distinct.slots, kind="stable")
+    order = np.argsort(keys, kind="stable") if len(keys) <= CANONICAL else np.arange(len(keys))
     weights = None if distinct.weight is None else distinct.weight[order]
     table = _Rows.of(explained, clustered, distinct.slots[order], weights, n_threads)
     greedy = {name: getattr(growth, name) for name in ("feature", "left", "right", "center", "cut")}
