@@ -218,6 +218,24 @@ def test_wide_bins_are_searched_inside(seed, ranks):
     assert chosen <= min(ahead) + 1e-9 * current
 
 
+@pytest.mark.parametrize("by", [0, 23, 69])
+def test_of_many_features_a_leaf_is_cut_by_the_one_that_parts_it(by):
+    # Three groups, two of which share a leaf; the third has two leaves, parted by noise. Only a move can mend that.
+    random = np.random.default_rng(by)
+    columns = random.normal(size=(300, 70))
+    group = np.arange(300) % 3
+    columns[:, 40] += 30.0 * (group > 0)
+    columns[:, by] += 20.0 * (group > 1)
+    tree = {name: np.array(array, dtype=np.int32) for name, array in {
+        "feature": [40, 5, -1, -1, -1], "left": [1, 3, -1, -1, -1], "right": [2, 4, -1, -1, -1],
+        "center": [-1, -1, 0, 1, 2],
+    }.items()} | {"cut": np.array([15.0, 0.0, 0.0, 0.0, 0.0])}  # fmt: skip
+    before = finished(tree, columns, columns, np.ones(300), 0.1)
+    _, after = improved(tree, before, moves=True)
+    assert after.feature[after.inner].tolist() in ([40, by], [by, 40])
+    assert after.objective < 0.6 * before.objective
+
+
 def test_threads_share_a_node_and_change_nothing():
     random = np.random.default_rng(0)
     columns = blobs(random, 40_000, 4, 8, 3.0)
@@ -400,16 +418,19 @@ def assert_refined(problem: Problem, **options) -> Refinement | None:
     tree = refinement.growth
     before, after = figures(problem, greedy), figures(problem, tree)
     j_before, j_after = (cost + problem.tradeoff * waes for cost, waes in (before, after))
-    assert j_after <= j_before * (1 + 1e-9)
-    near = {"rel": 1e-6} if np.abs(problem.clustered).max() > 1e6 else {"rel": 1e-9}
-    assert refinement.before == pytest.approx(before, **near)
-    assert refinement.after == pytest.approx(after, **near)
+    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    # The kernel takes distances to means as they are rounded, in every column by an ulp.
+    ulp = np.spacing(float(np.abs(problem.clustered).max()))
+    squares = weight.sum() * problem.clustered.shape[1] * ulp**2
+    slack = 1e-9 + squares / partition_cost(problem.clustered, nearest(problem), problem.weight)
+    assert j_after <= j_before + slack
+    assert refinement.before == pytest.approx(before, rel=1e-9, abs=slack)
+    assert refinement.after == pytest.approx(after, rel=1e-9, abs=slack)
     assert refinement.objectives[1] <= refinement.objectives[0]
 
     assert tree.n_leaves == len(problem.centers)
     assert sorted(tree.center[tree.feature == LEAF]) == list(range(len(problem.centers)))
     assert (tree.rows > 0).all()
-    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
     for thresholds in (tree.cut, tree.lower, np.nextafter(tree.upper, -np.inf)):
         leaf = np.full(len(weight), LEAF)
         pending = [(0, np.flatnonzero(weight > 0))]
@@ -494,8 +515,9 @@ def assert_weight_repeats(problem: Problem) -> None:
 
 
 @some
-@given(problems().filter(lambda problem: problem.weight is not None))
-def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem):
+@given(problems(), seeds)
+def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed):
+    problem = whole_weights(problem, np.random.default_rng(seed))  # the sum of others rounds with the rows in between
     tree = refined(problem)
     if tree is None:
         return

@@ -11,7 +11,7 @@ in two instead. No leaf ever loses all its rows, and no step makes the objective
 import numpy as np
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -22,6 +22,8 @@ from shallowrules._kernel.state cimport CHUNK, LARGE, LOOK_UP
 cdef enum:
     TRIED = 4           # cuts of a node that are tried until one empties no leaf
     SPLITS = 64         # bins between which a leaf may be cut
+    PRICED = 32         # features of which cuts of a leaf are priced
+    ROUNDS = 3          # of power iteration
     SUMS = 32768        # numbers that are summed into together: they stay in a cache
     AHEAD = 8           # rows between asking for one and using it
 
@@ -122,6 +124,9 @@ cdef struct Work:
     Item* items             # [r]
     double* sums            # [n_sums]
     Py_ssize_t n_sums
+    double* axis            # [2, m]
+    double* score           # [d]
+    int* picked             # [d]
     int* ranked             # [n_nodes]
 
 
@@ -641,10 +646,99 @@ cdef double _removal(Work* work, int leaf) noexcept nogil:
     return rise
 
 
+cdef void _find_axis(Work* work, int leaf) noexcept nogil:
+    """Find roughly the direction in which a leaf's rows are spread most, to work.axis, by power iteration."""
+    cdef Py_ssize_t first = work.first[leaf], last = work.last[leaf], at, j, m = work.n_columns
+    cdef const double* mean = work.mean + leaf * m
+    cdef const double* point
+    cdef double* axis = work.axis
+    cdef double* sums = work.axis + m
+    cdef double length, along
+    cdef int farthest = work.order[first], _round
+    for at in range(first, last):
+        if work.own[work.order[at]] > work.own[farthest]:
+            farthest = work.order[at]
+    point = _point(work, farthest, work.point)
+    for j in range(m):
+        axis[j] = point[j] - mean[j]
+    for _round in range(ROUNDS):
+        length = 0.0
+        for j in range(m):
+            length += axis[j] * axis[j]
+        if not length > 0.0:
+            return
+        length = sqrt(length)
+        for j in range(m):
+            axis[j] /= length
+            sums[j] = 0.0
+        for at in range(first, last):
+            point = _point(work, work.order[at], work.point)
+            along = 0.0
+            for j in range(m):
+                along += (point[j] - mean[j]) * axis[j]
+            along *= _weight_of(work, work.order[at])
+            for j in range(m):
+                sums[j] += along * (point[j] - mean[j])
+        memcpy(axis, sums, m * sizeof(double))
+
+
+cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
+    """List the features by which a leaf may be cut, ascending, to work.picked; return how many.
+
+    Pricing all cuts of a feature takes time for every clustered column. Of many features those are picked whose cuts
+    part the rows best in one direction, that in which they are spread most.
+    """
+    cdef Py_ssize_t first = work.first[leaf], last = work.last[leaf], at, j, f, d = work.n_features
+    cdef Py_ssize_t m = work.n_columns, n_picked = 0, most
+    cdef const double* mean = work.mean + leaf * m
+    cdef const double* point
+    cdef double* sums = work.sums
+    cdef double w, along, mass, rest, best
+    cdef int bin, _pick
+    if d <= PRICED:
+        for f in range(d):
+            work.picked[f] = <int>f
+        return d
+    _find_axis(work, leaf)
+    for at in range(first, last):
+        point = _point(work, work.order[at], work.point)
+        along = 0.0
+        for j in range(m):
+            along += (point[j] - mean[j]) * work.axis[j]
+        work.delta[at] = along * _weight_of(work, work.order[at])
+    for f in range(d):
+        memset(sums, 0, 2 * SPLITS * sizeof(double))
+        for at in range(first, last):
+            bin = _split_bin(work, work.order[at], f)
+            sums[2 * bin] += work.delta[at]
+            sums[2 * bin + 1] += _weight_of(work, work.order[at])
+        along = mass = best = 0.0
+        for bin in range(SPLITS):
+            along += sums[2 * bin]
+            mass += sums[2 * bin + 1]
+            rest = work.mass[leaf] - mass
+            if mass > 0.0 and rest > LEAST_GAIN * mass:
+                w = 0.0 if work.seen[2 * f + 1] else work.price * mass
+                w += 0.0 if work.seen[2 * f] else work.price * rest
+                best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
+        work.score[f] = best
+    for _pick in range(PRICED):
+        most = 0
+        for f in range(1, d):
+            if work.score[f] > work.score[most]:
+                most = f
+        work.score[most] = -1.0
+    for f in range(d):
+        if work.score[f] < 0.0:
+            work.picked[n_picked] = <int>f
+            n_picked += 1
+    return n_picked
+
+
 cdef void _best_split(Work* work, int leaf) noexcept nogil:
     """Find the cut in two of a leaf, between bins, that leaves the lowest objective."""
     cdef Py_ssize_t first = work.first[leaf], last = work.last[leaf], at, j, m = work.n_columns, d = work.n_features
-    cdef Py_ssize_t f, first_feature = 0, last_feature, step = max(1, work.n_sums // (SPLITS * (m + 1)) - 1)
+    cdef Py_ssize_t f, p, begin = 0, end, n_picked, step = max(1, work.n_sums // (SPLITS * (m + 1)) - 1)
     cdef int code, slot, bin, best_bin = -1, best_feature
     cdef double w, squares, mass, rest, change, price_left, price_right
     cdef double* sums
@@ -665,25 +759,27 @@ cdef void _best_split(Work* work, int leaf) noexcept nogil:
             work.low[f] = min(work.low[f], code)
             work.high[f] = max(work.high[f], code)
     _mark_path(work, leaf, -1)
-    while first_feature < d:
-        last_feature = min(first_feature + step, d)
-        memset(work.sums, 0, (last_feature - first_feature) * SPLITS * (m + 1) * sizeof(double))
+    n_picked = _pick_features(work, leaf)
+    while begin < n_picked:
+        end = min(begin + step, n_picked)
+        memset(work.sums, 0, (end - begin) * SPLITS * (m + 1) * sizeof(double))
         for at in range(first, last):
             slot = work.order[at]
             w = _weight_of(work, slot)
             point = _point(work, slot, work.point)
-            for f in range(first_feature, last_feature):
-                bin = _split_bin(work, slot, f)
-                sums = work.sums + ((f - first_feature) * SPLITS + bin) * (m + 1)
+            for p in range(begin, end):
+                bin = _split_bin(work, slot, work.picked[p])
+                sums = work.sums + ((p - begin) * SPLITS + bin) * (m + 1)
                 for j in range(m):
                     sums[j] += w * (point[j] - mean[j])
                 sums[m] += w
-        for f in range(first_feature, last_feature):
+        for p in range(begin, end):
+            f = work.picked[p]
             price_left = 0.0 if work.seen[2 * f + 1] else work.price
             price_right = 0.0 if work.seen[2 * f] else work.price
             memset(total, 0, (m + 1) * sizeof(double))
             for bin in range(SPLITS - 1):
-                sums = work.sums + ((f - first_feature) * SPLITS + bin) * (m + 1)
+                sums = work.sums + ((p - begin) * SPLITS + bin) * (m + 1)
                 if sums[m] == 0.0:
                     continue
                 squares = 0.0
@@ -701,7 +797,7 @@ cdef void _best_split(Work* work, int leaf) noexcept nogil:
                     best.objective = change
                     best.feature = <int>f
                     best_bin = bin
-        first_feature = last_feature
+        begin = end
     _forget_path(work, leaf)
     if best.feature < 0:
         return
@@ -941,6 +1037,9 @@ def reoptimize(
     work.items = <Item*><size_t>room((r, sizeof(Item)), np.uint8)
     work.n_sums = max(SUMS, 2 * SPLITS * (m + 1))
     work.sums = <double*><size_t>room(work.n_sums, np.float64)
+    work.axis = <double*><size_t>room((2, m), np.float64)
+    work.score = <double*><size_t>room(d, np.float64)
+    work.picked = <int*><size_t>room(d, np.int32)
     work.ranked = <int*><size_t>room(n_nodes, np.int32)
     for node in range(n_nodes):
         work.parent[node] = -1
