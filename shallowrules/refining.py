@@ -47,7 +47,7 @@ RANKS = 512
 """Cuts of a node are looked for between so many bins, then within the best."""
 LOOKS, LOOKED = 40.0, 3e7
 """An improvement looks at all rows so many times at most, and at so many values in all, but twice in any case."""
-FINALISTS = 3
+FINALISTS = 2
 """Trees from the sample that are improved on all rows."""
 HARDER = (1.5, 3.0)
 """Factors for the price of a condition, where the best tree is longer than the greedy one, or dearer."""

@@ -140,7 +140,7 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads, *, 
 
     low, high = column_ranges(explained, n_threads)  # rows that do not count widen them: no harm
     cdef const int* row = &rows[0]
-    picked = np.asarray(rows)[:: max(1, m // SAMPLE, 0 if ranks else min(4, m // 1024))]
+    picked = np.asarray(rows)[:: max(1, m // SAMPLE, m // (4 * ranks) if ranks else min(4, m // 1024))]
     sample = np.sort(explained[picked].T.astype(np.float64), axis=1)
 
     edges, steps, code_at, starts, bases = [], [], [], [], []
