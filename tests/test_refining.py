@@ -392,11 +392,13 @@ def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[Growth, Re
     distinct = find_distinct(problem.explained, problem.clustered, problem.centers, problem.weight, None, n_threads)
     greedy = grow(*problem.arrays, **problem.options, distinct=distinct, n_threads=n_threads)
     labels = nearest(problem)
-    reference_cost = partition_cost(problem.clustered, labels, problem.weight)
-    rounding = 1e-24 * len(labels) * float(np.abs(problem.clustered).max()) ** 2
-    if not reference_cost > rounding or not 1 < greedy.n_leaves == len(problem.centers):
+    options = {"reference_labels": labels, **problem.options, **options}
+    options.setdefault("reference_cost", partition_cost(problem.clustered, labels, problem.weight))
+    # A cost that is nothing but rounding has no ratio.
+    weight = np.ones(len(labels)) if problem.weight is None else problem.weight
+    rounding = 1e-24 * weight.sum() * float(np.abs(problem.clustered[weight > 0]).max()) ** 2
+    if not options["reference_cost"] > rounding or not 1 < greedy.n_leaves == len(problem.centers):
         return None
-    options = {"reference_cost": reference_cost, "reference_labels": labels, **problem.options, **options}
     return greedy, refine(greedy, *problem.arrays, distinct, n_threads=n_threads, **options)
 
 
