@@ -327,16 +327,14 @@ def assemble(
     return Growth(feature, left, right, center, lower, upper, cut, rows, sums, labels)
 
 
-def in_preorder(
-    nodes: dict[str, NDArray[Any]], tradeoff: int, root: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def in_preorder(nodes: dict[str, NDArray[Any]], tradeoff: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the places of one trade-off's nodes, parents first, left subtree before right, and their children.
 
     Children are numbered by that order, shape (2, n_nodes), -1 at leaves.
     """
     order: list[int] = []
     children: tuple[list[int], list[int]] = [], []
-    pending = [(root, LEAF, 0)]
+    pending = [(0, LEAF, 0)]
     while pending:
         node, parent, side = pending.pop()
         while not nodes["tradeoffs"][node] >> tradeoff & 1:

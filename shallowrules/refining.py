@@ -363,7 +363,7 @@ def _sample(table: _Rows, growth: Growth, keys: NDArray[np.uint64]) -> _Rows:
 def _ordered(tree: dict[str, Any]) -> dict[str, NDArray[Any]]:
     """Return a tree's arrays with parents first, left subtree before right."""
     nodes = {"tradeoffs": np.ones(len(tree["feature"]), dtype=np.int64), **tree}
-    used, (left, right) = in_preorder(nodes, 0, int(tree.get("root", 0)))
+    used, (left, right) = in_preorder(nodes, 0)
     return {"left": left, "right": right} | {
         name: np.ascontiguousarray(tree[name][used]) for name in ("feature", "center", "cut")
     }
@@ -410,7 +410,7 @@ def _as_growth(
     tree: dict[str, Any], explained: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int
 ) -> Growth:
     nodes = {"tradeoffs": np.ones(len(tree["feature"]), dtype=np.int64), **tree}
-    used, children = in_preorder(nodes, 0, tree["root"])
+    used, children = in_preorder(nodes, 0)
     leaf_of = route_rows(explained, tree["feature"][used], tree["cut"][used], *children, n_threads)
     if weight is not None:
         leaf_of[weight == 0] = LEAF

@@ -77,7 +77,6 @@ cdef struct Work:
     const double* weight    # [r] by slot, or NULL
     double price            # of a condition, per unit of weight
     # The tree.
-    int root
     int* feature
     int* left
     int* right
@@ -311,7 +310,7 @@ cdef double _objective(Work* work, int node) noexcept nogil:
 
 cdef (double, double) _figures(Work* work) noexcept nogil:
     """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
-    cdef int i, n_leaves = _list_leaves(work, work.root)
+    cdef int i, n_leaves = _list_leaves(work, 0)
     cdef double squares = 0.0, conditions = 0.0
     for i in range(n_leaves):
         squares += work.spread[work.leaves[i]]
@@ -867,15 +866,13 @@ cdef double _move_leaf(Work* work, double total) noexcept nogil:
     if gone < 0:
         return 0.0
     parent = work.parent[gone]
-    above = work.parent[parent]
+    above = work.parent[parent]  # there is one: below the root are all leaves, and the one to cut is not
     sibling = work.right[parent] if work.left[parent] == gone else work.left[parent]
     work.first[sibling] = work.first[parent]
     work.last[sibling] = work.last[parent]
     _route(work, sibling, work.first[gone], work.last[gone])
     work.parent[sibling] = above
-    if above < 0:
-        work.root = sibling
-    elif work.left[above] == parent:
+    if work.left[above] == parent:
         work.left[above] = sibling
     else:
         work.right[above] = sibling
@@ -915,7 +912,7 @@ cdef void _mark(Work* work, int node) noexcept nogil:
 
 cdef void _work_off(Work* work, bint moves) noexcept nogil:
     """Improve nodes, and where none can be improved move leaves, until nothing pays or the work is enough."""
-    cdef double total = _objective(work, work.root)
+    cdef double total = _objective(work, 0)
     cdef int node
     cdef bint changed = True
     while changed and work.looked < work.most and not work.stopped:
@@ -965,7 +962,7 @@ def reoptimize(
     Returns
     -------
     dict
-        The improved tree, its nodes in no order: `root`, `feature`, `left`, `right`, `center` (int32), `cut`,
+        The improved tree, the root first, other nodes in no order: `feature`, `left`, `right`, `center` (int32), `cut`,
         `lower`, `upper` (float64). What it is like, and was like before, as pairs `after` and `before`: the sum of
         squared distances of rows to the mean of their leaf, and of their conditions, by weight. And `ended`,
         whether it was the most work that ended it.
@@ -991,7 +988,7 @@ def reoptimize(
     cdef double[::1] lower = tree["lower"], upper = tree["upper"]
     work.explained, work.clustered = matrix_of(explained), matrix_of(clustered)
     work.n_features, work.n_columns, work.n_codes = d, m, n_codes
-    work.n_nodes, work.n_threads, work.root, work.price = <int>n_nodes, n_threads, 0, price
+    work.n_nodes, work.n_threads, work.price = <int>n_nodes, n_threads, price
     work.looked, work.unreported, work.most, work.stopped = 0.0, 0.0, most * r, False
     work.report, work.failures = <void*>report, <void*>failures
     work.codes = <const int*><size_t>address_of(codes)
@@ -1068,4 +1065,4 @@ def reoptimize(
                     upper[node] = min(upper[node], value)
     if failures:
         raise failures[0]
-    return tree | {"root": work.root, "before": before, "after": _figures(&work), "ended": work.looked >= work.most}
+    return tree | {"before": before, "after": _figures(&work), "ended": work.looked >= work.most}
