@@ -247,7 +247,7 @@ def refine(
     before = trees[0].before
 
     sample = _sample(table, growth, keys[order]) if rounds else table
-    depth = float(growth.rows[growth.feature != LEAF].sum() / growth.rows[0])  # WAD by rows: the work of a tree
+    depth = float(growth.weight[growth.feature != LEAF].sum() / growth.weight[0])  # WAD: the work of a tree
     ahead: list[_Tree] = []
     places = explained_centers, centers
     for factor in rounds:
