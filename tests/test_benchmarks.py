@@ -15,6 +15,8 @@ import pytest
 
 from shallowrules import ExplainableKMeans
 
+pytestmark = pytest.mark.slow
+
 PAPER = Path(__file__).resolve().parent.parent / "benchmarks" / "paper.py"
 QUALITY = PAPER.with_name("quality.py")
 SPEED = PAPER.with_name("speed.py")

@@ -27,6 +27,8 @@ from shallowrules.errors import ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 
+pytestmark = pytest.mark.slow
+
 FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 

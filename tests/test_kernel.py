@@ -21,6 +21,8 @@ from shallowrules._kernel import eval_wad, openmp_enabled
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import Growth, grow, grow_path
 
+pytestmark = pytest.mark.slow
+
 STRUCTURE = ("feature", "left", "right", "center")
 EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
 

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import Problem, problems
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -27,6 +27,8 @@ from shallowrules.metrics import partition_cost, weighted_average_explanation_si
 from shallowrules.refining import MOST_CLUSTERS, ROUNDS, Refinement, refine
 from shallowrules.tree import Tree
 
+pytestmark = pytest.mark.slow
+
 LEAST_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
 
