@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 PAPER = Path(__file__).resolve().parent.parent / "benchmarks" / "paper.py"
 QUALITY = PAPER.with_name("quality.py")
 SPEED = PAPER.with_name("speed.py")
+VERSIONS = PAPER.with_name("versions.py")
 
 
 def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
@@ -246,3 +247,34 @@ def test_quality_refuses_before_it_measures(
     said = capsys.readouterr()
     assert message in said.err
     assert not said.out
+
+
+def test_versions_compares_and_times_two_environments() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(VERSIONS), sys.executable, "--tables", "iris", "--threads", "1", "--quick"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "iris: 10 fits, all equal" in done.stdout
+    assert "every tree, label and text is equal" in done.stdout
+
+
+def test_versions_names_what_differs() -> None:
+    differences = runpy.run_path(str(VERSIONS))["differences"]
+    same = {"tree": "a", "labels": "b"}
+
+    class Answers:
+        def __init__(self, odd: str) -> None:
+            self.odd = odd
+
+        def ask(self, *question: Any) -> dict[str, str]:
+            return {**same, "labels": "c"} if self.odd in question else same
+
+    assert differences(Answers("none"), Answers("none"), "iris", 150, 4, [1]) == []
+    assert differences(Answers("imm"), Answers("none"), "iris", 150, 4, [1, 2]) == [
+        "iris imm 1: labels",
+        "iris imm 2: labels",
+        "iris none: labels",
+    ]

@@ -1,0 +1,277 @@
+"""Two versions of the package side by side: equal trees, equal texts, and the ratio of what a user waits for.
+
+Run it with the environment of the newer version, and name the Python of the environment that has the other::
+
+    python benchmarks/versions.py /path/to/other/.venv/bin/python             # trees, labels and texts; then ratios
+    python benchmarks/versions.py /path/to/other/.venv/bin/python --no-times  # trees, labels and texts alone
+
+Notes
+-----
+Each version runs in a worker process of its own. Tables and centers are made here, once, and read by both from files,
+so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
+gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
+dialect) must be equal, to the last bit. Only then is anything timed: a step is done by one worker, then by the other,
+in turn, each repeated until it has taken `SECONDS` at least. The ratio is that of the newer version to the other one:
+the median over the rounds.
+
+The exit status is 1 where anything differs. A ratio is printed and never judged: how busy a machine is decides it too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SECONDS = 0.3
+ROUNDS = 9
+WIDE = 500
+"""A table of more columns is run with one method and one trade-off: it takes minutes otherwise."""
+SMALL = 25_000
+"""Up to this many rows a table is also clustered by the package itself, and its trade-off path is grown."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "exshallow none": {"method": "exshallow", "tradeoff": 0.03, "refine": "none"},
+    "exshallow full": {"method": "exshallow", "tradeoff": 0.03, "refine": "full"},
+    "exshallow none, tradeoff 0": {"method": "exshallow", "tradeoff": 0.0, "refine": "none"},
+    "exshallow full, tradeoff 0": {"method": "exshallow", "tradeoff": 0.0, "refine": "full"},
+    "exgreedy": {"method": "exgreedy"},
+    "imm": {"method": "imm"},
+    "exkmc": {"method": "exkmc", "max_leaves": 3},
+    "exkmc from imm": {"method": "exkmc", "base": "imm", "max_leaves": 3},
+}
+"""The ways to grow a tree; `max_leaves` is what is added to the number of clusters."""
+
+DIALECTS = ("ansi", "sqlite", "duckdb", "postgres", "mysql", "snowflake", "bigquery", "spark", "trino", "clickhouse")
+
+
+# The worker: runs with either version, so it uses public names alone --------------------------------
+
+
+def digest(*parts: Any) -> str:
+    """Return a hash of arrays and texts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()[:20]
+
+
+def fingerprint(model: Any, X: NDArray[Any]) -> dict[str, str]:
+    """Return hashes of what a user gets from a fit."""
+    from shallowrules import export
+
+    tree, rules = model.tree_, model.rules_
+    figures = [model.inertia_, model.normalized_cost_, model.wad_, model.waes_, model.reference_inertia_]
+    texts = [export(rules, "sql", dialect=dialect, style=style) for dialect in DIALECTS for style in ("where", "case")]
+    return {
+        "tree": digest(tree.feature, tree.threshold, tree.left, tree.right),
+        "labels": digest(model.labels_, model.predict(X), rules.assign(X)),
+        "figures": digest(model.cluster_centers_, np.array(figures)),
+        "rules": digest(str(rules)),
+        "texts": digest(*texts, export(rules, "python"), export(rules, "markdown")),
+    }
+
+
+class Worker:
+    """Does what it is asked for on standard input, with the version of the package that its Python has."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.models: dict[str, Any] = {}
+
+    def load(self, table: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return np.load(self.folder / f"{table}.npy"), np.load(self.folder / f"{table}.centers.npy")
+
+    def version(self) -> str:
+        import shallowrules
+
+        return str(Path(shallowrules.__file__).parent)
+
+    def compare(self, table: str, method: str, threads: int) -> dict[str, str]:
+        """Fit a table by one method and return what came out."""
+        from shallowrules import ExplainableKMeans
+
+        X, centers = self.load(table)
+        options = dict(METHODS[method])
+        if "max_leaves" in options:
+            options["max_leaves"] += len(centers)
+        model = ExplainableKMeans(len(centers), clusterer=centers, n_jobs=threads, random_state=0, **options)
+        return fingerprint(model.fit(X), X)
+
+    def compare_own(self, table: str, refine: str) -> dict[str, str]:
+        """Let the package cluster a table with one thread, so that k-means repeats, and grow its path."""
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        from shallowrules import ExplainableKMeans, tradeoff_path
+
+        X, centers = self.load(table)
+        with threadpool_limits(1):
+            model = ExplainableKMeans(len(centers), refine=refine, n_jobs=1, random_state=0)
+            path = tradeoff_path(ExplainableKMeans(len(centers), refine=refine, clusterer=centers, n_jobs=1), X)
+            return {**fingerprint(model.fit(X), X), "path": digest(str(path))}
+
+    def time(self, table: str, step: str, threads: int) -> float:
+        """Return the seconds that a step takes, the mean over as many as it takes to fill `SECONDS`."""
+        from shallowrules import ExplainableKMeans
+
+        X, centers = self.load(table)
+        refine = "none" if step == "fit, greedy" else "full"
+        model = ExplainableKMeans(len(centers), clusterer=centers, refine=refine, n_jobs=threads, random_state=0)
+        run: Callable[[], Any] = lambda: model.fit(X)  # noqa: E731
+        if step == "predict":
+            run = lambda: model.predict(X)  # noqa: E731
+        elif step == "assign":
+            run = lambda: model.rules_.assign(X)  # noqa: E731
+        if step in ("predict", "assign"):
+            model.fit(X)
+        run()
+        n_runs, start = 0, time.perf_counter()
+        while time.perf_counter() - start < SECONDS:
+            run()
+            n_runs += 1
+        return (time.perf_counter() - start) / n_runs
+
+    def serve(self) -> None:
+        """Answer until standard input ends; each answer is a line."""
+        for line in sys.stdin:
+            name, arguments = json.loads(line)
+            print(json.dumps(getattr(self, name)(*arguments)), flush=True)
+
+
+# The other side -------------------------------------------------------------------------------------
+
+
+class Version:
+    """A worker with a version of the package."""
+
+    def __init__(self, python: str, folder: Path) -> None:
+        command = [python, __file__, "--worker", str(folder)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", cwd=folder
+        )
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Return the worker's answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([name, arguments]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"a worker ended while it was asked for {name} {arguments}")
+        return json.loads(answer)
+
+    def close(self) -> None:
+        """End the worker."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def write_tables(folder: Path, names: list[str], data: Path, quick: bool) -> Iterator[tuple[str, int, int]]:
+    """Write each table and the centers to grow from; yield its name, rows and columns."""
+    from measuring import into_space, load
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import make_blobs
+
+    for name in names:
+        if name.startswith("blobs"):
+            rows, columns, k = (int(part) for part in name.removeprefix("blobs").replace("-k", "x").split("x"))
+            X = make_blobs(min(rows, 2000) if quick else rows, columns, centers=k, cluster_std=5.0, random_state=k)[0]
+        else:
+            X, k = load(name, data)
+            X = into_space(name, X)
+        np.save(folder / f"{name}.npy", X)
+        centers = KMeans(k, n_init=1, random_state=0).fit(X).cluster_centers_
+        np.save(folder / f"{name}.centers.npy", centers)
+        yield name, *X.shape
+
+
+def differences(new: Version, other: Version, table: str, rows: int, columns: int, threads: list[int]) -> list[str]:
+    """Return what differs between two versions on one table."""
+    wide = columns > WIDE
+    methods = ["exshallow none"] if wide else list(METHODS)
+    asked: list[tuple[Any, ...]] = [
+        ("compare", table, method, n) for method, n in itertools.product(methods, threads[:1] if wide else threads)
+    ]
+    if rows <= SMALL and not wide:
+        asked += [("compare_own", table, refine) for refine in ("none", "full")]
+    found = []
+    for question in asked:
+        mine, theirs = new.ask(*question), other.ask(*question)
+        found += [f"{' '.join(map(str, question[1:]))}: {name}" for name in mine if mine[name] != theirs[name]]
+    print(f"{table}: {len(asked)} fits, {'all equal' if not found else 'DIFFERENT'}", flush=True)
+    return found
+
+
+def ratio(new: Version, other: Version, table: str, step: str, threads: int, rounds: int) -> float:
+    """Return the time of a step by that of the other version: the median over rounds in turn."""
+    ratios = []
+    for _ in range(rounds):
+        before = other.ask("time", table, step, threads)
+        mine = new.ask("time", table, step, threads)
+        after = other.ask("time", table, step, threads)
+        ratios.append(mine / ((before + after) / 2))
+    return median(ratios)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare, then time; return the exit status."""
+    if arguments is None and sys.argv[1:2] == ["--worker"]:
+        warnings.simplefilter("ignore")
+        Worker(Path(sys.argv[2])).serve()
+        return 0
+    from measuring import BUNDLED, add_table_options, chosen_tables
+
+    files = ["mice", "anuran", "avila", "letter", "poker_part125008", "20newsgroups"]
+    blobs = ["blobs100000x8-k10", "blobs100000x14-k20", "blobs100000x20-k30"]
+    timed = ["letter", "avila", "blobs1000000x10-k10", "blobs1000000x10-k50"]
+    known = [*BUNDLED, *files, *blobs, *timed[2:]]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", metavar="PYTHON", help="the Python of the environment with the other version")
+    add_table_options(parser, known)
+    parser.add_argument("--no-times", action="store_true", help="compare trees, labels and texts alone")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"pairs of timings (default: {ROUNDS})")
+    parser.add_argument("--threads", default="1,2,7", help="numbers of threads to compare (default: 1,2,7)")
+    parser.add_argument("--quick", action="store_true", help="small tables and one pair: shows that it runs")
+    options = parser.parse_args(arguments)
+    threads = [int(number) for number in options.threads.split(",")]
+    made = [name for name in known if name.startswith("blobs")]
+    names = chosen_tables(parser, options, known, made)
+    if not options.tables:
+        names = [name for name in names if name not in timed[2:]]
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        new, other = Version(sys.executable, folder), Version(options.other, folder)
+        print(f"{new.ask('version')}\nagainst {other.ask('version')}", flush=True)
+        shapes = list(write_tables(folder, names, options.data, options.quick))
+        faults = [fault for shape in shapes for fault in differences(new, other, *shape, threads)]
+        print("\n".join(["DIFFERENT: " + fault for fault in faults] or ["every tree, label and text is equal"]))
+        if not options.no_times and not faults:
+            steps = [name for name in timed if not options.tables or name in names]
+            list(write_tables(folder, [name for name in steps if name not in names], options.data, options.quick))
+            rounds = 1 if options.quick else options.rounds
+            for table, step in itertools.product(steps, ("fit, greedy", "fit, refined", "predict", "assign")):
+                figures = [ratio(new, other, table, step, n, rounds) for n in (1, 2)]
+                print(f"{table:22} {step:13} 1 / 2 threads: {figures[0]:.3f} / {figures[1]:.3f}", flush=True)
+        new.close()
+        other.close()
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
