@@ -3,16 +3,23 @@
 >>> from shallowrules import ExplainableKMeans, export
 >>> model = ExplainableKMeans(n_clusters=3, random_state=0).fit([[1.0], [2.0], [11.0], [12.0], [31.0]])
 >>> print(export(model.rules_, "sql", style="case", dialect="postgres"))  # doctest: +SKIP
+
+Importing the package imports none of its parts: each name is loaded on first use.
 """
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from shallowrules.estimator import ExplainableKMeans
-from shallowrules.exporters import check_exporter, export, exporter_names
-from shallowrules.rules import RuleSet
-from shallowrules.table import Table
-from shallowrules.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
-from shallowrules.tree import Tree
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shallowrules.estimator import ExplainableKMeans
+    from shallowrules.exporters import check_exporter, export, exporter_names
+    from shallowrules.rules import RuleSet
+    from shallowrules.table import Table
+    from shallowrules.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
+    from shallowrules.tree import Tree
+
+    __version__: str
 
 __all__ = [
     "ExplainableKMeans",
@@ -28,4 +35,37 @@ __all__ = [
     "tradeoff_path",
 ]
 
-__version__ = version("shallowrules")
+_HOMES = {
+    "ExplainableKMeans": "estimator",
+    "RuleSet": "rules",
+    "Table": "table",
+    "TradeoffPath": "tradeoff",
+    "Tree": "tree",
+    "check_exporter": "exporters",
+    "export": "exporters",
+    "exporter_names": "exporters",
+    "fit_to_goal": "tradeoff",
+    "tradeoff_path": "tradeoff",
+}
+"""The module of each public name."""
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and reports a name that is not among them
+
+    def __getattr__(name: str) -> object:
+        """Load a public name on first use."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value = version("shallowrules")
+        elif name in _HOMES:
+            from importlib import import_module
+
+            value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -66,6 +66,19 @@ def test_the_public_names_are_these():
     assert [name for name in PUBLIC if not hasattr(shallowrules, name)] == []
 
 
+def test_public_names_are_loaded_on_first_use():
+    code = (
+        "import sys, shallowrules\n"
+        f"assert set({PUBLIC!r}) <= set(dir(shallowrules))\n"
+        "assert not [name for name in sys.modules if name.startswith('shallowrules.')]\n"
+        "assert not {'numpy', 'sklearn', 'scipy', 'jinja2'} & set(sys.modules)\n"
+        "assert shallowrules.RuleSet is shallowrules.RuleSet is sys.modules['shallowrules.rules'].RuleSet\n"
+        "assert not hasattr(shallowrules, 'Rules')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_version_is_that_of_the_metadata():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert shallowrules.__version__ == declared
@@ -78,8 +91,9 @@ def test_the_version_is_that_of_the_metadata():
         ("", None),
         ("export(3, 'sql')", 'incompatible type "int"; expected "RuleSet"'),
         ("ExplainableKMeans(3, 'exshallow')", "Too many positional arguments"),
+        ("import shallowrules; shallowrules.Rules", 'Module has no attribute "Rules"'),
     ],
-    ids=["as documented", "a wrong type", "an option by position"],
+    ids=["as documented", "a wrong type", "an option by position", "a name that is not there"],
 )
 def test_usage_type_checks(tmp_path, added, complaint):
     sample = tmp_path / "usage.py"
