@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from shallowrules import RuleSet, Tree
-from shallowrules.scaling import fit_scaler
+from shallowrules.encoding import fit_scaler
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SHALLOWRULES_DATA") or ROOT.parent / "shared" / "data")

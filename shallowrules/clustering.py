@@ -151,11 +151,11 @@ def reference_clustering(
     transformers, _ = _split(clusterer)
     if transformers and encoding.encoder.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
-    X = encoding.clustered if source is None or not transformers else source
+    X = encoding.X_cluster if source is None or not transformers else source
     fitted, seen, notes = _fitted(clusterer, X, sample_weight)
     if transformers:
         _check_names(fitted, names)
-        encoding = replace(encoding, clustered=into_space(fitted, encoding.clustered, X))
+        encoding = replace(encoding, X_cluster=into_space(fitted, encoding.X_cluster, X))
         names = None  # what the transformers give may be named otherwise
     reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names)
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
@@ -339,7 +339,7 @@ def _take_over(
     names: Sequence[str] | None,
 ) -> Reference:
     """Return the centers of a fitted clusterer if it has some for this space, else its labels."""
-    X = encoding.clustered
+    X = encoding.X_cluster
     given = _known_labels(fitted, len(X), seen)
     centers = getattr(fitted, "cluster_centers_", None)
     if centers is None:
@@ -464,7 +464,7 @@ def _from_centers(
     labels: NDArray[np.int32] | None = None,
 ) -> Reference:
     """Return the clustering by given centers: by its own labels, or those of the nearest center."""
-    X = encoding.clustered
+    X = encoding.X_cluster
     try:
         centers = np.ascontiguousarray(centers, dtype=np.float64)
     except (TypeError, ValueError):
@@ -482,13 +482,13 @@ def _from_centers(
     labelled = labels is not None
     if labels is None:
         labels = _nearest(X, centers)
-    explained = centers if encoding.one_space else _means(encoding.explained, labels, centers, X, sample_weight)
+    explained = centers if encoding.one_space else _means(encoding.X_explain, labels, centers, X, sample_weight)
     return Reference(centers, explained, labels, tuple(map(str, range(len(centers)))), labelled)
 
 
 def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None) -> Reference:
     """Return the clustering by given labels, its centers the means of their rows."""
-    X = encoding.clustered
+    X = encoding.X_cluster
     counted = given.labels >= 0
     if sample_weight is not None:
         counted &= sample_weight > 0
@@ -502,5 +502,5 @@ def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np
     centers = group_means(X, labels, len(used), sample_weight)
     explained = centers
     if not encoding.one_space:
-        explained = group_means(encoding.explained, labels, len(used), sample_weight)
+        explained = group_means(encoding.X_explain, labels, len(used), sample_weight)
     return Reference(centers, explained, labels, tuple(given.names[i] for i in used), labelled=True)

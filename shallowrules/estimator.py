@@ -21,17 +21,25 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, encode, refuse_unusable
+from shallowrules.encoding import (
+    CATEGORY_WEIGHT,
+    SCALES,
+    Encoder,
+    Encoding,
+    encode,
+    encode_through,
+    fitted_transformer,
+    refuse_unusable,
+    transformed,
+)
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, check_choice
 from shallowrules.growing import BASES, METHODS, Growth, find_distinct, grow, grow_path
 from shallowrules.metrics import normalized_cost, partition_cost
 from shallowrules.refining import REFINEMENTS, refine
 from shallowrules.rules import describe_tree
-from shallowrules.scaling import SCALES
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
 from shallowrules.thresholds import readable_threshold
-from shallowrules.transformers import encode_through, fitted_transformer, transformed
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["ExplainableKMeans"]
@@ -75,7 +83,7 @@ class Prepared:
     @cached_property
     def reference_cost(self) -> float:
         """The k-means cost of the unrestricted clustering, with the means of its labels."""
-        return partition_cost(self.encoding.clustered, self.reference.labels, self.counting)
+        return partition_cost(self.encoding.X_cluster, self.reference.labels, self.counting)
 
     @property
     def left_out(self) -> int:
@@ -170,8 +178,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The tree over the columns of X, thresholds in their units, and where X has categories over a column of 0
         and 1 for each, as ``encoder_.columns`` lists them.
     encoder_ : Encoder
-        What turns rows of X into these columns (``encoder_.explain``) and them into the space that was clustered
-        (``encoder_.place``), in which a Pipeline in `clusterer` goes on.
+        What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
+        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
     rules_ : RuleSet
         One rule per leaf, with everything an exporter needs.
     n_leaves_ : int
@@ -311,7 +319,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         encoder = self.encoder_ = encoding.encoder
         self.scaler_ = encoder.scaler
         numbers = encoder.transformer is None and all(table[name].is_numeric for name in names)
-        self._say(f"clustering {table.n_rows} rows x {encoding.clustered.shape[1]} columns")
+        self._say(f"clustering {table.n_rows} rows x {encoding.X_cluster.shape[1]} columns")
         with warnings.catch_warnings():
             # Too few distinct rows: said below, once, in words of leaves.
             warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
@@ -356,8 +364,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             impute=self.impute,
             sample_weight=weight,
             matrix=matrix,
-            clustered=self._clustered,
-            explained=explained,
+            cluster_columns=self._clustered,
+            explain_columns=explained,
         )
         return table, encoding
 
@@ -395,7 +403,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     ) -> list[tuple[Growth, ...]]:
         """Grow the trees that explain the centers `kept`, numbered as in the reference, over the columns of X."""
         encoding, reference = prepared.encoding, prepared.reference
-        spaces = encoding.explained, encoding.clustered
+        spaces = encoding.X_explain, encoding.X_cluster
         arrays = (*spaces, reference.explained_centers[kept], reference.centers[kept])
         n_threads = _thread_count(self.n_jobs)
         labels = _renumbered(reference.labels, kept)
@@ -426,7 +434,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             )
             growths = [growth]
         numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-        tested = encoding.encoder.explained or range(encoding.matrix.shape[1])
+        tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
         columns = np.append(tested, LEAF).astype(np.int32)
 
         def over_the_table(growth: Growth) -> Growth:
@@ -469,16 +477,16 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        tree = self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.fill(table), reference.names)
+        tree = self.tree_ = _place_thresholds(growth, encoding.encoder, encoding.encoder.impute(table), reference.names)
         self.labels_ = growth.labels.copy()
         if counting is not None and not counting.all():
             apart = counting == 0
             self.labels_[apart] = tree.predict(matrix[apart])
         leafless = np.setdiff1d(kept, tree.cluster[tree.leaves])
         k = len(reference.centers)
-        space_means = group_means(encoding.clustered, self.labels_, k, counting)
+        space_means = group_means(encoding.X_cluster, self.labels_, k, counting)
         self._space_centers = np.where(np.isnan(space_means), reference.centers, space_means)
-        whole = encoding.explained is matrix
+        whole = encoding.X_explain is matrix
         self.rules_, self.cluster_centers_ = describe_tree(
             tree,
             table,
@@ -488,7 +496,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             weight=counting,
             weighted=prepared.weight is not None,
             fallback=(
-                reference.explained_centers if whole else centers_among(matrix, reference, encoding.clustered, counting)
+                reference.explained_centers if whole else centers_among(matrix, reference, encoding.X_cluster, counting)
             ),
             method=self.method,
             tradeoff=float(self.tradeoff) if self.method == "exshallow" else 0.0,
@@ -593,7 +601,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def _explain(self, X: Any) -> NDArray[Any]:
         """Return the explained columns of new rows."""
         table, matrix = self._read(X, reset=False)
-        return self.encoder_.explain(table, matrix)
+        return self.encoder_.transform(table, matrix)
 
     def _check_names(self, names: list[str], *, reset: bool) -> None:
         """Do for a Table what scikit-learn's validation does for a dataframe."""
@@ -645,11 +653,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         table, matrix = self._read(X, reset=False)
         encoder = self.encoder_
-        columns = encoder.explain(table, matrix)
+        columns = encoder.transform(table, matrix)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, columns, dtype=np.float64)
         labels = self.tree_.predict(columns)
         if encoder.transformer is None:
-            clustered = encoder.place(columns)
+            clustered = encoder.to_clustered_space(columns)
         else:
             clustered = transformed(encoder.transformer, X if matrix is None else np.asarray(X))
         space = into_space(self.clusterer_, clustered, self._source(X, matrix))

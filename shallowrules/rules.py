@@ -497,7 +497,7 @@ class RuleSet:
         if not n_rows or (weight is not None and not weight.any()):
             raise DataError("there is no row to measure the tree on: give at least one of positive weight")
         encoding = encode(table)
-        explained = encoding.explained
+        explained = encoding.X_explain
         points = explained if clustered is None else np.asarray(clustered)
         if points.ndim != 2 or len(points) != n_rows:
             raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
@@ -508,7 +508,7 @@ class RuleSet:
         return describe_tree(
             replace(counted, names=names),
             table,
-            replace(encoding, clustered=points),
+            replace(encoding, X_cluster=points),
             labels,
             labels if reference is None else _numbered(np.asarray(reference), names, n_rows),
             weight=weight,
@@ -627,13 +627,13 @@ def describe_tree(
         Mean of every cluster, also of those without a leaf, in all model columns.
     """
     k = len(tree.names)
-    cost = partition_cost(encoding.clustered, labels, weight)
-    reference_cost = cost if reference is labels else partition_cost(encoding.clustered, reference, weight)
+    cost = partition_cost(encoding.X_cluster, labels, weight)
+    reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
     counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
     sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
     means = group_means(encoding.matrix, labels, k, weight)
     means = np.where(np.isnan(means), fallback, means)
-    filled = encoding.encoder.fill(table)
+    filled = encoding.encoder.impute(table)
     columns, profiles = _describe_columns(encoding.encoder, filled, means, labels, weight, sums)
     if weight is not None and not weight.all():
         counted = weight > 0

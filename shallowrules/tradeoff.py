@@ -123,7 +123,7 @@ class TradeoffPath:
         tree = Tree(
             growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight
         )  # any threshold of a gap gives the same figures
-        cost = partition_cost(self._prepared.encoding.clustered, growth.labels, self._prepared.counting)
+        cost = partition_cost(self._prepared.encoding.X_cluster, growth.labels, self._prepared.counting)
         return TradeoffPoint(
             tradeoff,
             normalized_cost(cost, self._prepared.reference_cost),

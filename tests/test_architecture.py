@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Per stage, its modules or packages.
 STAGES = {
     "table": ["table", "reading", "conversion"],
-    "encoding": ["encoding", "scaling", "transformers"],
+    "encoding": ["encoding"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
     "growing": ["growing", "refining"],

@@ -43,7 +43,7 @@ def shop(n_rows=400, seed=0):
 def test_a_matrix_of_numbers_is_itself():
     X = np.random.default_rng(0).normal(size=(5, 2))
     encoding = encode(Table.of(X), matrix=X)
-    assert encoding.explained is encoding.clustered is X
+    assert encoding.X_explain is encoding.X_cluster is X
     assert encoding.one_space
     assert encoding.encoder.columns == (ModelColumn(0), ModelColumn(1))
 
@@ -64,18 +64,18 @@ def test_numbers_are_scaled_and_categories_weighted(scale, scaler):
     ]
     for j, (name, *value) in enumerate(names):
         expected = frame[name] == value[0] if value else frame[name]
-        np.testing.assert_array_equal(encoding.explained[:, j], expected)
+        np.testing.assert_array_equal(encoding.X_explain[:, j], expected)
     numbers = [5, 10]
     np.testing.assert_array_equal(
-        encoding.clustered[:, numbers], scaler.fit_transform(frame[["months", "amount"]].to_numpy())
+        encoding.X_cluster[:, numbers], scaler.fit_transform(frame[["months", "amount"]].to_numpy())
     )
     others = [j for j in range(11) if j not in numbers]
-    np.testing.assert_array_equal(encoding.clustered[:, others], 0.25 * encoding.explained[:, others])
+    np.testing.assert_array_equal(encoding.X_cluster[:, others], 0.25 * encoding.X_explain[:, others])
 
 
 def test_two_categories_are_as_far_apart_as_the_ends_of_a_scaled_column():
     encoding = encode(Table.of({"c": ["a", "b", "c"], "n": [0, 7, 0]}), "minmax")
-    a, b, c = encoding.clustered
+    a, b, c = encoding.X_cluster
     assert ((a - c) ** 2).sum() == pytest.approx(1)
     assert ((a - b) ** 2).sum() == pytest.approx(2)
     assert pytest.approx(math.sqrt(0.5)) == CATEGORY_WEIGHT
@@ -85,19 +85,19 @@ def test_rows_of_no_weight_decide_nothing():
     table = Table.of({"c": ["a", "b", "z"], "n": [0.0, 2.0, 100.0]})
     encoding = encode(table, "minmax", sample_weight=np.array([1.0, 2.0, 0.0]))
     assert [column.values for column in encoding.encoder.columns] == [("a",), ("b",), ()]
-    assert encoding.clustered[:, 2].tolist() == [0, 1, 50]
-    assert encoding.explained[2, :2].tolist() == [0, 0]
+    assert encoding.X_cluster[:, 2].tolist() == [0, 1, 50]
+    assert encoding.X_explain[2, :2].tolist() == [0, 0]
 
 
 def test_a_category_of_no_training_row_is_none_of_them():
     encoder = encode(Table.of({"c": ["a", "b"], "n": [1, 2]})).encoder
-    assert encoder.explain(Table.of({"c": ["z", "a"], "n": [5, 6]})).tolist() == [[0, 0, 5], [1, 0, 6]]
+    assert encoder.transform(Table.of({"c": ["z", "a"], "n": [5, 6]})).tolist() == [[0, 0, 5], [1, 0, 6]]
 
 
 def test_ranks_and_turned_numbers():
     columns = (ModelColumn(0, "rank", ("S", "M", "L")), ModelColumn(1, direction=-1))
     encoder = Encoder(columns, None, 1.0)
-    explained = encoder.explain(Table.of({"size": ["M", "S", "XL", "L"], "n": [1.5, 2.0, -3.0, 0.0]}))
+    explained = encoder.transform(Table.of({"size": ["M", "S", "XL", "L"], "n": [1.5, 2.0, -3.0, 0.0]}))
     assert explained.tolist() == [[1, -1.5], [0, -2], [3, 3], [2, 0]]
 
 
@@ -175,7 +175,7 @@ def test_a_category_of_no_training_row_meets_exclusions():
 def test_weights_and_categories():
     frame = shop()
     weight = np.random.default_rng(1).integers(0, 4, len(frame))
-    centers = KMeans(4, n_init=1, random_state=0).fit(encode(Table.of(frame)).clustered).cluster_centers_
+    centers = KMeans(4, n_init=1, random_state=0).fit(encode(Table.of(frame)).X_cluster).cluster_centers_
     weighted = ExplainableKMeans(clusterer=centers).fit(frame, sample_weight=weight)
     repeated = ExplainableKMeans(clusterer=centers).fit(frame.loc[frame.index.repeat(weight)])
     assert [node for node in weighted.rules_.nodes if isinstance(node, Split)] == [

@@ -649,7 +649,7 @@ def test_a_refined_model_is_never_behind(digits, tradeoff, scale):
     assert full.n_leaves_ == greedy.n_leaves_ == 10
     assert np.array_equal(full.predict(digits), full.labels_)
     assert full.normalized_cost_ == pytest.approx(
-        partition_cost(full.encoder_.place(digits), full.labels_) / full.reference_inertia_, rel=1e-9
+        partition_cost(full.encoder_.to_clustered_space(digits), full.labels_) / full.reference_inertia_, rel=1e-9
     )
 
 

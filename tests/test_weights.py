@@ -19,8 +19,8 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from strategies import problems
 
 from shallowrules import ExplainableKMeans
+from shallowrules.encoding import fit_scaler
 from shallowrules.errors import OptionError
-from shallowrules.scaling import fit_scaler
 from shallowrules.summation import group_means, group_sums
 
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "robust": RobustScaler}

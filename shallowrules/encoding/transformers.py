@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from shallowrules.conversion import Number
-from shallowrules.encoding import Encoder, Encoding, ModelColumn
+from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn
 from shallowrules.errors import DataError, OptionError
 from shallowrules.table import Column, Table, Value
 
@@ -106,7 +106,7 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
     Returns
     -------
     Encoding
-        `clustered` is what the transformer gives.
+        `X_cluster` is what the transformer gives.
 
     Raises
     ------
@@ -117,10 +117,10 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
     """
     traces = [_Trace(source) for source in range(len(table.columns))]
     traces = _follow(transformer, traces, table)
-    clustered = transformed(transformer, X)
-    if clustered.shape[1] != len(traces):
+    X_cluster = transformed(transformer, X)
+    if X_cluster.shape[1] != len(traces):
         raise OptionError(
-            f"{_name(transformer)} gives {clustered.shape[1]} columns where {len(traces)} can be traced to raw columns"
+            f"{_name(transformer)} gives {X_cluster.shape[1]} columns where {len(traces)} can be traced to raw columns"
         )
     imputed: list[Number | Value | None] = [None] * len(table.columns)
     for trace in traces:
@@ -136,13 +136,13 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
         counts = ", ".join(f"{column.name!r} ({int(column.absent.sum())} rows)" for column in lacking)
         raise DataError(f"missing values (NaN, None or NULL) in {counts}: put a SimpleImputer before the encoding")
     kept = [i for i, c in enumerate(table.columns) if i in used or (c.is_numeric and not c.absent.any())]
-    filled = Encoder((), None, 1.0, tuple(imputed)).fill(table)
+    imputed_table = Encoder((), None, 1.0, tuple(imputed)).impute(table)
     columns: dict[ModelColumn, None] = {}
     for j, trace in enumerate(traces):
-        column = filled.columns[trace.source]
+        column = imputed_table.columns[trace.source]
         source = kept.index(trace.source)
         if trace.kind == "number" or column.is_numeric:
-            direction = 1 if trace.kind != "number" else _direction(column, clustered[:, j], transformer)
+            direction = 1 if trace.kind != "number" else _direction(column, X_cluster[:, j], transformer)
             if ModelColumn(source, direction=-direction) not in columns:  # type: ignore[arg-type]
                 columns[ModelColumn(source, direction=direction)] = None  # type: ignore[arg-type]
         else:
@@ -156,8 +156,8 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
         names=tuple(table.columns[i].name for i in kept),
         transformer=transformer,
     )
-    explained = encoder.explain(table)
-    return Encoding(encoder, explained, explained, clustered)
+    matrix = encoder.transform(table)
+    return Encoding(encoder, matrix, matrix, X_cluster)
 
 
 def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> int:

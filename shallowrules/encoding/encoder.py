@@ -1,8 +1,9 @@
 """How raw columns become the numbers that are clustered and cut.
 
-Matrices over the same rows: the model columns are the raw numbers and, for each value of a column of categories, a
-column of 0 and 1; `explained`, where cuts live, is all or some of them; `clustered`, where distances are
-taken, has all or some brought to comparable scales. Rules are read off the raw columns, so nothing is ever inverted.
+Three matrices have the same rows. The model matrix holds the raw numbers and, for each value of a column of
+categories, a column of 0 and 1. `X_explain`, where cuts live, is all or some of its columns; `X_cluster`, where
+distances are taken, has all or some of them brought to comparable scales. Rules are read off the raw columns, so no
+scaling is ever inverted.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.conversion import Number
+from shallowrules.encoding.scaling import fit_scaler
 from shallowrules.errors import DataError
-from shallowrules.scaling import fit_scaler
 from shallowrules.table import Column, Table, Value
 
 __all__ = [
@@ -39,10 +40,14 @@ Rows of different categories differ in two such columns, so that their squared d
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
 """
 
-MOST_VALUES = 50
-NEARLY_ALL = 0.9
-FEWEST_VALUES = 10
-"""Values from which "another in nearly every row" is no matter of a small table."""
+MAX_CATEGORIES = 50
+"""Categories that a column may have at most: more are ids or free text, and each would be a column of its own."""
+
+ID_LIKE_SHARE = 0.9
+"""Share of distinct texts among the rows above which a column is taken for ids or free text."""
+
+MIN_ID_LIKE = 10
+"""Distinct texts below which a column is never taken for ids: in a small table all values may differ."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class Encoder:
         The raw columns that `columns` and `imputed` count, where they are not all of the table; else empty.
     transformer : fitted scikit-learn transformer or None
         What takes the raw table to the clustered space in place of the scaler and the weight.
-    clustered, explained : tuple of int
+    cluster_positions, explain_positions : tuple of int
         Positions of the model columns to cluster by, and of those that rules may test; empty for all of them.
     """
 
@@ -96,12 +101,16 @@ class Encoder:
     imputed: tuple[Number | Value | None, ...] = ()
     names: tuple[str, ...] = ()
     transformer: Any = None
-    clustered: tuple[int, ...] = ()
-    explained: tuple[int, ...] = ()
+    cluster_positions: tuple[int, ...] = ()
+    explain_positions: tuple[int, ...] = ()
 
-    def with_columns(self, clustered: Sequence[int] | None, explained: Sequence[int] | None) -> Encoder:
+    def with_columns(self, cluster_columns: Sequence[int] | None, explain_columns: Sequence[int] | None) -> Encoder:
         """Return the encoder with the raw columns to cluster by, and those that rules may test; None is all."""
-        return replace(self, clustered=self._positions(clustered), explained=self._positions(explained))
+        return replace(
+            self,
+            cluster_positions=self._positions(cluster_columns),
+            explain_positions=self._positions(explain_columns),
+        )
 
     def _positions(self, sources: Sequence[int] | None) -> tuple[int, ...]:
         """Return the model columns of raw columns, in the order of these; none for all as they stand."""
@@ -110,7 +119,7 @@ class Encoder:
         found = tuple(j for source in sources for j, column in enumerate(self.columns) if column.source == source)
         return () if found == tuple(range(len(self.columns))) else found
 
-    def fill(self, table: Table) -> Table:
+    def impute(self, table: Table) -> Table:
         """Return the used columns of a table with their missing values imputed, as far as they are."""
         if self.names:
             table = table.select(self.names)
@@ -119,7 +128,7 @@ class Encoder:
         columns = (column.filled(value) for column, value in zip(table.columns, self.imputed, strict=True))
         return Table(tuple(columns), table.n_rows)
 
-    def explain(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
+    def transform(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the model matrix of a table, `matrix` itself where it is that already.
 
         Parameters
@@ -135,7 +144,7 @@ class Encoder:
         ndarray of float32 or float64, shape (n_rows, n_model_columns)
             NaN where a number is missing.
         """
-        table = self.fill(table)
+        table = self.impute(table)
         if (
             matrix is not None
             and not self.imputed
@@ -144,25 +153,25 @@ class Encoder:
             and matrix.dtype.isnative
         ):
             return matrix
-        single = all(column.values.dtype == np.float32 for column in table.columns)
-        explained = np.empty((table.n_rows, len(self.columns)), np.float32 if single else np.float64, order="F")
+        is_float32 = all(column.values.dtype == np.float32 for column in table.columns)
+        transformed = np.empty((table.n_rows, len(self.columns)), np.float32 if is_float32 else np.float64, order="F")
         positions: dict[int, NDArray[np.intp]] = {}
         for j, column in enumerate(self.columns):
             raw = table.columns[column.source]
             if column.kind == "number":
-                explained[:, j] = raw.numbers()
+                transformed[:, j] = raw.numbers()
                 if raw.missing is not None:
-                    explained[raw.missing, j] = np.nan
+                    transformed[raw.missing, j] = np.nan
                 if column.direction < 0:
-                    explained[:, j] *= -1
+                    transformed[:, j] *= -1
             elif column.kind == "rank":
                 places = raw.positions(column.values)
-                explained[:, j] = np.where(places < 0, len(column.values), places)
+                transformed[:, j] = np.where(places < 0, len(column.values), places)
             else:
                 if column.source not in positions:
                     positions[column.source] = raw.positions(self._values_of(column.source))
-                explained[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
-        return explained
+                transformed[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
+        return transformed
 
     def _values_of(self, source: int) -> tuple[Value, ...]:
         """Return the categories of a raw column that have a column of 0 and 1."""
@@ -170,13 +179,13 @@ class Encoder:
             column.values[0] for column in self.columns if column.source == source and column.kind == "indicator"
         )
 
-    def place(self, matrix: NDArray[Any]) -> NDArray[Any]:
+    def to_clustered_space(self, matrix: NDArray[Any]) -> NDArray[Any]:
         """Return rows of the model matrix in the clustered space, the same object where that is one."""
-        return self._scaled(_columns(matrix, self.clustered))
+        return self._scaled(_select(matrix, self.cluster_positions))
 
     def _numbers(self) -> tuple[list[int], list[int]]:
         """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
-        kinds = [self.columns[j].kind for j in self.clustered or range(len(self.columns))]
+        kinds = [self.columns[j].kind for j in self.cluster_positions or range(len(self.columns))]
         numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
         return numbers, [j for j, kind in enumerate(kinds) if kind != "number"]
 
@@ -191,11 +200,11 @@ class Encoder:
         numbers, others = self._numbers()
         if not others:
             return raw if self.scaler is None else self.scaler.transform(raw)
-        clustered = raw.copy(order="K")
+        scaled = raw.copy(order="K")
         if self.scaler is not None:
-            clustered[:, numbers] = self.scaler.transform(raw[:, numbers])
-        clustered[:, others] *= self.category_weight
-        return clustered
+            scaled[:, numbers] = self.scaler.transform(raw[:, numbers])
+        scaled[:, others] *= self.category_weight
+        return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,21 +216,21 @@ class Encoding:
     encoder : Encoder
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
         All model columns. X itself, not a copy, where X is a float matrix.
-    explained : ndarray of float32 or float64, shape (n_rows, n_explained)
+    X_explain : ndarray of float32 or float64, shape (n_rows, n_explain)
         Where cuts live: those model columns that rules may test, the same object where these are all.
-    clustered : ndarray of float32 or float64, shape (n_rows, n_clustered)
-        Where distances are taken; the same object as `explained` where there is one space.
+    X_cluster : ndarray of float32 or float64, shape (n_rows, n_cluster)
+        Where distances are taken; the same object as `X_explain` where there is one space.
     """
 
     encoder: Encoder
     matrix: NDArray[Any]
-    explained: NDArray[Any]
-    clustered: NDArray[Any]
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
 
     @property
     def one_space(self) -> bool:
         """Whether the columns are clustered as they are explained."""
-        return self.explained is self.clustered
+        return self.X_explain is self.X_cluster
 
 
 def refuse_unusable(table: Table, imputing: Sequence[bool] = ()) -> None:
@@ -251,8 +260,8 @@ def encode(
     impute: str | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     matrix: NDArray[Any] | None = None,
-    clustered: Sequence[int] | None = None,
-    explained: Sequence[int] | None = None,
+    cluster_columns: Sequence[int] | None = None,
+    explain_columns: Sequence[int] | None = None,
 ) -> Encoding:
     """Decide how a table is clustered and explained, and do it.
 
@@ -270,7 +279,7 @@ def encode(
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
         The same table where it is a matrix.
-    clustered, explained : sequence of int, optional
+    cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
 
     Raises
@@ -280,15 +289,17 @@ def encode(
     """
     imputed = () if impute is None else imputed_values(table, sample_weight)
     encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, imputed)
-    encoder = encoder.with_columns(clustered, explained)
-    matrix = encoder.explain(table, None if imputed else matrix)
-    raw = _columns(matrix, encoder.clustered)
+    encoder = encoder.with_columns(cluster_columns, explain_columns)
+    matrix = encoder.transform(table, None if imputed else matrix)
+    raw = _select(matrix, encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight)
-    tested = raw if encoder.explained == encoder.clustered else _columns(matrix, encoder.explained)
-    return Encoding(encoder, matrix, tested, encoder._scaled(raw))
+    X_explain = (
+        raw if encoder.explain_positions == encoder.cluster_positions else _select(matrix, encoder.explain_positions)
+    )
+    return Encoding(encoder, matrix, X_explain, encoder._scaled(raw))
 
 
-def _columns(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
+def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
     """Return columns of a matrix; the matrix itself if no positions are given."""
     return matrix[:, list(positions)] if len(positions) else matrix
 
@@ -306,11 +317,11 @@ def imputed_values(table: Table, sample_weight: NDArray[np.float64] | None = Non
         If a column has no value at all.
     """
     weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
-    imputed = tuple(_middle(column, weight) if column.absent.any() else None for column in table.columns)
+    imputed = tuple(_median_or_mode(column, weight) if column.absent.any() else None for column in table.columns)
     return imputed if any(value is not None for value in imputed) else ()
 
 
-def _middle(column: Column, weight: NDArray[np.float64]) -> Number | Value:
+def _median_or_mode(column: Column, weight: NDArray[np.float64]) -> Number | Value:
     """Return the median of a column of numbers, or the most frequent category, the first of several."""
     counted = ~column.absent & (weight > 0)
     if not counted.any():
@@ -350,7 +361,7 @@ def _refuse_types(table: Table) -> None:
     if many:
         what = ", ".join(f"{column.name!r} ({count:,} values in {table.n_rows:,} rows)" for column, count in many)
         raise DataError(
-            f"{what}: too many values to be categories (more than {MOST_VALUES}, or another in nearly every row), "
+            f"{what}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly every row), "
             "as ids and free text have them; exclude what is to play no part"
         )
 
@@ -375,6 +386,6 @@ def too_many_values(columns: Sequence[Column]) -> list[tuple[Column, int]]:
         if column.type == "text":
             n_rows = int(np.count_nonzero(~column.absent))
             count = len(set(column.values[~column.absent].tolist()))
-            if count > MOST_VALUES or (count >= FEWEST_VALUES and count > NEARLY_ALL * n_rows):
+            if count > MAX_CATEGORIES or (count >= MIN_ID_LIKE and count > ID_LIKE_SHARE * n_rows):
                 found.append((column, count))
     return found

@@ -1,0 +1,36 @@
+"""From typed raw columns to the numbers that are clustered and cut.
+
+`encoder` turns a table into matrices, `scaling` brings columns to comparable scales, `transformers` sees through
+scikit-learn transformers.
+"""
+
+from shallowrules.encoding.encoder import (
+    CATEGORY_WEIGHT,
+    Encoder,
+    Encoding,
+    ModelColumn,
+    categories,
+    encode,
+    imputed_values,
+    refuse_unusable,
+    too_many_values,
+)
+from shallowrules.encoding.scaling import SCALES, fit_scaler
+from shallowrules.encoding.transformers import encode_through, fitted_transformer, transformed
+
+__all__ = [
+    "CATEGORY_WEIGHT",
+    "SCALES",
+    "Encoder",
+    "Encoding",
+    "ModelColumn",
+    "categories",
+    "encode",
+    "encode_through",
+    "fit_scaler",
+    "fitted_transformer",
+    "imputed_values",
+    "refuse_unusable",
+    "too_many_values",
+    "transformed",
+]
