@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from rulesets import make_rules
 
 from shallowrules import growing, scaling, verification
-from shallowrules.cli import commands, options, output
+from shallowrules.cli import commands, fitting_options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.reading import read_table
 from shallowrules.rules import RuleSet
@@ -559,7 +559,7 @@ def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, exi
 
 
 def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch):
-    monkeypatch.setattr(commands, "_fit", lambda *_: pytest.fail("it went to work"))
+    monkeypatch.setattr("shallowrules.cli.commands.run.fit_rules", lambda *_: pytest.fail("it went to work"))
     blobs()
     (folder / "file").write_text("x")
     (folder / "full").mkdir()
@@ -875,8 +875,8 @@ def test_text_that_is_no_unicode_is_refused(folder, rules):
 
 
 def test_the_choices_are_those_of_the_estimator():
-    assert set(options.METHODS) == set(growing.METHODS)
-    assert set(options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
+    assert set(fitting_options.METHODS) == set(growing.METHODS)
+    assert set(fitting_options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():
@@ -930,10 +930,10 @@ def test_colour_only_where_it_is_wanted(folder, no_color):
     assert bool(re.search(rb"\x1b\[[0-9;]*3[0-9]m", seen)) == (not no_color)
 
 
-@pytest.mark.parametrize("package", ["click", "rich"])
-def test_without_the_extra_it_is_named(package):
+@pytest.mark.parametrize(("package", "argument"), [("click", "--help"), ("rich", "exporters")])
+def test_without_the_extra_it_is_named(package, argument):
     code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
         f"Error: the command line needs {package}, which is not installed: pip install 'shallowrules[cli]'\n"

@@ -15,8 +15,14 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and exit with its status: 0, 1 (an error, in words), or 2 (usage)."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter is no reason to fail; results are written as bytes.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         from shallowrules.cli.commands import shallowrules
+
+        shallowrules(prog_name="shallowrules")
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in ("click", "rich"):
@@ -24,8 +30,3 @@ def main() -> None:
         sys.exit(f"Error: {MissingExtraError('the command line', package, 'cli')}")
     except KeyboardInterrupt:
         sys.exit(1)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter is no reason to fail; results are written as bytes.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    shallowrules(prog_name="shallowrules")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from shallowrules.cli.options import ReadingOptions
+from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.files import replacing

@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
 from shallowrules.files import write_whole
@@ -92,6 +90,9 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
 
 def say(kind: str, message: str) -> None:
     """Say something on stderr: a note or a warning."""
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(stderr=True, soft_wrap=True)
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
 
@@ -102,6 +103,8 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
 
     Yields a function to call with the share of the work that is done.
     """
+    from rich.console import Console
+
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)

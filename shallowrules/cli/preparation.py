@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.cli.fitting_options import FitOptions
+from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.encoding import categories, imputed_values, too_many_values
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.reading import column_list, read_table

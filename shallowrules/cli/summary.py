@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shallowrules.exporters import InstalledExporter
 from shallowrules.exporters.context import count
 from shallowrules.exporters.rendering import one_line
-from shallowrules.rules import RuleSet
-from shallowrules.tradeoff import TradeoffPath
-from shallowrules.verification import Comparison, Difference
+
+if TYPE_CHECKING:
+    from shallowrules.exporters import InstalledExporter
+    from shallowrules.rules import RuleSet
+    from shallowrules.tradeoff import TradeoffPath
+    from shallowrules.verification import Comparison, Difference
 
 __all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules"]
 

@@ -1,0 +1,90 @@
+"""The commands, a module each: each reads, lets the package work, and writes.
+
+A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. What a command
+needs of the package it imports when it runs, so that its help is quick.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from shallowrules.errors import ExportError, OptionError, ShallowRulesError
+
+__all__ = ["shallowrules"]
+
+NAMES = ("export", "exporters", "fit", "label", "path", "run", "sample", "verify")
+
+
+class Commands(click.Group):
+    """Loads a command when it is asked for; turns what the package raises into a message and an exit status."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, sorted."""
+        return sorted(NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command, None for a name that is not known."""
+        if cmd_name not in NAMES:
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; 2 for a wrong option, 1 for anything else that is wrong."""
+        try:
+            return super().invoke(ctx)
+        except OptionError as error:
+            raise click.UsageError(_as_typed(str(error))) from error
+        except ShallowRulesError as error:
+            raise click.ClickException(
+                _as_typed(str(error)) if isinstance(error, ExportError) else str(error)
+            ) from error
+        except UnicodeEncodeError as error:
+            raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+
+def _as_typed(message: str) -> str:
+    """Return a message of the estimator or an exporter with its options as the command line spells them."""
+    message = re.sub(r"(?<!['\w])max_(cost|conditions|leaves)\b", r"--max-\1", message)
+    message = re.sub(r"\bmethod='(\w+)'", r"--method \1", message)
+    message = re.sub(r"^base\b", "--base", message)
+    message = re.sub(r"`columns`|option 'columns'", "--column", message)
+    return re.sub(r"`cluster_column`|option 'cluster_column'", "--cluster-column", message)
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        try:
+            click.echo(f"shallowrules {version('shallowrules')}")
+        except PackageNotFoundError:
+            raise click.ClickException("shallowrules is not installed, so that its version is not known") from None
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
+)
+def shallowrules() -> None:
+    """Explain a k-means clustering by a few short rules, as SQL, Python and Markdown.
+
+    \b
+    Examples:
+      shallowrules sample wine -o wine.csv
+      shallowrules run wine.csv -k 3
+      shallowrules verify wine_rules/rules.json wine.csv
+      shallowrules export wine_rules/rules.json sql --dialect postgres --table wines
+
+    TABLE is a CSV, Parquet or JSON file (also .gz). Results go to stdout or the named file, everything
+    else to stderr. The exit status is 0, 1 for an error or 2 for a wrong option.
+    """  # noqa: D301 (click wants a backspace)

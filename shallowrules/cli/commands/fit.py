@@ -1,0 +1,40 @@
+"""``shallowrules fit``: a table's rules as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shallowrules.cli.fitting import fit_rules
+from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import check_target, write_result
+from shallowrules.cli.reading_options import ReadingOptions, reading_options
+
+__all__ = ["command"]
+
+
+@click.command("fit", short_help="Cluster a table and write its rules as JSON.")
+@click.argument("table_file", metavar="TABLE")
+@fit_options
+@method_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
+)
+@reading_options
+def command(table_file: str, output: Path | None, **options: Any) -> None:
+    """Cluster TABLE and write the rules as JSON.
+
+    \b
+    Example:
+      shallowrules fit wine.csv -k 3 -o rules.json
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.summary import show_rules
+
+    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    check_target(output, table_file)
+    rules = fit_rules(table_file, chosen, growing, gather(ReadingOptions, options))
+    write_result(rules.to_json(), output)
+    show_rules(rules, [] if output is None else [str(output)], stderr=True)

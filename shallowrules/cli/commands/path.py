@@ -1,0 +1,41 @@
+"""``shallowrules path``: what shorter rules cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shallowrules.cli.fitting import describe_work, prepare_model
+from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_option
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import progress
+from shallowrules.cli.reading_options import ReadingOptions, reading_options
+
+__all__ = ["command"]
+
+
+@click.command("path", short_help="Show what shorter rules cost.")
+@click.argument("table_file", metavar="TABLE")
+@refine_option
+@fit_options
+@reading_options
+def command(table_file: str, refine: str, **options: Any) -> None:
+    """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
+
+    No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
+    choose among them, and `run` with the --tradeoff and --refine of a line grows its tree.
+
+    \b
+    Example:
+      shallowrules path wine.csv -k 3 --scale minmax
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.summary import show_path
+    from shallowrules.tradeoff import tradeoff_path
+
+    chosen = gather(FitOptions, options)
+    prepared, model = prepare_model(table_file, chosen, gather(ReadingOptions, options), {"refine": refine})
+    with progress(f"{describe_work(prepared, chosen)} and growing the trees") as show:
+        model.on_progress = show
+        found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)
+    show_path(found)

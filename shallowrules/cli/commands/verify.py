@@ -1,0 +1,52 @@
+"""``shallowrules verify``: every form of the rules against the tree, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import progress
+from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.errors import ShallowRulesError
+
+__all__ = ["command"]
+
+
+@click.command("verify", short_help="Run every form of the rules against the tree.")
+@click.argument("rules_file", metavar="RULES")
+@click.argument("table_file", metavar="TABLE")
+@click.option(
+    "--dialect", "dialects", multiple=True, metavar="NAME", help="SQL to run: duckdb, sqlite. [default: both]"
+)
+@reading_options
+def command(rules_file: str, table_file: str, dialects: tuple[str, ...], **options: Any) -> None:
+    """Run every form of the rules over TABLE and compare it with the tree, row by row.
+
+    Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
+    what DuckDB makes of it by itself. The exit status is 1 if any row differs. How the text of a column
+    becomes numbers is known from RULES and need not be said again.
+    """
+    from shallowrules.cli.summary import show_comparisons
+    from shallowrules.reading import file_relation, read_table
+    from shallowrules.rules import RuleSet
+    from shallowrules.verification import DIALECTS
+    from shallowrules.verification import verify as verify_forms
+
+    rules = RuleSet.from_json(rules_file)
+    reading = gather(ReadingOptions, options)
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    # As they stand, those columns show whether every form of the rules knows how to convert them.
+    as_text = [column.name for column in tested if column.converts_text]
+    with progress(f"reading {table_file}"):
+        names = [column.name for column in tested] or None
+        table = read_table(table_file, columns=names, as_text=as_text, **vars(reading))
+    same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+    relation = file_relation(table_file, reading.delimiter) if same else None
+    with progress("comparing"):
+        comparisons = list(verify_forms(rules, table, dialects or DIALECTS, relation))
+    show_comparisons(comparisons)
+    wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
+    if wrong:
+        raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")

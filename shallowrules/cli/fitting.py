@@ -1,0 +1,88 @@
+"""From a table and the options of a command to a fitted model: what `run`, `fit` and `path` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.output import progress, say
+from shallowrules.cli.reading_options import ReadingOptions
+
+if TYPE_CHECKING:
+    from shallowrules.cli.preparation import Prepared
+    from shallowrules.estimator import ExplainableKMeans
+    from shallowrules.rules import RuleSet
+
+__all__ = ["describe_work", "fit_rules", "prepare_model"]
+
+
+def fit_rules(
+    table_file: str,
+    chosen: FitOptions,
+    growing: MethodOptions,
+    reading: ReadingOptions,
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> RuleSet:
+    """Read a table, check its column names, cluster it and grow the tree."""
+    prepared, model = prepare_model(table_file, chosen, reading, growing.parameters(), check)
+    from shallowrules.tradeoff import fit_to_goal
+
+    with progress(f"{describe_work(prepared, chosen)} and growing the tree") as show:
+        model.on_progress = show
+        if growing.has_goal:
+            model = fit_to_goal(
+                model,
+                prepared.table,
+                max_cost=growing.max_cost,
+                max_conditions=growing.max_conditions,
+                sample_weight=prepared.weight,
+            )
+        else:
+            model.fit(prepared.table, sample_weight=prepared.weight)
+    rules: RuleSet = model.rules_
+    statistics = rules.statistics
+    for note in statistics.notes:
+        say("note", note)
+    notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
+    return replace(rules, statistics=replace(statistics, notes=notes))
+
+
+def prepare_model(
+    table_file: str,
+    chosen: FitOptions,
+    reading: ReadingOptions,
+    parameters: dict[str, Any],
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> tuple[Prepared, ExplainableKMeans]:
+    """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
+    from shallowrules.cli.preparation import prepare
+    from shallowrules.estimator import ExplainableKMeans
+
+    with progress(f"reading {table_file}"):
+        prepared = prepare(table_file, chosen, reading)
+    if check is not None:
+        check(prepared.table.names)
+    for message in prepared.notes:
+        say("note", message)
+    for message in prepared.warnings:
+        say("warning", message)
+    given = {"clusterer": prepared.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
+    model = ExplainableKMeans(
+        **given,
+        cluster_columns=prepared.clustered,
+        explain_columns=prepared.explained,
+        scale=chosen.scale,
+        category_weight=chosen.category_weight,
+        impute=chosen.impute,
+        random_state=chosen.seed,
+        n_jobs=-1,
+        **parameters,
+    )
+    return prepared, model
+
+
+def describe_work(prepared: Prepared, chosen: FitOptions) -> str:
+    """Return what is being done with the rows, for the progress line."""
+    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {prepared.table.n_rows:,} rows"
