@@ -21,9 +21,10 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
-from shallowrules import growing, scaling, verification
+from shallowrules import growing, verification
 from shallowrules.cli import commands, fitting_options, output
 from shallowrules.cli.summary import show_rules
+from shallowrules.encoding import scaling
 from shallowrules.reading import read_table
 from shallowrules.rules import RuleSet
 
