@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 VENV ?= .venv
 BIN := $(VENV)/bin
 VERSIONS := 3.11 3.12 3.13
-KERNEL := $(wildcard shallowrules/_kernel/*.pyx shallowrules/_kernel/*.pxd shallowrules/_kernel/*.h)
+KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
@@ -115,5 +115,5 @@ bench: $(VENV)/with-test
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*
-	rm -f shallowrules/_kernel/*.so shallowrules/_kernel/*.pyd $(VENV)/with-*
+	rm -f shallowrules/_kernel/*/*.so shallowrules/_kernel/*/*.pyd $(VENV)/with-*
 	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

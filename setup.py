@@ -54,15 +54,15 @@ int main(void) {
 
 def extensions():
     """Return one extension for each .pyx of the kernel."""
-    headers = sorted(path.as_posix() for pattern in ("*.h", "*.pxd") for path in KERNEL.glob(pattern))
+    headers = sorted(path.as_posix() for pattern in ("*.h", "*.pxd") for path in KERNEL.rglob(pattern))
     return [
         Extension(
-            f"shallowrules._kernel.{source.stem}",
+            ".".join(source.with_suffix("").parts),
             [source.as_posix()],
             include_dirs=[KERNEL.as_posix()],
             depends=headers,
         )
-        for source in sorted(KERNEL.glob("*.pyx"))
+        for source in sorted(KERNEL.rglob("*.pyx"))
     ]
 
 

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import column_ranges, distinct_rows, grow_nodes, nearest_centers, route_rows
+from shallowrules._kernel import (
+    GrowthInput,
+    column_ranges,
+    deduplicate,
+    grow_exkmc,
+    grow_imm,
+    grow_tree,
+    nearest_centers,
+    route_rows,
+)
+from shallowrules._kernel import grow_path as grow_nodes_of_path
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF
 
@@ -161,19 +171,17 @@ def grow(
     with_imm = method == "imm" or (method == "exkmc" and base == "imm")
     if distinct is None:
         distinct = find_distinct(explained, clustered, centers, weight, assigned if with_imm else None, n_threads)
-    nodes = grow_nodes(
-        explained,
-        clustered,
-        distinct.slots,
-        distinct.weight,
-        np.ascontiguousarray(explained_centers, dtype=np.float64),
-        np.ascontiguousarray(centers, dtype=np.float64),
-        np.array([0.0 if method == "exgreedy" else float(tradeoff)]),
-        n_threads,
-        assigned=distinct.own_centers(clustered, centers) if with_imm else None,
-        n_leaves=0 if method != "exkmc" else len(centers) if max_leaves is None else max_leaves,
-        report=report,
-    )
+    inputs = _kernel_input(explained, clustered, explained_centers, centers, distinct)
+    own_centers = distinct.own_centers(clustered, centers) if with_imm else None
+    if method == "exkmc":
+        n_leaves = len(centers) if max_leaves is None else max_leaves
+        nodes = grow_exkmc(inputs, n_leaves, assigned=own_centers, n_threads=n_threads, progress=report)
+    elif own_centers is not None:
+        nodes = grow_imm(inputs, own_centers, n_threads=n_threads, progress=report)
+    else:
+        nodes = grow_tree(
+            inputs, 0.0 if method == "exgreedy" else float(tradeoff), n_threads=n_threads, progress=report
+        )
     used, children = in_preorder(nodes, 0)
     return assemble(nodes, used, children, _leaves_of_slots(nodes, used, distinct, len(explained)), weight)
 
@@ -202,32 +210,37 @@ def grow_path(
     n_threads = max(1, n_threads)
     if distinct is None:
         distinct = find_distinct(explained, clustered, centers, weight, None, n_threads)
+    inputs = _kernel_input(explained, clustered, explained_centers, centers, distinct)
     found: dict[bytes, Growth] = {}
     grown = []
     for begin in range(0, len(tradeoffs), MOST_TRADEOFFS):
         some = np.array(tradeoffs[begin : begin + MOST_TRADEOFFS], dtype=np.float64)
-        nodes = grow_nodes(
-            explained,
-            clustered,
-            distinct.slots,
-            distinct.weight,
-            np.ascontiguousarray(explained_centers, dtype=np.float64),
-            np.ascontiguousarray(centers, dtype=np.float64),
-            some,
-            n_threads,
-            report=report,
-        )
+        nodes = grow_nodes_of_path(inputs, some, n_threads=n_threads, progress=report)
         for i in range(len(some)):
             used, children = in_preorder(nodes, i)
             key = b"".join(nodes[name][used].tobytes() for name in ("feature", "cut", "center"))
             if key not in found:
                 tree = (nodes["feature"][used].astype(np.int32), nodes["cut"][used], *children)
-                leaf_of = route_rows(explained, *tree, n_threads)
+                leaf_of = route_rows(explained, *tree, n_threads=n_threads)
                 if weight is not None:
                     leaf_of[weight == 0] = LEAF
                 found[key] = assemble(nodes, used, children, leaf_of, weight)
             grown.append(found[key])
     return grown
+
+
+def _kernel_input(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    explained_centers: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    distinct: Distinct,
+) -> GrowthInput:
+    """Return what the kernel grows a tree from."""
+    explained_centers, centers = (
+        np.ascontiguousarray(array, dtype=np.float64) for array in (explained_centers, centers)
+    )
+    return GrowthInput(explained, clustered, distinct.slots, distinct.weight, explained_centers, centers)
 
 
 def find_distinct(
@@ -253,7 +266,7 @@ def find_distinct(
         raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
     _check_range(clustered, centers, n_threads)
     labels = None if labels is None else np.ascontiguousarray(labels, dtype=np.int32)
-    first, group = distinct_rows(explained, clustered, weight, labels, n_threads)
+    first, group = deduplicate(explained, clustered, weight, labels, n_threads)
     if group is None:
         merged = None if weight is None or _all_equal(weight) else weight.copy()
     else:

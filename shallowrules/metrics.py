@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules._kernel import spread
+from shallowrules._kernel import within_cluster_sum_of_squares
 from shallowrules.tree import Tree
 
 __all__ = [
@@ -60,7 +60,7 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
     else:
         known, numbers = np.unique(labels, return_inverse=True)
         k = len(known)
-    return float(spread(X, np.ascontiguousarray(numbers, dtype=np.int32), k, weight))
+    return float(within_cluster_sum_of_squares(X, np.ascontiguousarray(numbers, dtype=np.int32), k, weight))
 
 
 def normalized_cost(cost: float, reference_cost: float) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from shallowrules._kernel import encode, grow_nodes, reoptimize, route_rows
+from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree, route_rows
 from shallowrules.growing import Distinct, Growth, assemble, in_preorder
 from shallowrules.tree import LEAF
 
@@ -128,19 +128,14 @@ class _Rows:
     def improve(self, tree: dict[str, Any], price: float, moves: bool, report: Callable[[float], None] | None) -> _Tree:
         """Improve a tree whose every leaf has some of these rows."""
         most = min(LOOKS, max(2.0, LOOKED / self.codes.size))
-        found = reoptimize(
-            self.explained,
-            self.clustered,
-            self.rows,
-            self.weight,
-            self.codes,
-            self.single,
+        found = improve_tree(
+            CodedRows(self.explained, self.clustered, self.rows, self.weight, self.codes, self.single),
             _ordered(tree),
-            price=price,
-            most=most,
-            moves=moves,
+            condition_penalty=price,
+            max_passes=most,
+            moves_leaves=moves,
             n_threads=self.n_threads,
-            report=report,
+            progress=report,
         )
         return _Tree(found, found["after"], found["before"], found["ended"])
 
@@ -148,7 +143,7 @@ class _Rows:
         """Return the leaf of each row, a node of the ordered tree."""
         nodes = _ordered(tree)
         everywhere: NDArray[np.int32] = route_rows(
-            self.explained, nodes["feature"], nodes["cut"], nodes["left"], nodes["right"], self.n_threads
+            self.explained, nodes["feature"], nodes["cut"], nodes["left"], nodes["right"], n_threads=self.n_threads
         )
         return everywhere[self.rows]
 
@@ -251,16 +246,19 @@ def refine(
     ahead: list[_Tree] = []
     places = explained_centers, centers
     for factor in rounds:
-        nodes = grow_nodes(
+        inputs = GrowthInput(
             sample.explained,
             sample.clustered,
             sample.rows.copy(),
             None if sample.weight is None else sample.weight.copy(),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in places),
-            np.array([factor * tradeoff]),
-            n_threads,
-            ahead=(LEVELS, WIDTH, price, MOST_TREES * depth * len(sample.rows) * explained.shape[1]),
-            report=next(step),
+        )
+        nodes = grow_ahead(
+            inputs,
+            factor * tradeoff,
+            (LEVELS, WIDTH, price, MOST_TREES * depth * len(sample.rows) * explained.shape[1]),
+            n_threads=n_threads,
+            progress=next(step),
         )
         used, (left, right) = in_preorder(nodes, 0)
         tree = {"feature": nodes["feature"][used].astype(np.int32), "left": left, "right": right}
@@ -411,7 +409,7 @@ def _as_growth(
 ) -> Growth:
     nodes = {"tradeoffs": np.ones(len(tree["feature"]), dtype=np.int64), **tree}
     used, children = in_preorder(nodes, 0)
-    leaf_of = route_rows(explained, tree["feature"][used], tree["cut"][used], *children, n_threads)
+    leaf_of = route_rows(explained, tree["feature"][used], tree["cut"][used], *children, n_threads=n_threads)
     if weight is not None:
         leaf_of[weight == 0] = LEAF
     return assemble(nodes, used, children, leaf_of, weight)

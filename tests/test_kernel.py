@@ -347,7 +347,8 @@ VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for lim
 @contextmanager
 def version(**options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "grow_nodes", functools.partial(growing.grow_nodes, **options))
+        for entry in ("grow_tree", "grow_nodes_of_path", "grow_imm", "grow_exkmc"):
+            patch.setattr(growing, entry, functools.partial(getattr(growing, entry), **options))
         yield
 
 

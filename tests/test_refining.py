@@ -20,7 +20,7 @@ from strategies import Problem, problems
 from test_kernel import assert_same, blobs, one_space, repeated_rows, whole_weights
 
 from shallowrules import ExplainableKMeans, tradeoff_path
-from shallowrules._kernel import encode, grow_nodes, reoptimize
+from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree
 from shallowrules.errors import OptionError
 from shallowrules.growing import Growth, find_distinct, grow, in_preorder
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
@@ -87,9 +87,9 @@ def improved(
     rows = np.arange(len(like.columns), dtype=np.int32)
     codes, _, _, single, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
     weight = None if (like.weight == 1).all() else like.weight
-    found = reoptimize(
-        like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single, tree,
-        price=like.price, most=most, moves=moves, n_threads=n_threads, report=report,
+    found = improve_tree(
+        CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single), tree,
+        condition_penalty=like.price, max_passes=most, moves_leaves=moves, n_threads=n_threads, progress=report,
     )  # fmt: skip
     return found, finished(found, like.columns, like.points, like.weight, like.price)
 
@@ -279,10 +279,10 @@ def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **option
     weight = np.ones(len(distinct.first)) if distinct.weight is None else distinct.weight
     columns, points = problem.explained[distinct.first], problem.clustered[distinct.first]
     options = {"n_threads": 1, **options}
-    nodes = grow_nodes(
-        *problem.arrays[:2], distinct.slots, None if distinct.weight is None else weight.copy(), *problem.arrays[2:],
-        np.array([problem.tradeoff]), ahead=(levels, width, price, most), **options,
-    )  # fmt: skip
+    inputs = GrowthInput(
+        *problem.arrays[:2], distinct.slots, None if distinct.weight is None else weight.copy(), *problem.arrays[2:]
+    )
+    nodes = grow_ahead(inputs, problem.tradeoff, (levels, width, price, most), **options)
     used, (left, right) = in_preorder(nodes, 0)
     tree = {"left": left, "right": right, "rows": (nodes["last"] - nodes["first"])[used]}
     tree |= {name: nodes[name][used] for name in ("feature", "center", "cut", "lower", "upper")}
@@ -377,7 +377,7 @@ def test_what_a_report_raises_ends_looking_ahead(report, raised):
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 6000, 20, 12, 3.0), 12, random)
     with pytest.raises(raised):
-        ahead(problem, 0.3, report=report)
+        ahead(problem, 0.3, progress=report)
 
 
 # Both together.

@@ -1,24 +1,38 @@
 """The kernel's one Python entry: arrays in, arrays out."""
 
-from shallowrules._kernel.binning import encode
-from shallowrules._kernel.builder import grow_nodes, openmp_enabled
-from shallowrules._kernel.depth import eval_wad
-from shallowrules._kernel.matrix import column_ranges
-from shallowrules._kernel.merging import distinct_rows
-from shallowrules._kernel.neighbors import nearest_centers
-from shallowrules._kernel.reoptimizing import reoptimize
-from shallowrules._kernel.routing import route_rows
-from shallowrules._kernel.spread import spread
+from shallowrules._kernel.growth.builder import (
+    grow_ahead,
+    grow_exkmc,
+    grow_imm,
+    grow_path,
+    grow_tree,
+    openmp_enabled,
+)
+from shallowrules._kernel.growth.depth import eval_wad
+from shallowrules._kernel.growth.nearest_lists import nearest_centers
+from shallowrules._kernel.inputs import CodedRows, GrowthInput
+from shallowrules._kernel.refinement.improving import improve_tree
+from shallowrules._kernel.shared.binning import encode
+from shallowrules._kernel.shared.equal_rows import deduplicate
+from shallowrules._kernel.shared.matrix import column_ranges
+from shallowrules._kernel.shared.routing import route_rows
+from shallowrules._kernel.shared.sum_of_squares import within_cluster_sum_of_squares
 
 __all__ = [
+    "CodedRows",
+    "GrowthInput",
     "column_ranges",
-    "distinct_rows",
+    "deduplicate",
     "encode",
     "eval_wad",
-    "grow_nodes",
+    "grow_ahead",
+    "grow_exkmc",
+    "grow_imm",
+    "grow_path",
+    "grow_tree",
+    "improve_tree",
     "nearest_centers",
     "openmp_enabled",
-    "reoptimize",
     "route_rows",
-    "spread",
+    "within_cluster_sum_of_squares",
 ]

@@ -1,0 +1,125 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel.inputs import CodedRows as CodedRows
+from shallowrules._kernel.inputs import GrowthInput as GrowthInput
+
+_Progress = Callable[[float], object] | None
+_Nodes = dict[str, NDArray[Any]]
+
+__all__ = [
+    "CodedRows",
+    "GrowthInput",
+    "column_ranges",
+    "deduplicate",
+    "encode",
+    "eval_wad",
+    "grow_ahead",
+    "grow_exkmc",
+    "grow_imm",
+    "grow_path",
+    "grow_tree",
+    "improve_tree",
+    "nearest_centers",
+    "openmp_enabled",
+    "route_rows",
+    "within_cluster_sum_of_squares",
+]
+
+def column_ranges(array: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def deduplicate(
+    explained: NDArray[Any],
+    clustered: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    labels: NDArray[np.int32] | None = None,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int32], NDArray[np.int32] | None]: ...
+def encode(
+    explained: NDArray[Any],
+    rows: NDArray[np.int32],
+    explained_centers: NDArray[np.float64],
+    n_threads: int,
+    *,
+    ranks: int = 0,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.uint8], int]: ...
+def eval_wad(n_centers: int, n_left: int, share_left: float) -> float: ...
+def grow_tree(
+    inputs: GrowthInput,
+    tradeoff: float,
+    *,
+    n_threads: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+    dense_limit: int | None = None,
+) -> _Nodes: ...
+def grow_path(
+    inputs: GrowthInput,
+    tradeoffs: NDArray[np.float64],
+    *,
+    n_threads: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+    dense_limit: int | None = None,
+) -> _Nodes: ...
+def grow_imm(
+    inputs: GrowthInput,
+    assigned: NDArray[np.int32],
+    *,
+    n_threads: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+    dense_limit: int | None = None,
+) -> _Nodes: ...
+def grow_exkmc(
+    inputs: GrowthInput,
+    n_leaves: int,
+    *,
+    assigned: NDArray[np.int32] | None = None,
+    n_threads: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+    dense_limit: int | None = None,
+) -> _Nodes: ...
+def grow_ahead(
+    inputs: GrowthInput,
+    tradeoff: float,
+    lookahead: tuple[int, int, float, float],
+    *,
+    n_threads: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+    dense_limit: int | None = None,
+) -> _Nodes: ...
+def improve_tree(
+    inputs: CodedRows,
+    tree: _Nodes,
+    *,
+    condition_penalty: float,
+    max_passes: float,
+    moves_leaves: bool,
+    n_threads: int = 1,
+    progress: _Progress = None,
+) -> dict[str, Any]: ...
+def nearest_centers(
+    clustered: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
+) -> NDArray[np.int32]: ...
+def openmp_enabled() -> bool: ...
+def route_rows(
+    explained: NDArray[Any],
+    feature: NDArray[np.int32],
+    cut: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    *,
+    n_threads: int,
+) -> NDArray[np.int32]: ...
+def within_cluster_sum_of_squares(
+    clustered: NDArray[Any],
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None,
+    n_threads: int = 1,
+) -> float: ...

@@ -1,0 +1,1 @@
+"""ExKMC: splitting the leaf whose best cut lowers the surrogate cost most."""

@@ -1,0 +1,12 @@
+"""The induced cost of all cuts of all features, from one pass over a node's rows and their lists."""
+
+from libc.stdint cimport int64_t
+
+from shallowrules._kernel.growth.state cimport FixedPoint, Node, Scratch, State
+
+cdef void sweep_rows(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil
+cdef int64_t listed_event(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+) noexcept nogil

@@ -1,0 +1,62 @@
+"""What the entries of the kernel take: tables with their rows, as tuples of arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CodedRows", "GrowthInput"]
+
+
+class GrowthInput(NamedTuple):
+    """A table and the centers that a tree is grown for.
+
+    Attributes
+    ----------
+    X_explain : ndarray of float32 or float64, shape (n, d)
+        Columns that are cut.
+    X_cluster : ndarray of float32 or float64, shape (n, m)
+        Columns in which distances are taken.
+    rows : ndarray of int32, shape (r,)
+        The rows to use. The kernel reorders it, so that each node's rows are contiguous.
+    weight : ndarray of float64, shape (r,), or None
+        Positive weights of these rows; reordered like `rows`.
+    explain_centers : ndarray of float64, shape (k, d)
+    cluster_centers : ndarray of float64, shape (k, m)
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    rows: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    explain_centers: NDArray[np.float64]
+    cluster_centers: NDArray[np.float64]
+
+
+class CodedRows(NamedTuple):
+    """A table and the codes of its rows, as `encode` makes them, for improving a finished tree.
+
+    Attributes
+    ----------
+    X_explain : ndarray of float32 or float64, shape (n, d)
+        Columns that are cut.
+    X_cluster : ndarray of float32 or float64, shape (n, m)
+        Columns in which distances are taken.
+    rows : ndarray of int32, shape (r,)
+        The rows to use.
+    weight : ndarray of float64, shape (r,), or None
+        Positive weights of these rows.
+    codes : ndarray of int32, shape (r, d)
+        The transpose of what `encode` returns.
+    single_valued : ndarray of uint8, shape (d, n_codes)
+        Whether all rows of a code have the same value.
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    rows: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    codes: NDArray[np.int32]
+    single_valued: NDArray[np.uint8]

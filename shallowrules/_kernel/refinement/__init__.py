@@ -1,0 +1,1 @@
+"""Refinement: looking ahead while growing, and improving a finished tree."""

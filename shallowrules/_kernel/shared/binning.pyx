@@ -1,0 +1,249 @@
+"""Codes: small integers that keep the order of a column's values and centers.
+
+A code is a bin of values, or a single value. Every center coordinate has a code of its own, so
+that comparing codes tells exactly on which side of a center a row lies; only the order of rows
+inside one bin is left open, and the builder looks at raw values there. Bins are linear cells; a
+column whose rows crowd in few cells (heavy tails, spikes) gets quantile edges from a sample
+instead, and a frequent value a code of its own.
+
+Looking a value up: its linear cell, then the edges inside this cell. The cell of a value is
+monotone in the value whatever the rounding, so codes are monotone too.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t
+
+from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
+from shallowrules._kernel.shared.matrix import column_ranges
+
+CELLS = 2048
+SAMPLE = 8192
+CROWDED = 8          # linear cells are given up if they do the work of an eighth of them
+MIN_BLOCK = 16
+BUCKET = np.dtype([("value", "f8"), ("rows", "i4"), ("mixed", "i4")])
+
+
+cdef struct Grid:
+    double low
+    double factor           # cells per unit
+    int n_cells
+    const int* start        # [n_cells + 1] first edge of each cell
+    const int* base         # [n_cells] code of a value in the cell below its first edge
+    const double* edge      # edge values, ascending
+    const int* step         # [n_edges] 2: the edge is a code of its own; 1: the upper end of a bin
+    # code of a value = base + sum of the steps of the cell's edges below it (+ 1 if it is a
+    # single edge itself)
+    const int* code_at      # [n_edges] code of the edge value itself
+
+
+cdef enum:
+    ROWS = 248      # coded together, column by column, so that tables stay in the cache; no power of two, see below
+
+
+cdef struct Bucket:
+    # The rows of one code.
+    double value            # of the first of them
+    int rows
+    bint mixed              # whether another has another value
+
+
+cdef inline int cell_of(const Grid* grid, double value) noexcept nogil:
+    cdef double place = (value - grid.low) * grid.factor
+    if not place > 0.0:
+        return 0
+    if place >= grid.n_cells:
+        return grid.n_cells - 1
+    return <int>place
+
+
+cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
+    cdef int cell = cell_of(grid, value)
+    cdef int low = grid.start[cell], high = grid.start[cell + 1], middle
+    if low == high:
+        return grid.base[cell]
+    while high - low > 0:  # the first edge that is not below the value
+        middle = (low + high) >> 1
+        if grid.edge[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    if low < grid.start[cell + 1]:
+        if grid.edge[low] == value:
+            return grid.code_at[low]
+        return grid.code_at[low] - (1 if grid.step[low] == 2 else 0)
+    return grid.code_at[low - 1] + 1
+
+
+def _edges(sample, singles, low, high, n_cells, by_rank):
+    """Return (edge values, which are singles, whether cells are bins) for one column.
+
+    `sample` is sorted, `singles` (the centers' coordinates) too, without duplicates.
+    """
+    if high > low:
+        new = np.empty(len(sample), dtype=bool)
+        new[0] = True
+        n = len(sample)
+        np.not_equal(sample[1:], sample[: n - 1], out=new[1:])
+        first = np.flatnonzero(new)
+        cells = np.clip((sample - low) * (n_cells / (high - low)), 0, n_cells - 1).astype(np.int64)
+        counts = np.bincount(cells, minlength=n_cells).astype(float)
+        effective = n**2 / (counts @ counts)
+        if by_rank or effective < min(n_cells, len(first)) / CROWDED:
+            last = np.append(first[1:], n)  # one past the end of each value's run
+            expected = n / n_cells
+            spikes = sample[first[last - first >= max(2.0, 2 * expected)]]
+            position = np.floor(last / expected)
+            ends = np.empty(len(last), dtype=bool)
+            ends[len(last) - 1] = True
+            np.not_equal(position[1:], position[: len(last) - 1], out=ends[: len(last) - 1])
+            edges = np.concatenate([singles, spikes, sample[first[ends]]])
+            order = np.argsort(edges, kind="stable")  # of equal ones, singles come first
+            edges = edges[order]
+            kept = np.append(True, edges[1:] != edges[: len(edges) - 1])
+            return edges[kept], order[kept] < len(singles) + len(spikes), False
+    return singles, np.ones(len(singles), dtype=bool), True
+
+
+def encode(explained, const int[::1] rows, explained_centers, int n_threads, *, int ranks=0):
+    """Code every explained value of the rows and centers.
+
+    Parameters
+    ----------
+    explained : ndarray of float32 or float64, shape (n, d)
+    rows : ndarray of int32, shape (m,)
+        Rows to code.
+    explained_centers : ndarray of float64, shape (k, d)
+    n_threads : int
+    ranks : int
+        If not 0, so many bins of equally many rows, or one for each value: only the order of values matters then.
+        Else bins are equally wide where that does.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (d, m)
+    center_codes : ndarray of int32, shape (d, k)
+    n_codes : int
+        One more than the largest code.
+    single : ndarray of uint8, shape (d, n_codes)
+        Where all rows with this code have the same value.
+    largest_bin : int
+        Rows of the fullest code that is not single.
+    """
+    cdef Matrix matrix = matrix_of(explained)
+    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, k = explained_centers.shape[0]
+    cdef Py_ssize_t f, i
+    cdef int n_cells = <int>min(ranks, m) if ranks else min(CELLS, max(MIN_BLOCK, m // 4))
+    if d > 64 and not ranks:
+        n_cells = max(128, n_cells * 64 // d)
+
+    low, high = column_ranges(explained, n_threads)  # rows that do not count widen them: no harm
+    cdef const int* row = &rows[0]
+    picked = np.asarray(rows)[:: max(1, m // SAMPLE, m // (4 * ranks) if ranks else min(4, m // 1024))]
+    sample = np.sort(explained[picked].T.astype(np.float64), axis=1)
+
+    edges, steps, code_at, starts, bases = [], [], [], [], []
+    grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
+    cdef unsigned char[:, ::1] grids_view = grids_array
+    cdef Grid* grids = <Grid*>&grids_view[0, 0]
+    center_codes = np.empty((d, k), dtype=np.int32)
+    cdef int n_codes = 0
+    cdef const double[::1] edge_view
+    cdef const int[::1] step_view, at_view, start_view, base_view
+    cdef int64_t[::1] cell
+    for f in range(d):
+        coordinates = np.unique(explained_centers[:, f])
+        bottom = float(min(low[f], coordinates.min()))
+        top = float(max(high[f], coordinates.max()))
+        width = top - bottom
+        factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
+        edge, is_single, cells_are_bins = _edges(
+            sample[f], coordinates, bottom, top if factor else bottom, n_cells, ranks > 0
+        )
+        edge = np.ascontiguousarray(edge, dtype=np.float64)
+        grids[f].low = bottom
+        grids[f].factor = factor
+        grids[f].n_cells = n_cells
+        cell_array = np.empty(len(edge), dtype=np.int64)
+        edge_view, cell = edge, cell_array
+        for i in range(cell.shape[0]):
+            cell[i] = cell_of(&grids[f], edge_view[i])
+        step = np.where(is_single, 2, 1).astype(np.int32)
+        before = np.concatenate([[0], np.cumsum(step)])
+        offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
+        start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
+        base = (offset + before[start[:n_cells]]).astype(np.int32)
+        at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
+        step_view, at_view, start_view, base_view = step, at, start, base
+        grids[f].edge, grids[f].step, grids[f].code_at = &edge_view[0], &step_view[0], &at_view[0]
+        grids[f].start, grids[f].base = &start_view[0], &base_view[0]
+        edges.append(edge)
+        steps.append(step)
+        code_at.append(at)
+        starts.append(start)
+        bases.append(base)
+        center_codes[f] = at[np.searchsorted(edge, explained_centers[:, f])]
+        n_codes = max(n_codes, int(before.max() + (n_cells if cells_are_bins else 1)) + 1)
+
+    codes_array = np.empty((d, m), dtype=np.int32)
+    buckets_array = np.zeros((n_threads, d * n_codes), dtype=BUCKET)
+    buffer_array = np.empty((n_threads, d * ROWS))
+    single_array = np.empty((d, n_codes), dtype=np.uint8)
+    cdef int[:, ::1] codes = codes_array
+    cdef Bucket[:, ::1] buckets = buckets_array
+    cdef double[:, ::1] buffer = buffer_array
+    cdef unsigned char[:, ::1] single = single_array
+    cdef Py_ssize_t t, largest
+    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
+        _encode_part(
+            &matrix, row, m * t // n_threads, m * (t + 1) // n_threads, m, grids, n_codes,
+            &buffer[t, 0], &codes[0, 0], &buckets[t, 0],
+        )
+    largest = _merge_buckets(buckets, single)
+    return codes_array, center_codes, n_codes, single_array, largest
+
+
+cdef void _encode_part(
+    const Matrix* matrix, const int* rows, Py_ssize_t first, Py_ssize_t last, Py_ssize_t m,
+    const Grid* grids, int n_codes, double* buffer, int* codes, Bucket* buckets,
+) noexcept nogil:
+    cdef Py_ssize_t i = first, f, r, count
+    cdef int* out
+    cdef double value
+    cdef Bucket* bucket
+    while i < last:
+        count = min(ROWS, last - i)
+        load_block(matrix, rows + i, count, buffer, count)  # columns 4096 bytes apart would share cache sets
+        for f in range(matrix.n_columns):
+            out = codes + f * m + i
+            for r in range(count):
+                value = buffer[f * count + r]
+                out[r] = code_of(&grids[f], value)
+                bucket = buckets + f * n_codes + out[r]
+                if bucket.rows == 0:
+                    bucket.value = value
+                bucket.rows += 1
+                bucket.mixed |= value != bucket.value
+        i += count
+
+
+cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] single) noexcept:
+    """Tell which codes have a single value; return the rows of the fullest that has not."""
+    cdef Py_ssize_t n_codes = single.shape[1], f, code, t, rows, largest = 0
+    cdef double value = 0.0
+    cdef bint mixed
+    for f in range(single.shape[0]):
+        for code in range(n_codes):
+            rows = 0
+            mixed = False
+            for t in range(buckets.shape[0]):
+                if buckets[t, f * n_codes + code].rows:
+                    mixed |= buckets[t, f * n_codes + code].mixed
+                    mixed |= rows > 0 and buckets[t, f * n_codes + code].value != value
+                    value = buckets[t, f * n_codes + code].value
+                    rows += buckets[t, f * n_codes + code].rows
+            single[f, code] = not mixed
+            if mixed:
+                largest = max(largest, rows)
+    return largest

@@ -1,0 +1,106 @@
+"""Reading X without a copy of it: any strides, float32 or float64, through one struct."""
+
+import numpy as np
+
+from cython.parallel cimport prange
+
+cdef extern from "shared/prefetch.h" nogil:
+    void sr_prefetch(const void* place) noexcept
+
+cdef enum:
+    MANY = 300000       # numbers that are worth a second thread
+    APART = 16          # doubles: two cache lines
+    LINE = 64           # bytes
+
+
+cdef Matrix matrix_of(array) except *:
+    """View a two-dimensional float32 or float64 array; the caller keeps the array alive."""
+    cdef Matrix matrix
+    if array.ndim != 2 or array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        raise TypeError("the kernel reads two-dimensional native float32 or float64 arrays")
+    matrix.data = <const char*><size_t>array.__array_interface__["data"][0]
+    matrix.row_stride = array.strides[0]
+    matrix.column_stride = array.strides[1]
+    matrix.n_columns = array.shape[1]
+    matrix.single = array.dtype == np.float32
+    return matrix
+
+
+cdef size_t address_of(array) except 0:
+    """Return the address of a C-contiguous array's data; the caller keeps it alive."""
+    if not array.flags.c_contiguous:
+        raise ValueError("the kernel needs C-contiguous arrays")
+    return array.__array_interface__["data"][0]
+
+
+cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept nogil:
+    """Copy one row to out[column]."""
+    cdef Py_ssize_t j
+    cdef const char* place = matrix.data + row * matrix.row_stride
+    if matrix.single:
+        for j in range(matrix.n_columns):
+            out[j] = <double>(<const float*>(place + j * matrix.column_stride))[0]
+    else:
+        for j in range(matrix.n_columns):
+            out[j] = (<const double*>(place + j * matrix.column_stride))[0]
+
+
+cdef void load_block(
+    const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes
+) noexcept nogil:
+    """Copy rows to out[column * lanes + r]; lanes beyond `count` repeat the last row."""
+    cdef Py_ssize_t r, j, m = matrix.n_columns
+    cdef const char* place
+    cdef const double* values
+    for r in range(lanes):
+        place = matrix.data + rows[r if r < count else count - 1] * matrix.row_stride
+        if matrix.single:
+            for j in range(m):
+                out[j * lanes + r] = <double>(<const float*>(place + j * matrix.column_stride))[0]
+        elif matrix.column_stride == sizeof(double):
+            values = <const double*>place
+            for j in range(m):
+                out[j * lanes + r] = values[j]
+        else:
+            for j in range(m):
+                out[j * lanes + r] = (<const double*>(place + j * matrix.column_stride))[0]
+
+
+cdef void ask_ahead(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil:
+    """Ask for the memory of rows that `load_block` is going to copy, if they lie in one piece each."""
+    cdef Py_ssize_t r, width = matrix.n_columns * matrix.column_stride
+    cdef const char* place
+    if not 0 < matrix.column_stride <= 8:
+        return
+    for r in range(count):
+        place = matrix.data + rows[r] * matrix.row_stride
+        while True:
+            sr_prefetch(place)
+            place += LINE
+            if place >= matrix.data + rows[r] * matrix.row_stride + width:
+                break
+
+
+def column_ranges(array, int n_threads=1):
+    """Return the least and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
+    cdef Matrix matrix = matrix_of(array)
+    cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
+    if n * m < MANY:  # waking threads takes longer
+        n_threads = 1
+    # Threads that write to one cache line would wait for each other all the time.
+    low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
+    cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m + APART))
+    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
+        _find_ranges(&matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0])
+    return low_array[:, :m].min(axis=0), high_array[:, :m].max(axis=0)
+
+
+cdef void _find_ranges(
+    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* point, double* low, double* high
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(first, last):
+        load_point(matrix, i, point)
+        for j in range(matrix.n_columns):
+            low[j] = point[j] if point[j] < low[j] else low[j]
+            high[j] = point[j] if point[j] > high[j] else high[j]
