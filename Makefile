@@ -115,5 +115,6 @@ bench: $(VENV)/with-test
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*
-	rm -f shallowrules/_kernel/*/*.so shallowrules/_kernel/*/*.pyd $(VENV)/with-*
+	rm -f $(VENV)/with-*
+	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
 	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
