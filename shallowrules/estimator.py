@@ -21,6 +21,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
+from shallowrules.describing import describe_tree
 from shallowrules.encoding import (
     CATEGORY_WEIGHT,
     SCALES,
@@ -36,7 +37,6 @@ from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, che
 from shallowrules.growing import BASES, METHODS, Growth, find_distinct, grow, grow_path
 from shallowrules.metrics import normalized_cost, partition_cost
 from shallowrules.refining import REFINEMENTS, refine
-from shallowrules.rules import describe_tree
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
 from shallowrules.thresholds import readable_threshold

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
-from shallowrules.rules import Condition, Leaf, Rule, RuleSet
+from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, Rule, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
 
@@ -190,10 +190,10 @@ def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
             read[node.column] = wanted.read(table[wanted.name])
         column = read[node.column]
         rows = rows[~column.absent[rows]]
-        if node.operator == "<=":
-            goes_left, goes_right = compare(column.numbers()[rows], cast(float, node.value))
+        if isinstance(node, Cut):
+            goes_left, goes_right = compare(column.numbers()[rows], node.threshold)
         else:
-            goes_left = column.positions(node.categories)[rows] >= 0
+            goes_left = column.positions(node.values)[rows] >= 0
             goes_right = ~goes_left
         pending += [(node.left, rows[goes_left]), (node.right, rows[goes_right])]
     return labels
@@ -230,51 +230,75 @@ Cell = int | float | str | bool | None
 
 
 def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, Cell]]:
-    inside: dict[int, Cell] = {
-        feature: _within(Condition(feature, rules.columns[feature])) for feature in rules.tested_columns
-    }
+    within, hard = _Within(), _Hard()
+    inside: dict[int, Cell] = {}
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        inside[feature] = within(Between(feature, column) if column.is_numeric else NoneOf(feature, column, ()))
     for condition in rule.conditions:
-        inside[condition.feature] = _within(condition)
+        inside[condition.feature] = within(condition)
     yield inside
     for condition in rule.conditions:
+        yield from ({**inside, condition.feature: value} for value in hard(condition))
+
+
+class _Within(ConditionVisitor[Cell]):
+    """A value that meets a condition, as far as 64 bits and the categories can hold one."""
+
+    def between(self, condition: Between) -> Cell:
+        """Return the upper bound, else the number next to the lower one, else the smallest."""
+        column, lower, upper = condition.column, condition.lower, condition.upper
+        if column.type == "integer":
+            smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
+            return max(INT64.min, min(smallest if upper is None else int(upper), INT64.max))
+        if upper is not None:
+            return float(upper)
+        return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
+
+    def one_of(self, condition: OneOf) -> Cell:
+        """Return the first of the categories."""
+        return next(iter(condition.values), "no such category")
+
+    def none_of(self, condition: NoneOf) -> Cell:
+        """Return the column's first category that is none of them."""
+        others = (value for value in condition.column.values if value not in condition.values)
+        return next(others, "no such category")
+
+
+class _Hard(ConditionVisitor[list[Cell]]):
+    """Values on the edge of a condition, and those that engines take for others."""
+
+    def between(self, condition: Between) -> list[Cell]:
+        """Return each bound and its neighbours, missing values and the ends of the type."""
+        bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
         hard: list[Cell]
-        if condition.column.type == "boolean":
-            hard = [None, True, False]
-        elif condition.column.type == "text":
-            hard = [None, "", *condition.column.nulls, *_similar(condition)]
-        elif condition.column.type == "integer":
-            bounds = [int(bound) for bound in (condition.lower, condition.upper) if bound is not None]
-            near = [bound + step for bound in bounds for step in (-1, 0, 1)]
+        if condition.column.type == "integer":
+            near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
             hard = [None, INT64.min, INT64.max, *(value for value in near if INT64.min <= value <= INT64.max)]
         else:
             hard = [None, math.nan, -math.inf, math.inf]
-            for bound in (condition.lower, condition.upper):
-                if bound is not None:
-                    hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
-        if condition.column.is_numeric:
-            hard += condition.column.conversion.null_numbers
-        yield from ({**inside, condition.feature: value} for value in hard)
+            for bound in bounds:
+                hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
+        return [*hard, *condition.column.conversion.null_numbers]
+
+    def one_of(self, condition: OneOf) -> list[Cell]:
+        """Return the categories and texts that resemble them."""
+        return self._around(condition)
+
+    def none_of(self, condition: NoneOf) -> list[Cell]:
+        """Return the categories and texts that resemble them."""
+        return self._around(condition)
+
+    def _around(self, condition: OneOf | NoneOf) -> list[Cell]:
+        if condition.column.type == "boolean":
+            return [None, True, False]
+        return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
 
 
-def _similar(condition: Condition) -> Iterator[str]:
-    """Give the categories that a condition names, and texts that are like them or like none."""
-    values = cast(tuple[str, ...], condition.included or condition.excluded)
+def _similar(values: Sequence[str]) -> Iterator[str]:
+    """Give categories, and texts that a collation or a careless comparison takes for them."""
     for value in values:
         yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
-
-
-def _within(condition: Condition) -> Cell:
-    """Return a value that meets a condition, as far as 64 bits and the categories can hold one."""
-    column, lower, upper = condition.column, condition.lower, condition.upper
-    if not column.is_numeric:
-        allowed = column.values if condition.included is None else condition.included
-        return next((value for value in allowed if value not in condition.excluded), "no such category")
-    if column.type == "integer":
-        value = int(upper) if upper is not None else int(cast(int, column.minimum)) if lower is None else int(lower) + 1
-        return max(INT64.min, min(value, INT64.max))
-    if upper is not None:
-        return float(upper)
-    return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
 
 
 def _single(boundary: Table) -> Table:

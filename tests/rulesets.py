@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
+from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
 
 NUMBERS = ("integer", "float")
 MIXED = ("float", "integer", "text", "boolean")
@@ -23,7 +23,7 @@ def make_rules(
     columns: Sequence[tuple[str, str]], tree: Branch | int, names: dict[int, str] | None = None, **statistics: Any
 ) -> RuleSet:
     """Return a rule set over ``(name, type)`` columns, its figures made up but consistent."""
-    nodes: list[Split | Leaf] = []
+    nodes: list[Node] = []
     pending: list[tuple[Branch | int, int | None]] = [(tree, None)]
     children: dict[int, list[int]] = {}
     described: dict[int, Branch | int] = {}
@@ -38,8 +38,12 @@ def make_rules(
     for index, branch in described.items():
         if isinstance(branch, tuple):
             kind = columns[branch[0]][1]
-            operator = "<=" if kind in NUMBERS else "in" if isinstance(branch[1], tuple) else "="
-            nodes.append(Split(branch[0], operator, branch[1], *children[index]))
+            several = isinstance(branch[1], tuple)
+            if kind in NUMBERS:
+                nodes.append(Cut(branch[0], branch[1], *children[index]))
+            else:
+                values = branch[1] if several else (branch[1],)
+                nodes.append(Membership(branch[0], values, *children[index], ordered=several))
         else:
             rows = 1 + (index * 37) % 100
             nodes.append(Leaf(branch, rows, float(rows)))
@@ -71,11 +75,11 @@ def make_rules(
     return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**{**figures, **statistics}))
 
 
-def _column(j: int, name: str, kind: str, nodes: Sequence[Split | Leaf]) -> RuleColumn:
+def _column(j: int, name: str, kind: str, nodes: Sequence[Node]) -> RuleColumn:
     """Return a column; one of categories has those that the tree asks for, and one more."""
     if kind in NUMBERS:
         return RuleColumn(name, kind, mean=10.0 + j, minimum=-5, maximum=100 + j)  # type: ignore[arg-type]
-    asked = [value for node in nodes if isinstance(node, Split) and node.column == j for value in node.categories]
+    asked = [value for node in nodes if isinstance(node, Membership) and node.column == j for value in node.values]
     values = (True, False) if kind == "boolean" else tuple(dict.fromkeys([*asked, "one more"]))
     parts = range(len(values), 0, -1)
     return RuleColumn(name, kind, None, None, None, values, tuple(part / sum(parts) for part in parts))  # type: ignore[arg-type]
@@ -132,11 +136,11 @@ def chain_rules(n_leaves: int) -> RuleSet:
 def route(rules: RuleSet, row: Sequence[Any]) -> int:
     """Return the cluster of a row by walking the tree in exact arithmetic, -1 where a value is missing."""
     node = rules.nodes[0]
-    while isinstance(node, Split):
+    while not isinstance(node, Leaf):
         value = row[node.column]
         if value is None or value != value:
             return -1
-        holds = value <= node.value if node.operator == "<=" else value in node.categories
+        holds = value <= node.threshold if isinstance(node, Cut) else value in node.values
         node = rules.nodes[node.left if holds else node.right]
     return node.cluster
 
@@ -157,7 +161,7 @@ def _values(rules: RuleSet, chooser: random.Random) -> Iterator[list[Any]]:
             like = [text + end for text in texts for end in (" ", "\u0301", "x")]
             yield [*texts, *texts, *texts, *like, *map(str.swapcase, texts), "", None]
             continue
-        cuts = [node.value for node in rules.nodes if isinstance(node, Split) and node.column == index]
+        cuts = [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == index]
         if column.type == "integer":
             near = [cut + step for cut in cuts for step in (-1, 0, 1)]
             found = [int(value) for value in near if INT64[0] <= value <= INT64[1]]

@@ -14,11 +14,12 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
+from shallowrules.describing import rule_nodes
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
 from shallowrules.estimator import _place_thresholds
 from shallowrules.growing import grow
-from shallowrules.rules import Cluster, Leaf, RuleColumn, Split, Statistics, _rule_nodes
+from shallowrules.rules import Cluster, Leaf, RuleColumn, Statistics
 from shallowrules.verification import verify
 
 
@@ -178,8 +179,8 @@ def test_weights_and_categories():
     centers = KMeans(4, n_init=1, random_state=0).fit(encode(Table.of(frame)).X_cluster).cluster_centers_
     weighted = ExplainableKMeans(clusterer=centers).fit(frame, sample_weight=weight)
     repeated = ExplainableKMeans(clusterer=centers).fit(frame.loc[frame.index.repeat(weight)])
-    assert [node for node in weighted.rules_.nodes if isinstance(node, Split)] == [
-        node for node in repeated.rules_.nodes if isinstance(node, Split)
+    assert [node for node in weighted.rules_.nodes if not isinstance(node, Leaf)] == [
+        node for node in repeated.rules_.nodes if not isinstance(node, Leaf)
     ]
     for one, two in zip(weighted.rules_.clusters, repeated.rules_.clusters, strict=True):
         assert one.shares[0] == pytest.approx(two.shares[0])
@@ -293,7 +294,7 @@ def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
     growth = grow(explained, clustered, explained_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     names = tuple(str(i) for i in range(len(centers)))
-    nodes = _rule_nodes(_place_thresholds(growth, encoder, table, names), encoder, table)
+    nodes = rule_nodes(_place_thresholds(growth, encoder, table, names), encoder, table)
     leaves = [node for node in nodes if isinstance(node, Leaf)]
     numbers = sorted({leaf.cluster for leaf in leaves})
     rows = [sum(leaf.rows for leaf in leaves if leaf.cluster == i) for i in numbers]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import rule_sets
 
-from shallowrules.rules import RuleSet, Split
+from shallowrules.rules import Cut, RuleSet
 from shallowrules.tree import LEAF, Tree, compare
 
 BIG = 2**53
@@ -169,8 +169,8 @@ def test_depth_and_explanation_size_are_those_of_the_paths(seed, n_leaves):
 def as_tree(rules: RuleSet) -> Tree:
     return make_tree(
         [
-            (node.column, node.value, node.left, node.right, LEAF)
-            if isinstance(node, Split)
+            (node.column, node.threshold, node.left, node.right, LEAF)
+            if isinstance(node, Cut)
             else (LEAF, 0.0, LEAF, LEAF, node.cluster)
             for node in rules.nodes
         ]

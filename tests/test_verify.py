@@ -20,7 +20,7 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.estimator import ExplainableKMeans
 from shallowrules.exporters import sql
 from shallowrules.reading import file_relation, read_table
-from shallowrules.rules import RuleSet, Split
+from shallowrules.rules import Cut, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.verification import boundary_table, verify, walk
 
@@ -127,8 +127,7 @@ def test_a_lacking_or_textual_column_is_refused():
 def shifted(rules, by):
     """Return the rules with every threshold moved, as an exporter's bug would."""
     nodes = tuple(
-        Split(node.column, node.operator, node.value + by, node.left, node.right) if isinstance(node, Split) else node
-        for node in rules.nodes
+        replace(node, threshold=node.threshold + by) if isinstance(node, Cut) else node for node in rules.nodes
     )
     return RuleSet(rules.columns, nodes, rules.clusters, rules.statistics)
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, ClassVar, Protocol
 
 from shallowrules.errors import OptionError, PluginError
-from shallowrules.rules import Cluster, Leaf, RuleColumn, RuleSet, Split, Statistics
+from shallowrules.rules import Cluster, Cut, Leaf, RuleColumn, RuleSet, Statistics
 
 __all__ = ["Exporter", "check_exporter", "check_option_names", "check_text", "contract_faults", "option_names"]
 
@@ -147,7 +147,7 @@ def _samples() -> tuple[RuleSet, RuleSet]:
         Cluster(0, "0", 5, 5.0, 0.5, 1.0, 0.9, (0.1, 3.0)),
         Cluster(2, "it's */ -- {{ two }}", 5, 5.0, 0.5, 0.8, 1.0, (1.2, 1.0)),
     )
-    nodes = (Split(0, "<=", 0.1, 1, 2), Leaf(0, 5, 5.0), Split(1, "<=", 2, 3, 4), Leaf(2, 3, 3.0), Leaf(2, 2, 2.0))
+    nodes = (Cut(0, 0.1, 1, 2), Leaf(0, 5, 5.0), Cut(1, 2, 3, 4), Leaf(2, 3, 3.0), Leaf(2, 2, 2.0))
     whole = (Cluster(0, "0", 10, 10.0, 1.0, 1.0, 1.0, (0.5, 2.0)),)
     return (
         RuleSet(columns, nodes, clusters, statistics),

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from shallowrules.rules import Condition, Rule, RuleSet
+from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
 
 __all__ = ["bounds", "count", "describe", "percent"]
 
@@ -43,6 +43,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
     add_to_rule : callable
         Gives the entries that an exporter adds to each rule.
     """
+    describe_condition = _Description()
     described: dict[int, list[dict[str, Any]]] = {cluster.index: [] for cluster in rules.by_size}
     for rule in rules:
         described[rule.cluster].append(
@@ -53,7 +54,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
                 "share": rule.share,
                 "depth": rule.depth,
                 "size": _size(rule.rows, rule.share),
-                "conditions": [_describe_condition(condition) for condition in rule.conditions],
+                "conditions": [describe_condition(condition) for condition in rule.conditions],
                 **add_to_rule(rule),
             }
         )
@@ -84,7 +85,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
     }
 
 
-def bounds(condition: Condition) -> tuple[int | float | None, int | float | None]:
+def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
     """Return the lower and upper bound in the number type of the column, without a negative zero."""
     convert: Callable[[int | float], int | float] = int if condition.column.type == "integer" else float
     lower, upper = (None if bound is None else convert(bound) + 0 for bound in (condition.lower, condition.upper))
@@ -105,13 +106,23 @@ def _size(rows: int, share: float) -> str:
     return f"{count(rows, 'row')}, {percent(share)}"
 
 
-def _describe_condition(condition: Condition) -> dict[str, Any]:
-    lower, upper = bounds(condition)
-    return {
-        "column": condition.column.name,
-        "type": condition.column.type,
-        "lower": lower,
-        "upper": upper,
-        "included": None if condition.included is None else list(condition.included),
-        "excluded": list(condition.excluded),
-    }
+class _Description(ConditionVisitor[dict[str, Any]]):
+    """A condition as plain data, with every entry for each kind."""
+
+    def between(self, condition: Between) -> dict[str, Any]:
+        """Return the bounds."""
+        lower, upper = bounds(condition)
+        return {**self._describe(condition), "lower": lower, "upper": upper}
+
+    def one_of(self, condition: OneOf) -> dict[str, Any]:
+        """Return the categories to be one of."""
+        return {**self._describe(condition), "included": list(condition.values)}
+
+    def none_of(self, condition: NoneOf) -> dict[str, Any]:
+        """Return the categories to be none of."""
+        return {**self._describe(condition), "excluded": list(condition.values)}
+
+    def _describe(self, condition: Condition) -> dict[str, Any]:
+        column = condition.column
+        empty: dict[str, Any] = {"lower": None, "upper": None, "included": None, "excluded": []}
+        return {"column": column.name, "type": column.type, **empty}

@@ -19,7 +19,18 @@ from typing import Any, cast
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, count, describe, percent
 from shallowrules.exporters.rendering import render, write_md
-from shallowrules.rules import Cluster, Condition, Rule, RuleColumn, RuleSet, Value, write_value
+from shallowrules.rules import (
+    Between,
+    Cluster,
+    ConditionVisitor,
+    NoneOf,
+    OneOf,
+    Rule,
+    RuleColumn,
+    RuleSet,
+    Value,
+    format_value,
+)
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -123,18 +134,34 @@ def _exact(bound: int | float) -> str:
     return f"{bound:,}".removesuffix(".0")
 
 
-def _words(rule: Rule) -> str:
-    """Return a rule as a Markdown sentence without a full stop."""
-    parts = []
-    for condition in rule.conditions:
-        name = f"**{write_md(condition.column.name)}**{_words_of_missing(condition.column)}"
-        if not condition.column.is_numeric:
-            parts.append(f"{name} is {_words_of_categories(condition)}")
-            continue
+class _ConditionWords(ConditionVisitor[str]):
+    """What a condition asks of a column, to follow "is"; Markdown."""
+
+    def between(self, condition: Between) -> str:
+        """Return the bounds with all their digits."""
         lower, upper = bounds(condition)
         limits = [f"above {_exact(lower)}"] if lower is not None else []
         limits += [f"at most {_exact(upper)}"] if upper is not None else []
-        parts.append(f"{name} is {' and '.join(limits)}")
+        return " and ".join(limits)
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return the categories to be one of."""
+        values = _listed(condition.values)
+        return values if len(condition.values) == 1 else f"one of {values}" if values else "nothing at all"
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return the categories to be none of."""
+        values = _listed(condition.values)
+        return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
+
+
+def _words(rule: Rule) -> str:
+    """Return a rule as a Markdown sentence without a full stop."""
+    words = _ConditionWords()
+    parts = [
+        f"**{write_md(condition.column.name)}**{_words_of_missing(condition.column)} is {words(condition)}"
+        for condition in rule.conditions
+    ]
     return ", and ".join(parts) or "every row"
 
 
@@ -147,16 +174,8 @@ def _words_of_missing(column: RuleColumn) -> str:
     return f" ({value} where missing)"
 
 
-def _words_of_categories(condition: Condition) -> str:
-    if condition.included is None:
-        values = _listed(condition.excluded)
-        return f"not {values}" if len(condition.excluded) == 1 else f"none of {values}"
-    values = _listed(condition.included)
-    return values if len(condition.included) == 1 else f"one of {values}" if values else "nothing at all"
-
-
 def _listed(values: Sequence[Value]) -> str:
-    return ", ".join(write_md(write_value(value)) for value in values)
+    return ", ".join(write_md(format_value(value)) for value in values)
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:

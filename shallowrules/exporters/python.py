@@ -20,7 +20,7 @@ from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Rule, RuleColumn, RuleSet
+from shallowrules.rules import Between, ConditionVisitor, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 
 __all__ = ["PythonExporter", "PythonOptions"]
 
@@ -147,27 +147,37 @@ def _name_variables(rules: RuleSet, function_name: str) -> dict[int, str]:
 
 
 def _test(rule: Rule, variables: Mapping[int, str]) -> str:
-    return " and ".join(_compare(condition, variables[condition.feature]) for condition in rule.conditions) or "True"
+    tests = _Tests(variables)
+    return " and ".join(tests(condition) for condition in rule.conditions) or "True"
 
 
-def _compare(condition: Condition, variable: str) -> str:
-    if not condition.column.is_numeric:
-        return _compare_category(condition, variable)
-    lower, upper = bounds(condition)
-    if lower is None:
-        return f"{variable} <= {upper!r}"
-    if upper is None:
-        return f"{variable} > {lower!r}"
-    return f"{lower!r} < {variable} <= {upper!r}"
+class _Tests(ConditionVisitor[str]):
+    """Conditions as Python; a missing value is NaN or None there, and meets none of them."""
 
+    def __init__(self, variables: Mapping[int, str]) -> None:
+        self.variables = variables
 
-def _compare_category(condition: Condition, variable: str) -> str:
-    """Return the test of a column of categories; a missing value is None there and meets none."""
-    values = condition.excluded if condition.included is None else condition.included
-    if not values:
-        return "False"
-    if condition.column.type == "boolean":
-        return " or ".join(f"{variable} is {value!r}" for value in values)
-    one, many = ("==", "in") if condition.included is not None else ("!=", "not in")
-    test = f"{variable} {one} {values[0]!r}" if len(values) == 1 else f"{variable} {many} {values!r}"
-    return test if condition.included is not None else f"{variable} is not None and {test}"
+    def between(self, condition: Between) -> str:
+        """Return a comparison, which NaN does not meet."""
+        variable = self.variables[condition.feature]
+        lower, upper = bounds(condition)
+        if lower is None:
+            return f"{variable} <= {upper!r}"
+        if upper is None:
+            return f"{variable} > {lower!r}"
+        return f"{lower!r} < {variable} <= {upper!r}"
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return a test for equality, which None does not meet."""
+        variable, values = self.variables[condition.feature], condition.values
+        if not values:
+            return "False"
+        if condition.column.type == "boolean":
+            return " or ".join(f"{variable} is {value!r}" for value in values)
+        return f"{variable} == {values[0]!r}" if len(values) == 1 else f"{variable} in {values!r}"
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return a test for inequality, and that there is a value."""
+        variable, values = self.variables[condition.feature], condition.values
+        test = f"{variable} != {values[0]!r}" if len(values) == 1 else f"{variable} not in {values!r}"
+        return f"{variable} is not None and {test}"

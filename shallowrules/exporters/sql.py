@@ -22,7 +22,17 @@ from shallowrules.errors import ExportError, OptionError, check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Condition, Number, Rule, RuleColumn, RuleSet, Value
+from shallowrules.rules import (
+    Between,
+    ConditionVisitor,
+    NoneOf,
+    Number,
+    OneOf,
+    Rule,
+    RuleColumn,
+    RuleSet,
+    Value,
+)
 
 __all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions"]
 
@@ -406,8 +416,10 @@ class SqlExporter:
         dialect = _find_dialect(settings.dialect)
         names = _name_columns(rules, settings, dialect)
 
+        comparisons = _Comparisons(names, dialect)
+
         def predicate(rule: Rule) -> str:
-            parts = [part for condition in rule.conditions for part in _compare(condition, names, dialect)]
+            parts = [part for condition in rule.conditions for part in comparisons(condition)]
             return _chain(parts, " AND ") or EVERY_ROW
 
         context = describe(rules, lambda rule: {"predicate": predicate(rule)})
@@ -464,20 +476,43 @@ def _name_columns(rules: RuleSet, settings: SqlOptions, dialect: Dialect) -> lis
     return names
 
 
-def _compare(condition: Condition, names: Sequence[str], dialect: Dialect) -> list[str]:
-    """Return the comparisons that a condition asks for."""
-    column = _read(condition.column, names[condition.feature], dialect)
-    if not condition.column.is_numeric:
-        return [_compare_category(condition, column, dialect)]
-    lower, upper = bounds(condition)
-    parts = []
-    if lower is not None:
-        parts.append(f"{column} > {dialect.number(lower)}")
-    if upper is not None:
-        parts.append(f"{column} <= {dialect.number(upper)}")
-    if not _never_nan(condition.column, dialect):  # integer columns too: the database may hold them as doubles
-        parts += _not_nan(column, lower, upper, dialect, decided=not condition.column.from_text)
-    return parts
+class _Comparisons(ConditionVisitor[list[str]]):
+    """Conditions as comparisons of which all have to hold; NULL where the column is."""
+
+    def __init__(self, names: Sequence[str], dialect: Dialect) -> None:
+        self.names = names
+        self.dialect = dialect
+
+    def between(self, condition: Between) -> list[str]:
+        """Return a comparison for each bound, and one that NaN does not meet."""
+        dialect = self.dialect
+        column = _read(condition.column, self.names[condition.feature], dialect)
+        lower, upper = bounds(condition)
+        parts = []
+        if lower is not None:
+            parts.append(f"{column} > {dialect.number(lower)}")
+        if upper is not None:
+            parts.append(f"{column} <= {dialect.number(upper)}")
+        if not _never_nan(condition.column, dialect):  # integer columns too: the database may hold them as doubles
+            parts += _not_nan(column, lower, upper, dialect, decided=not condition.column.from_text)
+        return parts
+
+    def one_of(self, condition: OneOf) -> list[str]:
+        """Return a comparison with the categories to be one of."""
+        return [self._compare(condition, "=", "IN") if condition.values else NO_ROW]
+
+    def none_of(self, condition: NoneOf) -> list[str]:
+        """Return a comparison with the categories to be none of."""
+        return [self._compare(condition, "<>", "NOT IN")]
+
+    def _compare(self, condition: OneOf | NoneOf, with_one: str, with_several: str) -> str:
+        column = _read(condition.column, self.names[condition.feature], self.dialect)
+        if condition.column.type == "text":
+            column = self.dialect.text.format(column=column)
+        literals = [self.dialect.category(value) for value in condition.values]
+        if len(literals) == 1:
+            return f"{column} {with_one} {literals[0]}"
+        return f"{column} {with_several} ({', '.join(literals)})"
 
 
 def _not_nan(value: str, lower: float | None, upper: float | None, dialect: Dialect, *, decided: bool) -> list[str]:
@@ -543,19 +578,6 @@ def _writable(words: Sequence[str], dialect: Dialect) -> list[str]:
 
 def _never_nan(column: RuleColumn, dialect: Dialect) -> bool:
     return column.imputed is not None and column.type == "float" and dialect.not_nan != Dialect.not_nan
-
-
-def _compare_category(condition: Condition, column: str, dialect: Dialect) -> str:
-    """Return the comparison of a column of categories, NULL where the column is."""
-    values = condition.excluded if condition.included is None else condition.included
-    if not values:
-        return NO_ROW
-    if condition.column.type == "text":
-        column = dialect.text.format(column=column)
-    literals = [dialect.category(value) for value in values]
-    if len(literals) == 1:
-        return f"{column} {'<>' if condition.included is None else '='} {literals[0]}"
-    return f"{column} {'NOT IN' if condition.included is None else 'IN'} ({', '.join(literals)})"
 
 
 def _any_of(predicates: Sequence[str]) -> str:

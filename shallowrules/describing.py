@@ -1,0 +1,289 @@
+"""A tree measured on a table: the rules that follow from it, and how good they are.
+
+The one module that leads from rules back to the encoding and the metrics.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_unusable
+from shallowrules.errors import DataError
+from shallowrules.metrics import (
+    agreement,
+    normalized_cost,
+    partition_cost,
+    precision_and_recall,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
+from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.summation import group_means
+from shallowrules.table import Column, Table
+from shallowrules.tree import LEAF, Tree
+
+__all__ = ["describe_tree", "rule_nodes", "rules_of_tree"]
+
+
+def rules_of_tree(
+    tree: Tree,
+    X: Any,
+    *,
+    reference: ArrayLike | None,
+    clustered: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    method: str,
+) -> RuleSet:
+    """Return any tree's rules, measured on a table; the parameters are those of `RuleSet.from_tree`."""
+    table = Table.of(X)
+    _check_columns(tree, table)
+    refuse_unusable(table)
+    n_rows = table.n_rows
+    weight = None
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
+            raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
+    if not n_rows or (weight is not None and not weight.any()):
+        raise DataError("there is no row to measure the tree on: give at least one of positive weight")
+    encoding = encode(table)
+    explained = encoding.X_explain
+    points = explained if clustered is None else np.asarray(clustered)
+    if points.ndim != 2 or len(points) != n_rows:
+        raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
+    counted = tree.count(explained, weight)
+    labels = tree.predict(explained)
+    k = max(len(tree.names), int(tree.cluster.max()) + 1)
+    names = tree.names or tuple(str(i) for i in range(k))
+    return describe_tree(
+        replace(counted, names=names),
+        table,
+        replace(encoding, X_cluster=points),
+        labels,
+        labels if reference is None else _numbered(np.asarray(reference), names, n_rows),
+        weight=weight,
+        weighted=weight is not None,
+        labelled=reference is not None,
+        fallback=np.tile(np.average(explained, axis=0, weights=weight), (k, 1)),
+        method=method,
+    )[0]
+
+
+def describe_tree(
+    tree: Tree,
+    table: Table,
+    encoding: Encoding,
+    labels: NDArray[np.int32],
+    reference: NDArray[np.int32],
+    *,
+    weight: NDArray[np.float64] | None,
+    weighted: bool,
+    fallback: NDArray[np.float64],
+    method: str,
+    tradeoff: float = 0.0,
+    labelled: bool = False,
+    left_out: int = 0,
+    notes: tuple[str, ...] = (),
+) -> tuple[RuleSet, NDArray[np.float64]]:
+    """Measure a tree on its rows and return its rules.
+
+    Parameters
+    ----------
+    tree : Tree
+        Counted on these rows; it names every cluster.
+    table : Table
+        The raw columns.
+    encoding : Encoding
+        The columns that the tree is over, and the space in which costs are measured.
+    labels, reference : ndarray of int32, shape (n_rows,)
+        Cluster of each row by the tree, and by the clustering that it follows; anything where rows do not count.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Rows of weight 0 do not count.
+    weighted : bool
+        Whether weights were given: where rows are in no cluster, there is a `weight` without.
+    fallback : ndarray of float64, shape (k, n_model_columns)
+        What stands for the mean of a cluster that has no rows.
+    method, tradeoff, labelled, left_out, notes
+        As in `Statistics`.
+
+    Returns
+    -------
+    rules : RuleSet
+    means : ndarray of float64, shape (k, n_model_columns)
+        Mean of every cluster, also of those without a leaf, in all model columns.
+    """
+    k = len(tree.names)
+    cost = partition_cost(encoding.X_cluster, labels, weight)
+    reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
+    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
+    sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
+    means = group_means(encoding.matrix, labels, k, weight)
+    means = np.where(np.isnan(means), fallback, means)
+    filled = encoding.encoder.impute(table)
+    columns, profiles = _describe_columns(encoding.encoder, filled, means, labels, weight, sums)
+    if weight is not None and not weight.all():
+        counted = weight > 0
+        labels, reference, weight = labels[counted], reference[counted], weight[counted]
+    precision, recall = precision_and_recall(labels, reference, k, weight)
+    clusters = tuple(
+        Cluster(
+            index=int(i),
+            name=tree.names[i],
+            rows=int(counts[i]),
+            weight=float(sums[i]),
+            share=float(sums[i] / sums.sum()),
+            precision=float(precision[i]),
+            recall=float(recall[i]),
+            **profiles[i],
+        )
+        for i in np.unique(tree.cluster[tree.leaves])
+    )
+    statistics = Statistics(
+        rows=int(counts.sum()),
+        weight=float(sums.sum()),
+        weighted=weighted,
+        method=method,
+        tradeoff=tradeoff,
+        cost=cost,
+        reference_cost=reference_cost,
+        normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
+        agreement=agreement(labels, reference, weight),
+        wad=weighted_average_depth(tree),
+        waes=weighted_average_explanation_size(tree),
+        labelled=labelled,
+        left_out=left_out,
+        notes=(*_imputation_notes(table, encoding.encoder), *notes),
+    )
+    return RuleSet(columns, rule_nodes(tree, encoding.encoder, filled), clusters, statistics), means
+
+
+def _describe_columns(
+    encoder: Encoder,
+    table: Table,
+    means: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    sums: NDArray[np.float64],
+) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
+    """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
+    place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
+    columns: list[RuleColumn] = []
+    of_numbers: list[list[float | None]] = [[] for _ in sums]
+    of_values: list[list[tuple[float, ...]]] = [[] for _ in sums]
+    for source, raw in enumerate(table.columns):
+        if raw.is_numeric:
+            if source in place:
+                in_cluster = means[:, place[source]] * encoder.columns[place[source]].direction
+            else:  # a transformer left it out, or took its numbers for categories
+                in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
+            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum())))
+            shares = np.empty((len(sums), 0))
+        else:
+            described, shares = _describe_values(raw, labels, weight, sums)
+            columns.append(described)
+        for i in range(len(sums)):
+            of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
+            of_values[i].append(tuple(shares[i].tolist()))
+    imputed = encoder.imputed or (None,) * len(columns)
+    columns = [
+        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=value)
+        for described, raw, value in zip(columns, table.columns, imputed, strict=True)
+    ]
+    mixed = any(not column.is_numeric for column in columns)
+    profiles = [
+        {"means": tuple(numbers), "shares": tuple(values) if mixed else ()}
+        for numbers, values in zip(of_numbers, of_values, strict=True)
+    ]
+    return tuple(columns), profiles
+
+
+def _imputation_notes(table: Table, encoder: Encoder) -> tuple[str, ...]:
+    """Return what a reader of the rules has to know of missing values that were imputed."""
+    notes = []
+    for column, value in zip(table.columns, encoder.imputed, strict=False):
+        if value is not None:
+            what = "the median" if column.is_numeric else "the most frequent value"
+            what = what if encoder.transformer is None else "as the transformer does"
+            count = int(column.absent.sum())
+            notes.append(f"a missing value of column {column.name!r} ({count:,} rows) is taken as {value!r}, {what}")
+    return tuple(notes)
+
+
+def _describe_numbers(raw: Column, mean: float) -> RuleColumn:
+    number = int if raw.type == "integer" else float
+    return RuleColumn(raw.name, raw.type, mean, number(raw.values.min()), number(raw.values.max()))  # type: ignore[arg-type]
+
+
+def _describe_values(
+    raw: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, sums: NDArray[np.float64]
+) -> tuple[RuleColumn, NDArray[np.float64]]:
+    """Return a column of categories, the most frequent first, and their shares, shape (k, n_values)."""
+    values: list[Value] = list(categories(raw))
+    positions = raw.positions(values)
+    cells = np.bincount(labels * len(values) + positions, weight, len(sums) * len(values)).reshape(len(sums), -1)
+    order = np.argsort(-cells.sum(axis=0), kind="stable")
+    shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]
+    of_all = (cells.sum(axis=0)[order] / sums.sum()).tolist()
+    described = RuleColumn(raw.name, raw.type, None, None, None, tuple(values[i] for i in order), tuple(of_all))  # type: ignore[arg-type]
+    return described, shares
+
+
+def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
+    """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns."""
+    nodes: list[Node] = []
+    for node in range(tree.n_nodes):
+        if tree.feature[node] == LEAF:
+            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
+            continue
+        cut = encoder.columns[tree.feature[node]]
+        threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
+        if cut.kind == "indicator":
+            nodes.append(Membership(cut.source, cut.values, above, below))
+        elif cut.kind == "rank":
+            values = cut.values[: math.floor(threshold) + 1]
+            nodes.append(Membership(cut.source, values, below, above, ordered=True))
+        else:
+            value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
+            left, right = (below, above) if cut.direction > 0 else (above, below)
+            integer = table.columns[cut.source].type == "integer"
+            nodes.append(Cut(cut.source, math.floor(value) if integer else value, left, right))
+    return tuple(nodes)
+
+
+def _check_columns(tree: Tree, table: Table) -> None:
+    """Raise DataError if the table cannot be the one that the tree is over."""
+    refused = [column for column in table.columns if not column.is_numeric]
+    if refused:
+        what = ", ".join(f"{column.name!r} ({column.nature})" for column in refused)
+        raise DataError(f"columns that are not numeric cannot be used: {what}; exclude them")
+    tested = np.unique(tree.feature[tree.feature != LEAF])
+    if len(tested) and tested[-1] >= len(table.columns):
+        raise DataError(f"the tree tests column {tested[-1]}, but the table has {len(table.columns)} columns")
+    for column in (table.columns[feature] for feature in tested):
+        if column.type == "integer" and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
+            raise DataError(
+                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
+                "exclude it, or subtract a constant from it"
+            )
+
+
+def _numbered(given: NDArray[Any], names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
+    """Return given labels as the numbers of the clusters that are named so."""
+    if given.shape != (n_rows,):
+        raise DataError(f"reference must have {n_rows} labels, one per row; its shape is {given.shape}")
+    known = {name: number for number, name in enumerate(names)}
+    numbers = [known.get(str(label), LEAF) for label in given.tolist()]
+    if LEAF in numbers:
+        unknown = sorted({str(label) for label in given.tolist()} - set(known))
+        raise DataError(
+            f"reference has labels that the tree does not know: {', '.join(map(repr, unknown[:5]))}; "
+            f"its clusters are: {', '.join(map(repr, names[:20]))}"
+        )
+    return np.array(numbers, dtype=np.int32)

@@ -1,0 +1,30 @@
+"""Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
+
+from shallowrules.conversion import Conversion, Number
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
+from shallowrules.rules.figures import Cluster, Statistics
+from shallowrules.rules.model import RuleSet
+from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
+from shallowrules.table import Value
+
+__all__ = [
+    "Between",
+    "Cluster",
+    "Condition",
+    "ConditionVisitor",
+    "Conversion",
+    "Cut",
+    "Leaf",
+    "Membership",
+    "Node",
+    "NoneOf",
+    "Number",
+    "OneOf",
+    "Rule",
+    "RuleColumn",
+    "RuleSet",
+    "Statistics",
+    "Value",
+    "format_value",
+]

@@ -1,0 +1,72 @@
+"""The raw columns that rules are over, and how a table's column becomes one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shallowrules.conversion import Conversion, Number
+from shallowrules.table import Column, Value
+
+__all__ = ["OPTIONAL", "RuleColumn"]
+
+CATEGORICAL = ("text", "boolean")
+"""The types of columns that hold categories, which are compared by equality."""
+
+OPTIONAL = {"optional": True}
+"""Marks a field that a document may leave out; it is written only where it differs from its default."""
+
+
+@dataclass(frozen=True)
+class RuleColumn:
+    """A raw column of the training table.
+
+    `type` is how its values were read and are compared. Of numbers, `mean`, `minimum` and `maximum`
+    describe the training rows, in the column's own units; of categories they are None, and
+    `values` are those of the training rows, the most frequent first, with their `shares` of the weight.
+
+    `decimal` and `nulls` say how the text of a file became the values, where it was needed
+    (`shallowrules.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
+    missing.
+    """
+
+    name: str
+    type: Literal["integer", "float", "text", "boolean"]
+    mean: float | None
+    minimum: Number | None
+    maximum: Number | None
+    values: tuple[Value, ...] = field(default=(), metadata=OPTIONAL)
+    shares: tuple[float, ...] = field(default=(), metadata=OPTIONAL)
+    decimal: str = field(default=".", metadata=OPTIONAL)
+    nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def conversion(self) -> Conversion:
+        """What turns the text of a file into the values."""
+        return Conversion(self.decimal, self.nulls)
+
+    def read(self, given: Column) -> Column:
+        """Return a column as the rules compare it: converted, and with its missing values imputed.
+
+        Raises
+        ------
+        DataError
+            If it holds values of another type.
+        """
+        return given.converted(self.conversion, numeric=self.is_numeric).filled(self.imputed)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return self.type not in CATEGORICAL
+
+    @property
+    def from_text(self) -> bool:
+        """Whether the values are numbers, but text to a reader that does not know the conversion."""
+        return self.is_numeric and self.conversion.from_text
+
+    @property
+    def converts_text(self) -> bool:
+        """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
+        return self.from_text or (not self.is_numeric and bool(self.nulls))

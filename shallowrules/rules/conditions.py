@@ -1,0 +1,129 @@
+"""What a rule asks of one column: a value between bounds, one of some categories, or none of them.
+
+`Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
+Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. Of the ways to
+do so:
+
+- ``match`` in every writer tells them apart in every writer, and nothing finds the one that forgot a kind;
+- `functools.singledispatch` takes a kind that nobody registered for ``object``, at run time;
+- a visitor with abstract methods cannot be made while it lacks a kind: mypy refuses it, and so does Python, in an
+  exporter of our own and in a stranger's alike.
+
+So a fourth kind is a class here, an abstract method, and an error in each writer until it has an answer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from shallowrules.conversion import Number
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.table import Value
+
+__all__ = ["Between", "Condition", "ConditionVisitor", "NoneOf", "OneOf", "both", "format_value"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number above `lower` and at most `upper`; None leaves that side open."""
+
+    feature: int
+    column: RuleColumn
+    lower: Number | None = None
+    upper: Number | None = None
+
+    def __str__(self) -> str:
+        name = self.column.name
+        if self.lower is None:
+            return f"{name} <= {self.upper}"
+        if self.upper is None:
+            return f"{name} > {self.lower}"
+        return f"{self.lower} < {name} <= {self.upper}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A category that is one of `values`. Without values, no row meets it: the tree asked for two at once."""
+
+    feature: int
+    column: RuleColumn
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        if len(self.values) == 1:
+            return f"{self.column.name} = {format_value(self.values[0])}"
+        return f"{self.column.name} in ({', '.join(map(format_value, self.values))})"
+
+
+@dataclass(frozen=True)
+class NoneOf:
+    """A category that is none of `values`, also one that no training row had."""
+
+    feature: int
+    column: RuleColumn
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        if len(self.values) == 1:
+            return f"{self.column.name} <> {format_value(self.values[0])}"
+        return f"{self.column.name} not in ({', '.join(map(format_value, self.values))})"
+
+
+Condition = Between | OneOf | NoneOf
+"""All that one rule asks of one column, `column`, which is number `feature`. A missing value never meets it."""
+
+
+class ConditionVisitor(ABC, Generic[T]):
+    """Something that can be made of a condition, with a method for each kind; call it with a condition."""
+
+    def __call__(self, condition: Condition) -> T:
+        """Return what the method for the condition's kind makes of it."""
+        match condition:
+            case Between():
+                return self.between(condition)
+            case OneOf():
+                return self.one_of(condition)
+            case NoneOf():
+                return self.none_of(condition)
+
+    @abstractmethod
+    def between(self, condition: Between) -> T:
+        """Return it for a number between bounds."""
+
+    @abstractmethod
+    def one_of(self, condition: OneOf) -> T:
+        """Return it for one of some categories; there may be none to choose from."""
+
+    @abstractmethod
+    def none_of(self, condition: NoneOf) -> T:
+        """Return it for none of some categories, which are one or more."""
+
+
+def both(first: Condition, second: Condition) -> Condition:
+    """Return the condition that a value meets if it meets two conditions on the same column."""
+    match first, second:
+        case Between(), Between():
+            lower = [bound for bound in (first.lower, second.lower) if bound is not None]
+            upper = [bound for bound in (first.upper, second.upper) if bound is not None]
+            return replace(first, lower=max(lower, default=None), upper=min(upper, default=None))
+        case OneOf(), OneOf():
+            return replace(first, values=tuple(value for value in first.values if value in second.values))
+        case OneOf(), NoneOf():
+            return replace(first, values=tuple(value for value in first.values if value not in second.values))
+        case NoneOf(), OneOf():
+            return both(second, first)
+        case NoneOf(), NoneOf():
+            more = tuple(value for value in second.values if value not in first.values)
+            return replace(first, values=first.values + more)
+    raise TypeError(f"{first} and {second} are of columns of different types")
+
+
+def format_value(value: Value) -> str:
+    """Return a category as rules show it: a text in single quotes, doubled inside, or true or false."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "'" + value.replace("'", "''") + "'"

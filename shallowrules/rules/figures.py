@@ -1,0 +1,75 @@
+"""What was measured of the clusters and of the rules as a whole, on the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shallowrules.rules.columns import OPTIONAL
+
+__all__ = ["Cluster", "Statistics"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is known of one cluster of the tree on the training rows.
+
+    Attributes
+    ----------
+    index : int
+        Number of the cluster: the row of its reference center, and what every export returns.
+    name : str
+        What a person calls it: the given label, or the number.
+    rows, weight, share
+        Training rows, their summed weight and its share of the table.
+    precision : float
+        Share of the cluster's weight that the unrestricted clustering puts in it too.
+    recall : float
+        Share of the unrestricted cluster's weight that the rules put in it too.
+    means : tuple of float or None
+        Mean of every column of `RuleSet.columns`, in its own units; None where it has categories.
+    shares : tuple of tuple of float
+        Per column of categories the share of each of its `values` in the cluster; empty for a column of
+        numbers, and in all where there are only such.
+    """
+
+    index: int
+    name: str
+    rows: int
+    weight: float
+    share: float
+    precision: float
+    recall: float
+    means: tuple[float | None, ...]
+    shares: tuple[tuple[float, ...], ...] = field(default=(), metadata=OPTIONAL)
+
+    @property
+    def title(self) -> str:
+        """The number, which exports return, and the name beside it where that is another."""
+        return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How good and how short the rules are, on the training rows.
+
+    `cost` and `reference_cost` are k-means costs (the paper's Eq. 1) in squared units of the
+    space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
+    is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
+    `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
+    rows that belonged to no cluster (noise, or without a label) and are in no other figure.
+    """
+
+    rows: int
+    weight: float
+    weighted: bool
+    method: str
+    tradeoff: float
+    cost: float
+    reference_cost: float
+    normalized_cost: float
+    agreement: float
+    wad: float
+    waes: float
+    labelled: bool = False
+    left_out: int = 0
+    notes: tuple[str, ...] = field(default=())

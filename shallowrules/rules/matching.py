@@ -1,0 +1,91 @@
+"""Rules held against the columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
+from shallowrules.rules.nodes import Rule
+from shallowrules.table import Column, Table, Value
+from shallowrules.tree import compare
+
+__all__ = ["UNMATCHED", "match_rules"]
+
+UNMATCHED = -1
+"""Marks a row that no rule matches."""
+
+
+def match_rules(
+    rules: Iterable[Rule], columns: Sequence[RuleColumn], tested: Iterable[int], data: Any
+) -> NDArray[np.int32]:
+    """Return the cluster of each row by matching the rules, `UNMATCHED` where no rule matches.
+
+    Parameters
+    ----------
+    rules : iterable of Rule
+    columns : sequence of RuleColumn
+        The columns that the rules are over.
+    tested : iterable of int
+        Those that some rule tests.
+    data : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing, or holds values of another type than the rules compare.
+    """
+    table = Table.of(data, names=[column.name for column in columns])
+    present = {column.name: column for column in table.columns}
+    for feature in tested:
+        if columns[feature].name not in present:
+            raise DataError(
+                f"the rules test column {columns[feature].name!r}, which the table does not have; "
+                f"it has: {', '.join(repr(name) for name in present)}"
+            )
+    matching = {feature: _Matching(columns[feature], present[columns[feature].name]) for feature in tested}
+    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    for rule in rules:
+        matches = np.ones(table.n_rows, dtype=bool)
+        for condition in rule.conditions:
+            matches &= matching[condition.feature](condition)
+        labels[matches] = rule.cluster
+    return labels
+
+
+class _Matching(ConditionVisitor[NDArray[np.bool_]]):
+    """One column of a table; called with a condition, it gives the rows that meet it."""
+
+    def __init__(self, column: RuleColumn, given: Column) -> None:
+        given = column.read(given)
+        self.present = ~given.absent
+        if column.is_numeric:
+            self.numbers = given.numbers()
+        else:
+            self.values = tuple(dict.fromkeys(column.values))
+            self.positions = given.positions(self.values)
+
+    def between(self, condition: Between) -> NDArray[np.bool_]:
+        """Return the rows whose number is between the bounds."""
+        matches = self.present.copy()
+        if condition.upper is not None:
+            matches &= compare(self.numbers, condition.upper)[0]
+        if condition.lower is not None:
+            matches &= compare(self.numbers, condition.lower)[1]
+        return matches
+
+    def one_of(self, condition: OneOf) -> NDArray[np.bool_]:
+        """Return the rows that have one of the categories."""
+        return self.present & np.isin(self.positions, self._places(condition.values))
+
+    def none_of(self, condition: NoneOf) -> NDArray[np.bool_]:
+        """Return the rows that have another category than these."""
+        return self.present & ~np.isin(self.positions, self._places(condition.values))
+
+    def _places(self, values: Sequence[Value]) -> list[int]:
+        return [i for i, value in enumerate(self.values) if value in values]

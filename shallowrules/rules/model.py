@@ -1,0 +1,224 @@
+"""The rules of a tree: what exporters, `assign` and people see of a clustering.
+
+A `RuleSet` keeps the tree's nodes as plain data and derives the rules from them. How they are matched to a table,
+written as JSON, checked and measured is in `matching`, `document`, `validation` and `shallowrules.describing`.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallowrules.errors import RulesFormatError
+from shallowrules.files import write_whole
+from shallowrules.rules import document
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.figures import Cluster, Statistics
+from shallowrules.rules.matching import match_rules
+from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
+from shallowrules.rules.validation import validate
+from shallowrules.tree import Tree
+
+__all__ = ["RuleSet"]
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """Disjoint rules that give every complete row its cluster.
+
+    Iterating gives the rules, largest cluster first; ``print`` shows them one per line.
+
+    Parameters
+    ----------
+    columns : tuple of RuleColumn
+        All columns of the training table, tested or not, in their order.
+    nodes : tuple of Cut, Membership or Leaf
+        The tree in raw units: node 0 is the root, children come after their parent.
+    clusters : tuple of Cluster
+        The clusters that have a leaf, ascending by index.
+    statistics : Statistics
+        Figures on the training rows.
+
+    Raises
+    ------
+    RulesFormatError
+        If the parts do not form a tree over the columns and clusters.
+    """
+
+    columns: tuple[RuleColumn, ...]
+    nodes: tuple[Node, ...]
+    clusters: tuple[Cluster, ...]
+    statistics: Statistics
+
+    def __post_init__(self) -> None:
+        validate(self.columns, self.nodes, self.clusters, self.statistics)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """One rule per leaf: largest cluster first, and its largest leaf first."""
+        cluster_weight = {cluster.index: cluster.weight for cluster in self.clusters}
+        found = derive_rules(self.nodes, self.columns, self.statistics.weight)
+        found.sort(key=lambda rule: (-cluster_weight[rule.cluster], rule.cluster, -rule.weight, rule.leaf))
+        return tuple(found)
+
+    @cached_property
+    def tested_columns(self) -> tuple[int, ...]:
+        """Indices of the columns that some rule tests, ascending."""
+        return tuple(sorted({node.column for node in self.nodes if not isinstance(node, Leaf)}))
+
+    def rules_of(self, cluster: int) -> tuple[Rule, ...]:
+        """Return the rules of one cluster, largest leaf first."""
+        return tuple(rule for rule in self.rules if rule.cluster == cluster)
+
+    @cached_property
+    def by_size(self) -> tuple[Cluster, ...]:
+        """The clusters, largest first."""
+        return tuple(sorted(self.clusters, key=lambda cluster: (-cluster.weight, cluster.index)))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSet) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"RuleSet({len(self)} rules, {len(self.clusters)} clusters, {len(self.columns)} columns)"
+
+    def __str__(self) -> str:
+        titles = {cluster.index: cluster.title for cluster in self.clusters}
+        lines = [
+            f"cluster {_printable(titles[rule.cluster])}: {_printable(str(rule))}  ({rule.rows} rows, {rule.share:.1%})"
+            for rule in self.rules
+        ]
+        s = self.statistics
+        lines.append(
+            f"cost {s.normalized_cost:.3f} of the unrestricted clustering's; "
+            f"conditions per row {s.waes:.2f}, questions per row {s.wad:.2f}"
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def assign(self, table: Any) -> NDArray[np.int32]:
+        """Return the cluster of each row by matching the rules, -1 where no rule matches.
+
+        Parameters
+        ----------
+        table : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)
+            The raw columns; found by name where there are names, else by position. Columns
+            that no rule tests need not be there in a named table.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+
+        Raises
+        ------
+        DataError
+            If a tested column is missing, or holds values of another type than the rules compare.
+        """
+        return match_rules(self.rules, self.columns, self.tested_columns, table)
+
+    @classmethod
+    def from_tree(
+        cls,
+        tree: Tree,
+        X: Any,
+        *,
+        reference: ArrayLike | None = None,
+        clustered: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        method: str = "cart",
+    ) -> RuleSet:
+        """Return any tree's rules, measured on a table as the package's own trees are.
+
+        Parameters
+        ----------
+        tree : Tree
+            For example one of `Tree.from_sklearn`, over the columns of `X`.
+        X : Table, dataframe or array-like of shape (n_rows, n_columns)
+            The raw columns, complete. Names and types of the rules' columns are theirs.
+        reference : array-like of shape (n_rows,), optional
+            The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
+            precision and recall are against it; by default it is what the tree itself predicts.
+        clustered : array-like of shape (n_rows, m), optional
+            The space in which costs are measured; by default `X`.
+        sample_weight : array-like of shape (n_rows,), optional
+            None negative, not all 0.
+        method : str
+            What to call the way in which the tree was made.
+
+        Returns
+        -------
+        RuleSet
+
+        Raises
+        ------
+        DataError
+            If the table, the labels or the weights do not fit the tree or one another.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
+        >>> RuleSet.from_tree(Tree.from_sklearn(cart), X, reference=y).statistics.waes
+        1.6666666666666667
+        """
+        from shallowrules.describing import rules_of_tree
+
+        return rules_of_tree(
+            tree, X, reference=reference, clustered=clustered, sample_weight=sample_weight, method=method
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as JSON-ready data, format ``shallowrules/1``."""
+        return document.dump(self.columns, self.nodes, self.clusters, self.statistics)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RuleSet:
+        """Rebuild the rules from `to_dict`'s data, validating everything."""
+        return cls(*document.load(data))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the rules as JSON text, and write it to `path` if one is given."""
+        text = document.write(self.to_dict())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> RuleSet:
+        """Read rules from a JSON file.
+
+        Raises
+        ------
+        RulesFormatError
+            If the file is not a complete, valid ``shallowrules/1`` document.
+        OSError
+            If it cannot be read.
+        """
+        text = Path(path).read_bytes()
+        try:
+            return cls.from_dict(document.parse(text))
+        except RulesFormatError as error:
+            raise RulesFormatError(f"{path}: {error}") from error.__cause__
+
+
+def _printable(text: str) -> str:
+    """Replace what would break a line or a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)

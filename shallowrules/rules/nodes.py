@@ -1,0 +1,142 @@
+"""The tree in raw columns and units, and the rules that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from shallowrules.conversion import Number
+from shallowrules.rules.columns import OPTIONAL, RuleColumn
+from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
+from shallowrules.table import Value
+
+__all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An inner node over numbers: at most `threshold` goes to node `left`, above it to `right`."""
+
+    column: int
+    threshold: Number
+    left: int
+    right: int
+
+    def condition(self, column: RuleColumn, goes_left: bool) -> Between:
+        """Return what a row on one side meets."""
+        if goes_left:
+            return Between(self.column, column, upper=self.threshold)
+        return Between(self.column, column, lower=self.threshold)
+
+    @property
+    def question(self) -> Hashable:
+        """What an explanation counts once per side, however often the tree asks it."""
+        return None
+
+
+@dataclass(frozen=True)
+class Membership:
+    """An inner node over categories: one of `values` goes to node `left`, any other to `right`.
+
+    `ordered` tells that the values are the first of an order of categories. Two such nodes on one path then cut the
+    same order, as two thresholds do, and count as one condition of the explanation.
+    """
+
+    column: int
+    values: tuple[Value, ...]
+    left: int
+    right: int
+    ordered: bool = field(default=False, metadata=OPTIONAL)
+
+    def condition(self, column: RuleColumn, goes_left: bool) -> OneOf | NoneOf:
+        """Return what a row on one side meets."""
+        if goes_left:
+            return OneOf(self.column, column, self.values)
+        if column.type == "boolean":
+            return OneOf(self.column, column, tuple(value for value in (False, True) if value not in self.values))
+        return NoneOf(self.column, column, self.values)
+
+    @property
+    def question(self) -> Hashable:
+        """What an explanation counts once per side, however often the tree asks it."""
+        return None if self.ordered else self.values
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: the cluster it carries, its training rows and their summed weight."""
+
+    cluster: int
+    rows: int
+    weight: float
+
+
+Node = Cut | Membership | Leaf
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The explanation of one leaf: a conjunction without redundant conditions.
+
+    Attributes
+    ----------
+    leaf : int
+        Node of the rule in `RuleSet.nodes`.
+    cluster : int
+        Cluster that the rule assigns.
+    conditions : tuple of Condition
+        One per tested column, in the order in which the tree asks them. Empty for a tree
+        that is a single leaf: then every row matches.
+    rows : int
+        Training rows that match.
+    weight, share : float
+        Their summed weight, and its share of the whole table.
+    depth : int
+        Edges from the root to the leaf.
+    size : int
+        Number of non-redundant conditions (the paper's explanation size). Each category that is asked
+        for or excluded counts, as the columns of 0 and 1 do that stand for the categories, so that
+        `size` may be more than what is left to read.
+    """
+
+    leaf: int
+    cluster: int
+    conditions: tuple[Condition, ...]
+    rows: int
+    weight: float
+    share: float
+    depth: int
+    size: int
+
+    def __str__(self) -> str:
+        return " and ".join(str(condition) for condition in self.conditions) or "every row"
+
+
+def derive_rules(nodes: Sequence[Node], columns: Sequence[RuleColumn], weight: float) -> list[Rule]:
+    """Return the rule of every leaf, in the order of the nodes.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A tree over the columns; children come after their parent.
+    columns : sequence of RuleColumn
+    weight : float
+        That of the whole table.
+    """
+    found: list[Rule] = []
+    pending: list[tuple[int, int, dict[int, Condition], frozenset[Hashable]]] = [(0, 0, {}, frozenset())]
+    while pending:
+        index, depth, conditions, edges = pending.pop()
+        node = nodes[index]
+        if isinstance(node, Leaf):
+            asked = tuple(conditions.values())
+            share = node.weight / weight
+            found.append(Rule(index, node.cluster, asked, node.rows, node.weight, share, depth, size=len(edges)))
+            continue
+        for child, goes_left in ((node.left, True), (node.right, False)):
+            condition: Condition = node.condition(columns[node.column], goes_left)
+            if node.column in conditions:
+                condition = both(conditions[node.column], condition)
+            narrowed = {**conditions, node.column: condition}
+            pending.append((child, depth + 1, narrowed, edges | {(node.column, node.question, goes_left)}))
+    return sorted(found, key=lambda rule: rule.leaf)
