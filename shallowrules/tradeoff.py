@@ -7,7 +7,6 @@ because neither cost nor length are monotone in the trade-off.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.estimator import ExplainableKMeans, Prepared
+from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.growing import Growth
 from shallowrules.metrics import (
     normalized_cost,
@@ -28,6 +27,7 @@ from shallowrules.metrics import (
     weighted_average_depth,
     weighted_average_explanation_size,
 )
+from shallowrules.pipeline import FitData, grow
 from shallowrules.tree import Tree
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
@@ -93,9 +93,9 @@ class TradeoffPath:
         ``refine="full"`` the greedy tree of each trade-off and a refined one.
     """
 
-    def __init__(self, model: ExplainableKMeans, prepared: Prepared, tradeoffs: Sequence[float]) -> None:
+    def __init__(self, model: ExplainableKMeans, data: FitData, tradeoffs: Sequence[float]) -> None:
         self._model = model
-        self._prepared = prepared
+        self._data = data
         self._tried: list[tuple[TradeoffPoint, Growth]] = []
         self._try(tradeoffs)
 
@@ -105,12 +105,13 @@ class TradeoffPath:
         if not wanted:
             return
         measured: dict[int, TradeoffPoint] = {}
-        for tradeoff, growths in zip(wanted, self._model._grow(self._prepared, wanted), strict=True):
-            for refine, growth in zip(("none", self._model.refine), growths, strict=False):
-                if id(growth) not in measured:
-                    measured[id(growth)] = self._measure(tradeoff, growth)
-                point = replace(measured[id(growth)], tradeoff=tradeoff, refine=refine)
-                self._tried.append((point, growth))
+        grown = grow(self._data, wanted, progress_of(self._model), log_of(self._model))
+        for tradeoff, trees in zip(wanted, grown, strict=True):
+            for refine, tree in zip(("none", self._model.refine), trees, strict=False):
+                if id(tree) not in measured:
+                    measured[id(tree)] = self._measure(tradeoff, tree)
+                point = replace(measured[id(tree)], tradeoff=tradeoff, refine=refine)
+                self._tried.append((point, tree))
         self._tried.sort(key=lambda tried: tried[0].tradeoff)
         found = [point for point, _ in self._tried]
         self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
@@ -118,15 +119,15 @@ class TradeoffPath:
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
         self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
 
-    def _measure(self, tradeoff: float, growth: Growth) -> TradeoffPoint:
+    def _measure(self, tradeoff: float, grown: Growth) -> TradeoffPoint:
         """Return what a grown tree costs and how long its rules are."""
         tree = Tree(
-            growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight
+            grown.feature, grown.cut, grown.left, grown.right, grown.center, grown.rows, grown.weight
         )  # any threshold of a gap gives the same figures
-        cost = partition_cost(self._prepared.encoding.X_cluster, growth.labels, self._prepared.counting)
+        cost = partition_cost(self._data.encoding.X_cluster, grown.labels, self._data.fit_weight)
         return TradeoffPoint(
             tradeoff,
-            normalized_cost(cost, self._prepared.reference_cost),
+            normalized_cost(cost, self._data.reference_cost),
             weighted_average_explanation_size(tree),
             weighted_average_depth(tree),
             tree.n_leaves,
@@ -197,9 +198,8 @@ class TradeoffPath:
                 ShallowRulesWarning,
                 stacklevel=3,
             )
-        model = copy.copy(self._model)
-        model.tradeoff, model.refine = point.tradeoff, point.refine
-        return model._finish(self._prepared, next(growth for tried, growth in self._tried if tried is point))
+        model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine)
+        return fitted(model, self._data, next(tree for tried, tree in self._tried if tried is point))
 
     def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
         """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
@@ -301,10 +301,8 @@ def tradeoff_path(
         raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
     if model.method != "exshallow":
         raise OptionError(f"method={model.method!r} has no trade-off to search: use method='exshallow'")
-    # Not sklearn.base.clone, which would drop the fit of a clusterer that is given fitted.
-    again = type(model)(**model.get_params(deep=False))
-    again.on_progress = model.on_progress
-    return TradeoffPath(again, again._prepare(X, y, sample_weight), values)
+    model = _unfitted(model)
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), values)
 
 
 def fit_to_goal(
@@ -343,6 +341,16 @@ def fit_to_goal(
     path = tradeoff_path(model, X, y=y, sample_weight=sample_weight)
     path._go_on(max_cost, max_conditions)
     return path._select(max_cost, max_conditions)
+
+
+def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
+    """Return a new model of the same parameters, but for those given.
+
+    Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
+    """
+    again = type(model)(**{**model.get_params(deep=False), **parameters})
+    again.on_progress = model.on_progress
+    return again
 
 
 def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:

@@ -24,6 +24,7 @@ STAGES = {
     "describing": ["describing"],
     "metrics": ["metrics"],
     "exporters": ["exporters"],
+    "pipeline": ["pipeline"],
     "estimator": ["estimator", "tradeoff"],
     "cli": ["cli", "verification"],
     "open": ["errors", "files", "summation"],
@@ -32,6 +33,7 @@ STAGES = {
 
 # Per stage, the others it may import. Those of "open" are open to all.
 EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
+BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters"}
 ALLOWED = {
     "table": set(),
     "encoding": {"table"},
@@ -44,7 +46,8 @@ ALLOWED = {
     "metrics": {"_kernel", "tree"},
     "describing": {"table", "encoding", "tree", "metrics", "rules"},
     "exporters": {"rules"},
-    "estimator": EVERYTHING_BUT_CLI,
+    "pipeline": BEFORE_PIPELINE,
+    "estimator": {"pipeline", "table", "encoding", "growing", "tree", "rules", "metrics"},
     "cli": EVERYTHING_BUT_CLI | {"face"},
     "open": set(),
     "face": EVERYTHING_BUT_CLI,

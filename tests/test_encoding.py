@@ -17,8 +17,8 @@ from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules.describing import rule_nodes
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
-from shallowrules.estimator import _place_thresholds
 from shallowrules.growing import grow
+from shallowrules.pipeline import _place_thresholds
 from shallowrules.rules import Cluster, Leaf, RuleColumn, Statistics
 from shallowrules.verification import verify
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 
@@ -13,13 +14,13 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.datasets import load_iris, make_blobs
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans, RuleSet, export
+from shallowrules import ExplainableKMeans, RuleSet, export, pipeline
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.table import Table
 from shallowrules.verification import verify
@@ -213,6 +214,75 @@ def test_integers_get_integer_thresholds():
     bounds = [b for rule in model.rules_ for c in rule.conditions for b in (c.lower, c.upper) if b is not None]
     assert all(type(bound) is int for bound in bounds)
     np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
+
+
+STAGES = ["reference_clustering", "find_distinct", "refine", "describe_tree", "group_means"]
+"""Functions of the pipeline, one of each part of a fit."""
+
+
+def fail_in(stage, monkeypatch, error):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(pipeline, stage, fail)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_model_whose_only_fit_failed_is_not_fitted(blobs, monkeypatch, stage):
+    model = ExplainableKMeans(3, random_state=0)
+    with monkeypatch.context() as patch:
+        fail_in(stage, patch, MemoryError())
+        with pytest.raises(MemoryError):
+            model.fit(pd.DataFrame(blobs, columns=list("abcd")))
+    for ask in (model.predict, model.apply, model.score):
+        with pytest.raises(NotFittedError):
+            ask(blobs)
+    assert vars(model) == vars(ExplainableKMeans(3, random_state=0))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_interrupted_fit_leaves_the_earlier_one_whole(blobs, monkeypatch, stage):
+    frame = pd.DataFrame(blobs, columns=list("abcd"))
+    model = ExplainableKMeans(6, random_state=0).fit(frame)
+    before = dict(vars(model))
+    model.n_clusters = 3
+    with monkeypatch.context() as patch:
+        fail_in(stage, patch, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(blobs[:, :3])
+    after = dict(vars(model))
+    assert after.pop("n_clusters") == 3
+    assert before.pop("n_clusters") == 6
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+
+
+def test_a_new_fit_leaves_nothing_of_the_earlier_one(blobs):
+    model = ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd"))).fit(blobs[:, :3])
+    assert vars(model).keys() == vars(ExplainableKMeans(6, random_state=0).fit(blobs)).keys()
+    np.testing.assert_array_equal(model.predict(blobs[:, :3]), model.labels_)
+
+
+def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(blobs):
+    model = ExplainableKMeans(3, random_state=0).fit(blobs)
+    rules = model.rules_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(np.array([[0.0], [0.0], [1.0], [1.0]]))
+    assert model.rules_ is rules
+    assert model.n_features_in_ == 4
+
+
+def test_a_model_that_is_watched_can_be_pickled_and_copied(blobs):
+    model = ExplainableKMeans(6, random_state=0)
+    model.on_progress = lambda share: None
+    model.fit(blobs)
+    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        assert other.on_progress is None
+        same_model(other, model)
+    assert model.on_progress is not None
 
 
 def test_pickle_clone_and_pipeline(blobs):
