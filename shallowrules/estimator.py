@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,9 +10,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import assert_all_finite
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
@@ -113,7 +114,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans.
     n_jobs : int or None, default=None
-        Threads for growing; None is 1, -1 is all cores. The tree does not depend on it.
+        Threads for growing and refining; the tree does not depend on it. None is what OpenMP gives scikit-learn's
+        KMeans: one per physical core that the process may use, fewer under a limit of ``threadpoolctl``, of
+        ``OMP_NUM_THREADS``, or inside joblib's workers, which share the cores. A number above 0 is taken as it is.
+        Below 0 it counts from the logical cores, as in joblib: -1 is all, -2 all but one.
     verbose : int, default=0
         1 reports each stage on standard output, 2 also how far growing is, every second.
 
@@ -482,10 +486,11 @@ def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
 
 
 def _thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads, reading `n_jobs` as joblib does."""
+    """Return the number of threads for `n_jobs`, which `ExplainableKMeans` documents."""
     if n_jobs is None:
-        return 1
+        # Asked of scikit-learn, so that growing gets as many as the k-means before it. It counts physical cores: two
+        # threads of one core share the arithmetic and the cache that both kinds of work are made of.
+        return int(_openmp_effective_n_threads())
     if not is_whole(n_jobs) or n_jobs == 0:
         raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))

@@ -77,7 +77,6 @@ def prepare_model(
         category_weight=chosen.category_weight,
         impute=chosen.impute,
         random_state=chosen.seed,
-        n_jobs=-1,
         **parameters,
     )
     return prepared, model

@@ -1,0 +1,120 @@
+"""`n_jobs`: as many threads as OpenMP gives KMeans, under all limits that hold for it. Results do not depend on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_limits
+
+from shallowrules import ExplainableKMeans, pipeline
+from shallowrules.errors import OptionError
+
+
+def threads_of_fit(n_jobs: int | None = None) -> int:
+    """Return the number of threads with which a fit goes to the kernel."""
+    given = []
+    find_distinct = pipeline.find_distinct
+
+    def spy(*arguments):
+        given.append(arguments[-1])
+        return find_distinct(*arguments)
+
+    pipeline.find_distinct = spy
+    try:
+        ExplainableKMeans(clusterer=np.array([[0.0], [3.0]]), n_jobs=n_jobs).fit(np.arange(4.0)[:, None])
+    finally:
+        pipeline.find_distinct = find_distinct
+    [n_threads] = given
+    return n_threads
+
+
+def in_a_new_process(omp_num_threads: int, first: str = "") -> int:
+    """Return the threads of a fit in a new process that runs some code first."""
+    code = f"import os, sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); {first}\n"
+    code += "import test_threads; print(test_threads.threads_of_fit())"
+    environment = {**os.environ, "OMP_NUM_THREADS": str(omp_num_threads)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def in_a_worker(_: int) -> tuple[int, int]:
+    """Return the process and the threads of a fit in it."""
+    return os.getpid(), threads_of_fit()
+
+
+@pytest.fixture
+def four_cores(monkeypatch):
+    """Make scikit-learn and joblib see four cores, and OpenMP allow as many."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")  # beyond it, scikit-learn counts cores
+    monkeypatch.setattr("shallowrules.estimator.cpu_count", lambda: 4)
+    with threadpool_limits(4, user_api="openmp"):
+        yield
+
+
+def test_by_default_openmp_decides(four_cores):
+    assert threads_of_fit() == 4
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_limit_of_threadpoolctl_holds(four_cores, limit):
+    with threadpool_limits(limit):
+        assert threads_of_fit() == limit
+    assert threads_of_fit() == 4
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_omp_num_threads_holds(limit):
+    assert in_a_new_process(limit) == limit
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no process")
+def test_cores_that_the_process_may_not_use_do_not_count():
+    # OpenMP reads the variable when it starts. Where it is gone afterwards, scikit-learn counts the cores too.
+    start = "from sklearn.utils import _openmp_helpers; del os.environ['OMP_NUM_THREADS']"
+    pin = f"os.sched_setaffinity(0, [{min(os.sched_getaffinity(0))}])"
+    assert in_a_new_process(8, f"{start}; {pin}") == 1
+
+
+def test_workers_of_joblib_share_the_cores():
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(in_a_worker)(i) for i in range(2))
+    assert {inside for _, inside in found} == {max(1, joblib.cpu_count() // 2)}
+    assert os.getpid() not in [process for process, _ in found]
+
+
+def test_workers_of_joblib_keep_the_limit_that_is_set_for_them():
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=3):
+        found = joblib.Parallel()(joblib.delayed(in_a_worker)(i) for i in range(2))
+    assert {inside for _, inside in found} == {3}
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (7, 7), (-1, 4), (-2, 3), (-4, 1), (-9, 1)])
+def test_numbers_are_read_as_joblib_reads_them(four_cores, n_jobs, expected):
+    with threadpool_limits(1):
+        assert threads_of_fit(n_jobs) == expected
+
+
+def test_below_zero_it_counts_as_joblib_does():
+    assert [threads_of_fit(n) for n in (-1, -2)] == [joblib.effective_n_jobs(n) for n in (-1, -2)]
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
+def test_other_values_are_refused(n_jobs):
+    with pytest.raises(OptionError, match="n_jobs must be None or a whole number that is not 0"):
+        threads_of_fit(n_jobs)
+
+
+def test_results_do_not_depend_on_threads():
+    X = make_blobs(40_000, 5, centers=9, cluster_std=4.0, random_state=0)[0]  # so many that threads share a node
+    models = [ExplainableKMeans(clusterer=X[:9], n_jobs=n_jobs).fit(X) for n_jobs in (None, 1, 2, -1, 7)]
+    with threadpool_limits(1):
+        models.append(ExplainableKMeans(clusterer=X[:9]).fit(X))
+    for model in models[1:]:
+        assert model.rules_ == models[0].rules_
+        np.testing.assert_array_equal(model.tree_.threshold, models[0].tree_.threshold)
+        np.testing.assert_array_equal(model.labels_, models[0].labels_)
