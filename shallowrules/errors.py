@@ -17,13 +17,15 @@ Messages say what was wrong, where (column, row count, option) and what to do ab
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 __all__ = [
     "DataError",
     "ExportError",
     "MissingExtraError",
     "OptionError",
+    "OptionName",
     "PluginError",
     "RulesFormatError",
     "ShallowRulesError",
@@ -32,8 +34,33 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class OptionName:
+    """An option in a message, with or without a value: ``method='exkmc'``; the command line spells it its own way."""
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
 class ShallowRulesError(Exception):
-    """Base of every error that the package raises on purpose."""
+    """Base of every error that the package raises on purpose.
+
+    Parameters
+    ----------
+    *parts : str or OptionName
+        The message, in pieces where it names options.
+    """
+
+    def __init__(self, *parts: str | OptionName) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def worded(self, spell: Callable[[OptionName], str]) -> str:
+        """Return the message with its options as `spell` writes them."""
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
 
 class DataError(ShallowRulesError, ValueError):
@@ -41,7 +68,20 @@ class DataError(ShallowRulesError, ValueError):
 
 
 class OptionError(ShallowRulesError, ValueError):
-    """An option has a value that is not known or not allowed."""
+    """An option has a value that is not known or not allowed.
+
+    Parameters
+    ----------
+    *parts : str or OptionName
+        The message.
+    option : str, optional
+        The option at fault; by default the first that the message names, if it names one.
+    """
+
+    def __init__(self, *parts: str | OptionName, option: str | None = None) -> None:
+        super().__init__(*parts)
+        named = (part.name for part in parts if isinstance(part, OptionName))
+        self.option = next(named, None) if option is None else option
 
 
 class RulesFormatError(ShallowRulesError, ValueError):
@@ -67,9 +107,9 @@ class ShallowRulesWarning(UserWarning):
     """Something worth knowing that does not stop the work."""
 
 
-def check_choice(option: str, value: object, known: Iterable[str]) -> str:
-    """Return `value` if it is one of `known`, else raise OptionError listing them."""
+def check_choice(what: str, value: object, known: Iterable[str], option: str | None = None) -> str:
+    """Return `value` if it is one of `known`, else raise OptionError listing them; `what` says what it is."""
     choices = tuple(known)
     if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"unknown {option} {value!r}; known are: {', '.join(choices)}")
+        raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
     return value

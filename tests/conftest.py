@@ -1,6 +1,7 @@
 """What all tests share: hypothesis's profiles and the larger tables that lie outside the repository."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,25 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no tables at {folder}: set SHALLOWRULES_DATA to the folder that has them")
     return folder
+
+
+PLUGINS = ROOT / "tests" / "plugins"
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that puts a distribution with entry points on the path."""
+    monkeypatch.syspath_prepend(str(PLUGINS))
+
+    def install(distribution, exporters, version="1.0", folder="site"):
+        site = tmp_path / folder
+        info = site / f"{distribution}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        lines = "".join(f"{name} = {value}\n" for name, value in exporters.items())
+        (info / "entry_points.txt").write_text(f"[shallowrules.exporters]\n{lines}")
+        monkeypatch.syspath_prepend(str(site))
+
+    yield install
+    for path in PLUGINS.glob("*.py"):
+        sys.modules.pop(path.stem, None)

@@ -12,23 +12,21 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commandline import COMMAND, call, refused, spawn
 from rulesets import make_rules
 
 from shallowrules import growing, verification
-from shallowrules.cli import commands, fitting_options, output
+from shallowrules.cli import fitting_options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.encoding import scaling
 from shallowrules.reading import read_table
 from shallowrules.rules import RuleSet
 
-COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
 FILES = ["report.md", "rules.json", "rules.py", "rules.sql"]
 
 
@@ -39,18 +37,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def call(*arguments, **settings):
-    """Run a command in this process."""
-    result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **settings)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    return result
-
-
-def spawn(*arguments, **settings):
-    """Run a command as a process of its own."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
-
-
 def blobs(path="t.csv", n_rows=60):
     """Write a table of three groups and two columns, and return its path."""
     generator = np.random.default_rng(0)
@@ -59,18 +45,6 @@ def blobs(path="t.csv", n_rows=60):
     with open(path, "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([["width", "my height"], *rows.tolist()])
     return path
-
-
-def refused(*arguments, status=1, **settings):
-    """Run a command that must fail with a message and leave every file as it was; return the message."""
-    before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
-    result = call(*arguments, **settings)
-    assert result.exit_code == status
-    assert result.stdout == ""
-    assert {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()} == before
-    assert "Traceback" not in result.stderr
-    # One message, in one paragraph, whatever the width of a terminal.
-    return " ".join(result.stderr.partition("Error: ")[2].split())
 
 
 # The main job --------------------------------------------------------------------------------------

@@ -9,29 +9,9 @@ from rulesets import example_rules
 
 from shallowrules.errors import OptionError, PluginError
 from shallowrules.exporters import check_exporter, export, exporter_names, get_exporter, installed_exporters
-from shallowrules.exporters.registry import GROUP
 
 PLUGINS = Path(__file__).parent / "plugins"
 BUILT_IN = ["markdown", "python", "sql"]
-
-
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Return a function that puts a distribution with entry points on the path."""
-    monkeypatch.syspath_prepend(str(PLUGINS))
-
-    def install(distribution, exporters, version="1.0", folder="site"):
-        site = tmp_path / folder
-        info = site / f"{distribution}-{version}.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
-        lines = "".join(f"{name} = {value}\n" for name, value in exporters.items())
-        (info / "entry_points.txt").write_text(f"[{GROUP}]\n{lines}")
-        monkeypatch.syspath_prepend(str(site))
-
-    yield install
-    for module in ("shout_exporter", "broken_exporter"):
-        sys.modules.pop(module, None)
 
 
 def test_built_in_exporters_are_installed():

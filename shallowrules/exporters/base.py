@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from shallowrules.errors import OptionError, PluginError
-from shallowrules.rules import Cluster, Cut, Leaf, RuleColumn, RuleSet, Statistics
+from shallowrules.errors import OptionError, OptionName, PluginError
+from shallowrules.exporters.options import describe_options
+
+if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
 
 __all__ = ["Exporter", "check_exporter", "check_option_names", "check_text", "contract_faults", "option_names"]
 
@@ -25,8 +28,16 @@ class Exporter(Protocol):
     media_type : str
         For example ``"text/markdown"``.
     options : type
-        A dataclass with one field per option, each with a default. Its docstring and
-        defaults are what a user is shown.
+        A dataclass with one field per option, each with a default. Its types, docstring and
+        defaults are what a user is shown: `shallowrules.exporters.options` says which types there are.
+
+    Two more may be there:
+
+    file_stem : str
+        What ``run`` calls the file, before `file_extension`; by default ``"rules"``.
+    check_columns : callable
+        ``check_columns(names, **options)``, a method. ``run`` calls it before the work, with the names of the table's
+        columns; it raises what `export` would raise whatever the rules are.
     """
 
     name: ClassVar[str]
@@ -66,7 +77,7 @@ def check_option_names(exporter: type[Exporter], given: Iterable[str]) -> None:
 def check_text(option: str, value: object) -> str:
     """Return the value of an option if it is a str that is not blank, else raise OptionError."""
     if not isinstance(value, str) or not value.strip():
-        raise OptionError(f"option {option!r} must be a str that is not blank, not {value!r}")
+        raise OptionError(OptionName(option), f" must be a str that is not blank, not {value!r}")
     return value
 
 
@@ -89,6 +100,13 @@ def contract_faults(exporter: Any) -> list[str]:
         needed = [field.name for field in fields(options) if field.default is MISSING is field.default_factory]
         if needed:
             faults.append(f"every option needs a default; these have none: {', '.join(needed)}")
+        try:
+            describe_options(options)
+        except ValueError as error:
+            faults += str(error).splitlines()
+    stem = getattr(exporter, "file_stem", "rules")
+    if not isinstance(stem, str) or not stem.isprintable() or not stem.strip() or set(stem) & set("/\\:"):
+        faults.append("`file_stem` must be a file's name without its extension, for example 'report'")
     if not callable(getattr(exporter, "export", None)):
         faults.append("it has no method `export(rules, **options)`")
     return faults
@@ -126,6 +144,8 @@ def check_exporter(exporter: Any) -> None:
 
 def _samples() -> tuple[RuleSet, RuleSet]:
     """Return two small rule sets: three rules over awkward names, and one rule without conditions."""
+    from shallowrules.rules import Cluster, Cut, Leaf, RuleColumn, RuleSet, Statistics
+
     columns = (
         RuleColumn('a "quoted" `name` | <b>', "float", 0.5, -1.5, 1e22),
         RuleColumn("order", "integer", 2.0, -3, 2**53 + 1),

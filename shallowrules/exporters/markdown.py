@@ -80,7 +80,7 @@ class MarkdownOptions:
     all_columns : bool
         Whether the tables of means show every column, however many there are.
     template : str or path, optional
-        A jinja2 template in place of the shipped one.
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
     title: str = "Cluster rules"
@@ -97,6 +97,7 @@ class MarkdownExporter:
     name = "markdown"
     file_extension = ".md"
     media_type = "text/markdown"
+    file_stem = "report"
     options = MarkdownOptions
 
     def export(self, rules: RuleSet, **options: Any) -> str:

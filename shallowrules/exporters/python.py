@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shallowrules.errors import ExportError, OptionError
+from shallowrules.errors import ExportError, OptionError, OptionName
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 
 __all__ = ["PythonExporter", "PythonOptions"]
+
+FUNCTION_NAME = OptionName("function_name")
 
 # What the shipped template defines or imports, and its function's parameter.
 MODULE_NAMES = frozenset(
@@ -62,7 +64,7 @@ class PythonOptions:
     function_name : str
         Name of the function that gives a row its cluster.
     template : str or path, optional
-        A jinja2 template in place of the shipped one.
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
     function_name: str = "assign_cluster"
@@ -72,9 +74,9 @@ class PythonOptions:
         name = check_text("function_name", self.function_name)
         # Python folds other alphabets' letters in names to ASCII ones, so ASCII is what is told apart.
         if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
-            raise OptionError(f"function_name {name!r} is not a Python name: use ASCII letters, digits and _")
+            raise OptionError(FUNCTION_NAME, f" {name!r} is not a Python name: use ASCII letters, digits and _")
         if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):
-            raise OptionError(f"function_name {name!r} is a name that the module itself needs: use another")
+            raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs: use another")
 
 
 class PythonExporter:

@@ -1,14 +1,16 @@
-"""Look-up of exporters by entry point: listing imports nothing, using imports one."""
+"""Look-up of exporters by entry point: listing imports no exporter, using one imports it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallowrules.errors import OptionError, PluginError, check_choice
 from shallowrules.exporters.base import Exporter, check_option_names, contract_faults
-from shallowrules.rules import RuleSet
+
+if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
 
 __all__ = ["GROUP", "InstalledExporter", "export", "exporter_names", "get_exporter", "installed_exporters"]
 
@@ -96,6 +98,8 @@ def export(rules: RuleSet, name: str, **options: Any) -> str:
     PluginError
         If the exporter is a plugin that clashes with another or does not load.
     """
+    from shallowrules.rules import RuleSet
+
     if not isinstance(rules, RuleSet):
         raise OptionError(f"export takes a RuleSet, not {type(rules).__name__}; a fitted model has it as `rules_`")
     exporter = get_exporter(name)

@@ -89,16 +89,20 @@ def _render_file(environment: Environment, path: Path, context: Mapping[str, Any
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"template {str(path)!r} cannot be read: {error}") from error
+        raise OptionError(f"template {str(path)!r} cannot be read: {error}", option="template") from error
     try:
         code = environment.compile(source, path.name, str(path))
         return environment.template_class.from_code(environment, code, environment.make_globals(None)).render(context)
     except ShallowRulesError:
         raise
     except TemplateSyntaxError as error:
-        raise OptionError(f"template {error.filename or path}, line {error.lineno}: {error.message}") from error
+        raise OptionError(
+            f"template {error.filename or path}, line {error.lineno}: {error.message}", option="template"
+        ) from error
     except Exception as error:
-        raise OptionError(f"template {path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise OptionError(
+            f"template {path}{_line_of(error, path)}: {type(error).__name__}: {error}", option="template"
+        ) from error
 
 
 def _line_of(error: Exception, path: Path) -> str:

@@ -14,13 +14,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from sqlglot.expressions import Literal, to_identifier
+from sqlglot.expressions import Literal as TextLiteral
+from sqlglot.expressions import to_identifier
 
-from shallowrules.errors import ExportError, OptionError, check_choice
+from shallowrules.errors import ExportError, OptionError, OptionName, check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, describe
+from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import (
     Between,
@@ -36,7 +38,8 @@ from shallowrules.rules import (
 
 __all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions"]
 
-STYLES = ("where", "case", "select")
+Style = Literal["where", "case", "select"]
+STYLES: tuple[str, ...] = get_args(Style)
 
 EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
@@ -45,7 +48,9 @@ NO_ROW = "1 = 0"
 # it is long.
 LONGEST_CHAIN = 100
 
-RENAME = "use another name (for a column, the option `columns` maps the old one to it)"
+COLUMNS, CLUSTER_COLUMN = OptionName("columns"), OptionName("cluster_column")
+
+RENAME = ("use another name (for a column, the option ", COLUMNS, " maps the old one to it)")
 
 
 def _ascii_lower(name: str) -> str:
@@ -166,15 +171,16 @@ class Dialect:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""
         shown = repr(name)
         if not name:
-            raise ExportError(f"SQL has no empty names: {RENAME}")
+            raise ExportError("SQL has no empty names: ", *RENAME)
         if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
-            raise ExportError(f"SQL cannot hold the name {shown}: {RENAME}")
+            raise ExportError(f"SQL cannot hold the name {shown}: ", *RENAME)
         if self.refused_names is not None and re.search(self.refused_names, name):
-            raise ExportError(f"{self.name} cannot hold the name {shown}: {RENAME}")
+            raise ExportError(f"{self.name} cannot hold the name {shown}: ", *RENAME)
         length = len(name.encode()) if self.name_unit == "bytes" else len(name)
         if self.longest_name is not None and length > self.longest_name:
             raise ExportError(
-                f"the name {shown} has {length} {self.name_unit}, {self.name} allows {self.longest_name}: {RENAME}"
+                f"the name {shown} has {length} {self.name_unit}, {self.name} allows {self.longest_name}: ",
+                *RENAME,
             )
         if self.backticks:
             return "`" + name.replace("`", "``") + "`"
@@ -195,7 +201,7 @@ class Dialect:
         return self.joined.format(parts=self.link.join(parts))
 
     def _literal(self, text: str) -> str:
-        return self.prefix + Literal.string(text).sql(dialect="" if self.plain_literals else self.name)
+        return self.prefix + TextLiteral.string(text).sql(dialect="" if self.plain_literals else self.name)
 
     def category(self, value: Value) -> str:
         """Return a category as it is compared with a column."""
@@ -364,30 +370,31 @@ class SqlOptions:
     Parameters
     ----------
     dialect : str
-        One of `DIALECTS`, or an alias of `ALIASES`.
-    table : str or sequence of str
-        Table that ``select`` reads. In a str, dots separate schema and table, and a part in
-        double quotes may hold dots (``"my.schema".table``); a sequence gives the parts as they are.
+        The database's SQL, as sqlglot calls it (duckdb, sqlite, postgres, mysql, …), or an alias such as postgresql;
+        an unknown one lists all.
+    table : str, or sequence of its parts
+        Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
+        dots: ``"my.schema".table``.
     style : {"where", "case", "select"}
         One predicate per cluster; one CASE expression that gives the cluster's number; or a query
         of every column and the cluster.
     columns : mapping from str to str
-        Names that the database has in place of those of the training table.
+        Name that the database has in place of that of the training table.
     cluster_column : str
         Name of the column that ``select`` adds.
     template : str or path, optional
-        A jinja2 template in place of the shipped one.
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
-    dialect: str = "ansi"
-    table: str | Sequence[str] = "data"
-    style: str = "where"
-    columns: Mapping[str, str] = field(default_factory=dict)
-    cluster_column: str = "cluster"
+    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True))
+    table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
+    style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
+    cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
-        check_choice("style", self.style, STYLES)
+        check_choice("style", self.style, STYLES, option="style")
         _find_dialect(self.dialect)
         _split_table(self.table)
         _check_columns(self.columns)
@@ -414,7 +421,8 @@ class SqlExporter:
         """
         settings = SqlOptions(**options)
         dialect = _find_dialect(settings.dialect)
-        names = _name_columns(rules, settings, dialect)
+        names = _name_columns([column.name for column in rules.columns], settings)
+        _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
 
         comparisons = _Comparisons(names, dialect)
 
@@ -436,44 +444,53 @@ class SqlExporter:
         )
         return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
 
+    def check_columns(self, names: Sequence[str], **options: Any) -> None:
+        """Refuse options that go with no rules over columns of these names."""
+        _name_columns(names, SqlOptions(**options))
+
 
 def _check_columns(columns: object) -> None:
     if not isinstance(columns, Mapping) or not all(isinstance(new, str) for new in columns.values()):
-        raise OptionError("option 'columns' must map the old name of a column to its new one")
+        raise OptionError(COLUMNS, " must map the old name of a column to its new one")
 
 
 def _find_dialect(name: str) -> Dialect:
     spelt = check_text("dialect", name).lower()
-    return DIALECTS[check_choice("SQL dialect", ALIASES.get(spelt, spelt), DIALECTS)]
+    return DIALECTS[check_choice("SQL dialect", ALIASES.get(spelt, spelt), DIALECTS, option="dialect")]
 
 
-def _name_columns(rules: RuleSet, settings: SqlOptions, dialect: Dialect) -> list[str]:
-    """Return the name of every column in the database, refusing those that could be mistaken."""
-    old_names = [column.name for column in rules.columns]
+def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
+    """Return the name of every column in the database."""
     unknown = [old for old in settings.columns if old not in old_names]
     if unknown:
         raise OptionError(
-            f"`columns` renames {', '.join(map(repr, unknown))}, which the rules do not have; "
-            f"their columns are: {', '.join(map(repr, old_names))}"
+            COLUMNS,
+            f" renames {', '.join(map(repr, unknown))}, which the rules do not have; "
+            f"their columns are: {', '.join(map(repr, old_names))}",
         )
     names = [settings.columns.get(old, old) for old in old_names]
-    holders: dict[str, list[int]] = {}
-    for index, name in enumerate(names):
-        holders.setdefault(dialect.fold(name), []).append(index)
-    for index in rules.tested_columns:
-        same = holders[dialect.fold(names[index])]
-        if len(same) > 1:
-            raise ExportError(
-                f"dialect {settings.dialect!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
-                "for one: rename one in the database and say so by `columns`"
-            )
     if settings.style == "select":
         for name in names:
             if name.casefold() == settings.cluster_column.casefold():
                 raise ExportError(
-                    f"the table already has a column {name!r}: name the new one otherwise by `cluster_column`"
+                    f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN
                 )
     return names
+
+
+def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
+    """Refuse tested columns whose names the dialect takes for that of another."""
+    holders: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        holders.setdefault(dialect.fold(name), []).append(index)
+    for index in tested:
+        same = holders[dialect.fold(names[index])]
+        if len(same) > 1:
+            raise ExportError(
+                f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
+                "for one: rename one in the database and say so by ",
+                COLUMNS,
+            )
 
 
 class _Comparisons(ConditionVisitor[list[str]]):
@@ -610,6 +627,7 @@ def _split_table(table: Any) -> list[str]:
     if not parts or not all(isinstance(part, str) and part for part in parts):
         raise OptionError(
             f"{table!r} is not a table name: dots separate its parts, a part with dots or quotes goes in "
-            'double quotes, for example "my.schema".customers'
+            'double quotes, for example "my.schema".customers',
+            option="table",
         )
     return parts

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from shallowrules.errors import ExportError, OptionError, ShallowRulesError
+from shallowrules.cli.exporter_options import spell_plainly
+from shallowrules.errors import OptionError, ShallowRulesError
 
 __all__ = ["shallowrules"]
 
@@ -39,11 +40,9 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except OptionError as error:
-            raise click.UsageError(_as_typed(str(error))) from error
+            raise click.UsageError(_as_typed(error)) from error
         except ShallowRulesError as error:
-            raise click.ClickException(
-                _as_typed(str(error)) if isinstance(error, ExportError) else str(error)
-            ) from error
+            raise click.ClickException(error.worded(spell_plainly)) from error
         except UnicodeEncodeError as error:
             raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
         except BrokenPipeError:
@@ -53,13 +52,12 @@ class Commands(click.Group):
             raise click.ClickException(f"{where}{error.strerror or error}") from error
 
 
-def _as_typed(message: str) -> str:
-    """Return a message of the estimator or an exporter with its options as the command line spells them."""
+def _as_typed(error: OptionError) -> str:
+    """Return a message of the estimator with its options as the command line spells them."""
+    message = error.worded(spell_plainly)
     message = re.sub(r"(?<!['\w])max_(cost|conditions|leaves)\b", r"--max-\1", message)
     message = re.sub(r"\bmethod='(\w+)'", r"--method \1", message)
-    message = re.sub(r"^base\b", "--base", message)
-    message = re.sub(r"`columns`|option 'columns'", "--column", message)
-    return re.sub(r"`cluster_column`|option 'cluster_column'", "--cluster-column", message)
+    return re.sub(r"^base\b", "--base", message)
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

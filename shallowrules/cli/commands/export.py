@@ -3,39 +3,74 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from shallowrules.cli.options import ExportOptions, export_options, gather
+from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
 from shallowrules.cli.output import check_target, write_result
 
 __all__ = ["command"]
 
 
-@click.command("export", short_help="Write rules as SQL, Python, Markdown, …")
+def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
+    """Return the exporter that the arguments name as FORMAT, if they do.
+
+    What is an argument and what the value of an option is known from the exporter's options alone, so each exporter
+    that is named anywhere is tried.
+    """
+    from shallowrules.exporters import exporter_names, get_exporter
+
+    installed = exporter_names()
+    named = [word for word in dict.fromkeys(arguments) if word in installed]
+    help_words = set(context.help_option_names)
+    asks_for_help = bool(help_words & set(arguments))
+    words = [word for word in arguments if word not in help_words]
+    fallback: list[ExporterChoice] = []
+    for name in named:
+        choice = ExporterChoice(get_exporter(name))
+        command.offer(context, [choice], words)
+        try:
+            values, _, _ = command.make_parser(context).parse_args(list(words))
+        except click.UsageError:
+            fallback = fallback or [choice]
+            continue
+        if values.get("format_name") == name:
+            return [ExporterChoice(choice.exporter)]
+        if asks_for_help or (values.get("rules_file") == name and not values.get("format_name")):
+            fallback = fallback or [choice]
+    return [ExporterChoice(choice.exporter) for choice in fallback]
+
+
+@click.command(
+    "export",
+    cls=ExporterCommand,
+    choose=_choose,
+    short_help="Write rules as SQL, Python, Markdown, …",
+    epilog="`shallowrules export FORMAT --help` shows the options of a FORMAT.",
+)
 @click.argument("rules_file", metavar="RULES")
 @click.argument("format_name", metavar="FORMAT")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the text here, not to stdout."
 )
-@export_options
-@click.option("--template", metavar="FILE", help="Your own jinja2 template; trusted like a program.")
-def command(rules_file: str, format_name: str, output: Path | None, template: str | None, **options: Any) -> None:
+@click.pass_obj
+def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, output: Path | None) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
     \b
     Examples:
       shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
-      shallowrules export rules.json python -o rules.py
+      shallowrules export rules.json python --function-name segment -o segments.py
+      shallowrules export rules.json markdown --title 'Customer segments'
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.exporters import export as export_rules
+    from shallowrules.exporters import export, get_exporter
     from shallowrules.rules import RuleSet
 
-    check_target(output, rules_file, *([] if template is None else [template]))
+    get_exporter(format_name)  # an unknown one is refused before anything is read
+    [choice] = chosen
+    check_target(output, rules_file, *choice.paths)
     rules = RuleSet.from_json(rules_file)
-    given = gather(ExportOptions, options).given()
-    if template is not None:
-        given["template"] = template
-    write_result(export_rules(rules, format_name, **given), output)
+    with choice.as_typed():
+        text = export(rules, format_name, **choice.settings())
+    write_result(text, output)

@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options import ExportOptions, export_options, force_option, gather
+from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
 from shallowrules.cli.reading_options import ReadingOptions, reading_options
-from shallowrules.errors import ExportError, OptionError
+from shallowrules.errors import OptionError
 
 __all__ = ["command"]
 
+WRITTEN = "sql,python,markdown"
+"""The exporters whose files are written unless the user names others."""
 
-@click.command("run", short_help="Cluster a table and write its rules in every form.")
+RULES_FILE = "rules.json"
+
+
+def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
+    """Return the exporters to write; their options are not looked up to show the help, unless they are named."""
+    named = _values_of("--write", arguments)
+    if not named and set(context.help_option_names) & set(arguments):
+        return []
+    from shallowrules.exporters import get_exporter
+
+    return [ExporterChoice(get_exporter(name), prefix_of(name)) for name in _split_names(named or [WRITTEN])]
+
+
+def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
+    """Return the values of an option, before the options that they bring are known and all can be parsed."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    return values + [value for word, value in pairwise(words) if word == option]
+
+
+def _split_names(values: Sequence[str]) -> list[str]:
+    """Return the names in lists separated by commas, each once."""
+    return list(dict.fromkeys(name.strip() for row in csv.reader(values) for name in row if name.strip()))
+
+
+@click.command(
+    "run",
+    cls=ExporterCommand,
+    choose=_choose,
+    short_help="Cluster a table and write its rules in every form.",
+    epilog="The exporters that --write names have options of their own, with the exporter's name before them: "
+    "--sql-dialect postgres, --markdown-title X. `shallowrules run --write NAMES --help` shows them, "
+    "`shallowrules exporters` lists the exporters.",
+)
 @click.argument("table_file", metavar="TABLE")
 @fit_options
 @method_options
@@ -26,57 +64,70 @@ __all__ = ["command"]
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
 )
 @force_option
-@export_options
+@click.option(
+    "--write",
+    multiple=True,
+    metavar="A,B,…",
+    expose_value=False,
+    help=f"Exporters whose files to write beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
+)
 @reading_options
-def command(table_file: str, output: Path | None, force: bool, **options: Any) -> None:
-    """Cluster TABLE and write rules.json, rules.sql, rules.py and report.md.
+@click.pass_obj
+def command(chosen: list[ExporterChoice], /, table_file: str, output: Path | None, force: bool, **options: Any) -> None:
+    """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py and report.md.
 
     \b
     Examples:
       shallowrules run wine.csv -k 3
       shallowrules run customers.csv -k 6 --exclude customer_id,city --scale standard
       shallowrules run customers.csv --labels segment --exclude customer_id,city
+      shallowrules run customers.csv -k 6 --write sql,markdown --sql-dialect postgres
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
-    from shallowrules.exporters import export as export_rules
-    from shallowrules.exporters import get_exporter
+    from shallowrules.exporters import export
 
     stem = _stem(table_file)
-    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    exporting = gather(ExportOptions, options).given()
+    fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    facts = {"table": [stem]}
     folder = output if output is not None else Path(f"{stem}_rules")
-    files = ("rules.json", "rules.sql", "rules.py", "report.md")
-    settings = get_exporter("sql").options(**exporting)  # a wrong value is to be known before the work
-    check_folder(folder, files, force)
-    reading = gather(ReadingOptions, options)
-    rules = fit_rules(table_file, chosen, growing, reading, lambda names: _check_names(names, settings))
+    files = _name_files(chosen)
+    for choice in chosen:
+        with choice.as_typed():
+            choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
+    check_folder(folder, [RULES_FILE, *files], force)
+
+    def check_names(names: Sequence[str]) -> None:
+        for choice in chosen:
+            check = getattr(choice.exporter(), "check_columns", None)
+            if check is not None:
+                with choice.as_typed():
+                    check(names, **choice.settings(facts))
+
+    rules = fit_rules(table_file, fitting, growing, gather(ReadingOptions, options), check_names)
+    texts = {RULES_FILE: rules.to_json()}
     with progress("writing the rules"):
-        texts = (
-            rules.to_json(),
-            export_rules(rules, "sql", **{"table": [stem], **exporting}),
-            export_rules(rules, "python"),
-            export_rules(rules, "markdown"),
-        )
-        write_files(folder, dict(zip(files, texts, strict=True)))
-    show_rules(rules, [str(folder / name) for name in files])
+        for file, choice in zip(files, chosen, strict=True):
+            with choice.as_typed():
+                texts[file] = export(rules, choice.name, **choice.settings(facts))
+        write_files(folder, texts)
+    show_rules(rules, [str(folder / name) for name in texts])
 
 
-def _check_names(names: Sequence[str], settings: Any) -> None:
-    """Refuse, before the work, what SQL would refuse after it whatever the rules are."""
-    unknown = [old for old in settings.columns if old not in names]
-    if unknown:
-        raise OptionError(
-            f"--column renames {', '.join(map(repr, unknown))}, which the rules do not have; "
-            f"their columns are: {', '.join(map(repr, names))}"
-        )
-    if settings.style != "select":
-        return
-    for name in (settings.columns.get(old, old) for old in names):
-        if name.casefold() == settings.cluster_column.casefold():
-            raise ExportError(
-                f"the table already has a column {name!r}: name the new one otherwise by --cluster-column"
+def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
+    """Return the name of each exporter's file; OptionError if two would be one."""
+    holders = {RULES_FILE.casefold(): "the rules themselves"}
+    names = []
+    for choice in chosen:
+        name = f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
+        if name.casefold() in holders:
+            raise OptionError(
+                f"--write: exporter {choice.name!r} writes {name}, and so do {holders[name.casefold()]}; "
+                "write one of them by `shallowrules export`"
             )
+        holders[name.casefold()] = f"those of exporter {choice.name!r}"
+        names.append(name)
+    return names
 
 
 def _stem(path: str) -> str:

@@ -1,0 +1,37 @@
+"""Running the command line, in this process and as one of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from shallowrules.cli import commands
+
+COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
+
+
+def call(*arguments, **settings):
+    """Run a command in this process."""
+    result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **settings)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def spawn(*arguments, **settings):
+    """Run a command as a process of its own."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
+
+
+def refused(*arguments, status=1, **settings):
+    """Run a command that must fail with a message and leave every file as it was; return the message."""
+    before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
+    result = call(*arguments, **settings)
+    assert result.exit_code == status
+    assert result.stdout == ""
+    assert {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()} == before
+    assert "Traceback" not in result.stderr
+    # One message, in one paragraph, whatever the width of a terminal.
+    return " ".join(result.stderr.partition("Error: ")[2].split())

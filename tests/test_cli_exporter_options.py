@@ -1,0 +1,340 @@
+"""Options of exporters on the command line: made from their dataclasses, a plugin's like ours."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields, make_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from commandline import call, refused
+from rulesets import make_rules
+
+from shallowrules import cli
+from shallowrules.errors import PluginError
+from shallowrules.exporters import check_exporter, exporter_names, get_exporter
+from shallowrules.exporters.options import describe_options, on_command_line
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder that has rules and a table."""
+    monkeypatch.chdir(tmp_path)
+    make_rules([("x", "float"), ("n", "integer")], (0, 0.5, 0, (1, 3, 1, 2))).to_json("rules.json")
+    (tmp_path / "t.csv").write_text("x,n\n" + "0.5,1\n9.5,7\n" * 10)
+    return tmp_path
+
+
+@pytest.fixture
+def letter(install):
+    install("stationery", {"letter": "letter_exporter:LetterExporter"})
+
+
+def exported(*arguments):
+    """Return the options that the letter was written with, as text by name."""
+    result = call("export", "rules.json", "letter", *arguments)
+    assert result.exit_code == 0, result.output
+    return dict(line.split("=", 1) for line in result.stdout.splitlines())
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def test_no_option_of_an_exporter_is_known_by_name():
+    """The command line has no text that is the name of an option of an exporter of ours, but for its own."""
+    names = {field.name for name in ("sql", "python", "markdown") for field in fields(get_exporter(name).options)}
+    names |= {name.replace("_", "-") for name in names}
+    folder = Path(cli.__file__).parent
+    for path in [folder / "exporter_options.py", folder / "commands" / "run.py", folder / "commands" / "export.py"]:
+        texts = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant)
+        }
+        assert not names & texts - {"table"}, path.name  # there, the fact that a table has a name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"greeting": "'Dear'", "signed": "True", "margin": "None", "enclosed": "()", "recipient": "'you'"}),
+        (["--greeting", "Hi"], {"greeting": "'Hi'"}),
+        (["--greeting="], {"greeting": "''"}),
+        (["--paper-size", "letter"], {"paper_size": "'letter'"}),
+        (["--paper-size", "5"], {"paper_size": "5"}),
+        (["--no-signed", "--draft"], {"signed": "False", "draft": "True"}),
+        (["--copies", "3", "--pages=2"], {"copies": "3", "pages": "2"}),
+        (["--margin", "0.5"], {"margin": "0.5"}),
+        (["--enclosed", "a", "--enclosed", "b"], {"enclosed": repr((Path("a"), Path("b")))}),
+        (["--words", "a,b"], {"words": "('a,b',)"}),
+        (["--letterhead", "x.png"], {"letterhead": repr(Path("x.png"))}),
+        (["--name", "a=b", "--name", "c=d=e"], {"names": "{'a': 'b', 'c=d': 'e'}"}),
+        (["--levels", "a=3"], {"levels": "{'a': 3}"}),
+        (["--recipient", "me"], {"recipient": "'me'"}),
+    ],
+)
+def test_every_kind_of_option(letter, arguments, expected):
+    assert exported(*arguments).items() >= expected.items()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--paper-size", "a5"], "'a5' is not one of 'a4', 'letter', '5'"),
+        (["--copies", "many"], "'many' is not a valid integer"),
+        (["--margin", "wide"], "'wide' is not a valid float"),
+        (["--name", "a"], "'a' is not OLD=NEW"),
+        (["--levels", "a=b"], "'b' is not a valid integer"),
+        (["--names", "a=b"], "No such option '--names'"),
+        (["--loud"], "Exporter 'letter' has the options: --greeting, --paper-size, --signed, --draft, --copies,"),
+        (["--greeting", "Oi"], "--greeting: that is rude"),
+        (["--copies", "0"], "--copies must be 1 or more"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said_as_it_was_typed(letter, arguments, message):
+    assert message in refused("export", "rules.json", "letter", *arguments, status=2)
+
+
+def test_options_are_found_wherever_they_stand(letter):
+    for arguments in (
+        ["--greeting", "sql", "rules.json", "letter"],
+        ["rules.json", "--greeting", "sql", "letter"],
+        ["rules.json", "letter", "--greeting", "sql"],
+        ["rules.json", "letter", "--greeting=sql"],
+        ["--greeting=sql", "--", "rules.json", "letter"],
+    ):
+        result = call("export", *arguments)
+        assert "greeting='sql'\n" in result.stdout, arguments
+    os.rename("rules.json", "sql")
+    assert "greeting='letter'\n" in call("export", "sql", "letter", "--greeting", "letter").stdout
+
+
+@pytest.mark.parametrize("arguments", [["letter"], ["none.json", "letter"], ["letter", "--copies", "3"]])
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_of_an_exporter_needs_no_rules(letter, arguments, word):
+    for given in ([*arguments, word], [word, *arguments]):
+        result = call("export", *given)
+        assert (result.exit_code, result.stderr) == (0, "")
+        text = words(result.stdout)
+        assert "Options of letter:" in text
+        assert "--greeting TEXT How the letter begins: Dear. [default: Dear]" in text
+        assert "--paper-size [a4|letter|5] What it is printed on. [default: a4]" in text
+        assert "--signed / --no-signed Whether there is a name below. [default: --signed]" in text
+        assert "--copies N How many. [default: 1] --pages N How many. --margin NUMBER In inches. --enclosed" in text
+        assert "--enclosed FILE Files to go with it. May be repeated." in text
+        assert "--name OLD=NEW Who is who. May be repeated." in text
+        assert "--recipient TEXT [default: you]" in text
+        assert "no section" not in text
+
+
+def test_help_of_export_alone_says_how_to_see_more():
+    result = call("export", "--help")
+    assert result.exit_code == 0
+    assert "export FORMAT --help" in words(result.stdout)
+    assert "Options of" not in result.stdout
+
+
+@pytest.mark.parametrize("name", ["sql", "python", "markdown"])
+def test_our_own_options_are_explained(name):
+    text = words(call("export", name, "--help").stdout)
+    for spec in describe_options(get_exporter(name).options):
+        assert spec.help in text
+        assert f"--{spec.spelling} " in text
+
+
+def test_our_exporters_take_their_options():
+    assert call("export", "rules.json", "markdown", "--title", "My sheet").stdout.startswith("# My sheet\n")
+    assert "def segment(row)" in call("export", "rules.json", "python", "--function-name", "segment").stdout
+    assert "--function-name 'if' is not a Python name" in refused(
+        "export", "rules.json", "python", "--function-name", "if", status=2
+    )
+    assert "--title must be a str that is not blank" in refused(
+        "export", "rules.json", "markdown", "--title", " ", status=2
+    )
+
+
+# run -----------------------------------------------------------------------------------------------
+
+
+def test_run_writes_what_it_is_told(folder, letter):
+    result = call("run", "t.csv", "-k", 2, "--write", "letter,python", "--python-function-name", "f")
+    assert result.exit_code == 0, result.output
+    assert sorted(os.listdir("t_rules")) == ["letter.txt", "rules.json", "rules.py"]
+    assert "def f(row)" in (folder / "t_rules" / "rules.py").read_text()
+    assert "recipient=['t']\n" in (folder / "t_rules" / "letter.txt").read_text()
+    assert re.search(r"written\s+t_rules/rules.json, t_rules/letter.txt, t_rules/rules.py\n", result.stdout)
+    again = ["run", "t.csv", "-k", 2, "--write=markdown", "--write", "letter", "--force"]
+    assert call(*again, "--no-letter-signed", "--recipient", "us").exit_code == 0
+    assert {"signed=False", "recipient='us'"} <= set((folder / "t_rules" / "letter.txt").read_text().split("\n"))
+    assert call(*again, "--letter-recipient", "them").exit_code == 0
+    assert "recipient='them'" in (folder / "t_rules" / "letter.txt").read_text()
+
+
+def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
+    short = ["--dialect", "mysql", "--style", "select", "--column", "x=y", "--cluster-column", "c", "--table", "a.b"]
+    long = [f"--sql-{word[2:]}" if word.startswith("--") else word for word in short]
+    texts = []
+    for given in (short, long, [*short[:4], *long[4:]]):
+        assert call("run", "t.csv", "-k", 2, "--force", *given).exit_code == 0
+        texts.append((folder / "t_rules" / "rules.sql").read_text())
+    assert texts[0] == texts[1] == texts[2]
+    assert "FROM `a`.`b`" in texts[0]
+    assert "AS `c`" in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--write", "sql,cobol"], "unknown exporter 'cobol'; known are: "),
+        (["--write", "python", "--dialect", "duckdb"], "Exporter 'python' has the options: --python-function-name,"),
+        (
+            ["--sql-dialekt", "duckdb"],
+            "No such option '--sql-dialekt'. (Did you mean one of: '--dialect', '--sql-dialect',",
+        ),
+        (["--sql-dialect", "klingon"], "--sql-dialect: unknown SQL dialect 'klingon'; known are: ansi"),
+        (["--dialect", "klingon"], "--dialect: unknown SQL dialect 'klingon'; known are: ansi"),
+        (["--sql-column", "nix=y"], "--sql-column renames 'nix', which the rules do not have"),
+        (["--markdown-title", " "], "--markdown-title must be a str that is not blank"),
+        (["--sql-template", "none.j2"], "--sql-template: template 'none.j2' cannot be read"),
+    ],
+)
+def test_what_run_refuses(arguments, message):
+    assert message in refused("run", "t.csv", "-k", 2, *arguments, status=2)
+
+
+def test_what_a_plugin_refuses_is_known_before_the_work(folder, letter, monkeypatch):
+    monkeypatch.setattr("shallowrules.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work"))
+    (folder / "u.csv").write_text("x,forbidden\n1,2\n3,4\n")
+    run = ["run", "u.csv", "-k", 2, "--write", "letter"]
+    assert "does not go with --recipient" in refused(*run, status=2)
+    assert "does not go with --letter-recipient" in refused(*run, "--letter-recipient", "x", status=2)
+    assert "--letter-copies must be 1 or more" in refused(
+        "run", "none", "-k", 2, *run[4:], "--letter-copies", 0, status=2
+    )
+
+
+def test_files_of_one_name_are_refused_before_anything_is_written(install):
+    install("more", {"letter": "letter_exporter:LetterExporter", "postcard": "letter_exporter:PostcardExporter"})
+    message = refused("run", "none.csv", "-k", 2, "--write", "letter,postcard", status=2)
+    assert "exporter 'postcard' writes LETTER.txt, and so do those of exporter 'letter'" in message
+    install("rival", {"rival": "letter_exporter:RivalExporter"}, folder="other")
+    message = refused("run", "none.csv", "-k", 2, "--write", "rival", status=2)
+    assert "exporter 'rival' writes Rules.json, and so do the rules themselves" in message
+
+
+def test_an_option_that_two_exporters_claim_needs_their_name(install):
+    install("more", {"letter": "letter_exporter:LetterExporter", "postcard": "letter_exporter:PostcardExporter"})
+    arguments = ["run", "none.csv", "-k", 2, "--write", "letter,postcard"]
+    assert "No such option '--recipient'" in refused(*arguments, "--recipient", "me", status=2)
+
+
+def test_help_of_run(letter):
+    text = words(call("run", "--help").stdout)
+    assert "run --write NAMES --help" in text
+    assert "Options of" not in text
+    text = words(call("run", "--write", "sql,letter", "--help").stdout)
+    assert "Options of sql: --sql-dialect, --dialect TEXT" in text
+    assert "--letter-recipient, --recipient TEXT [default: the table's name]" in text
+    assert "--letter-signed / --no-letter-signed" in text
+    assert "--markdown" not in text.partition("Options of sql")[2].replace("--markdown-title X", "")
+
+
+# The contract --------------------------------------------------------------------------------------
+
+
+def exporter_with(options):
+    class Exporter:
+        name, file_extension, media_type = "made-up", ".txt", "text/plain"
+
+        def export(self, rules, **given):
+            return ""
+
+    Exporter.options = options
+    return Exporter
+
+
+@pytest.mark.parametrize(
+    ("fields_", "fault"),
+    [
+        ([("x", Callable[[], int], None)], "option 'x' is of the type"),
+        ([("x", Any, None)], "option 'x' is of the type"),
+        ([("x", Literal[True], True)], "option 'x' is of the type"),
+        ([("x", tuple[int, str], ())], "option 'x' is of the type"),
+        ([("x", list[dict[str, int]], ())], "option 'x' is of the type"),
+        ([("x", dict[int, str], ())], "option 'x' is of the type"),
+        ([("x", list[bool], ())], "option 'x' is of the type"),
+        ([("x", "Nowhere", 1)], "the types of the options cannot be read: NameError"),
+        ([("_x", int, 1)], "option '_x' would be ---x"),
+        ([("größe", int, 1)], "would be --größe: use letters"),
+        ([("output", str, "")], "option 'output' would be --output, which the command line has already"),
+        ([("a", bool, False), ("no_a", int, 1)], "option 'no_a' would be --no-a, which option 'a' has already"),
+    ],
+)
+def test_options_that_the_command_line_cannot_offer_break_the_contract(fields_, fault):
+    with pytest.raises(PluginError) as caught:
+        check_exporter(exporter_with(make_dataclass("Options", fields_)))
+    assert fault in str(caught.value)
+
+
+def test_metadata_and_file_stem_are_held_against_the_contract():
+    @dataclass
+    class Options:
+        x: int = 1
+
+    Options.__dataclass_fields__["x"].metadata = {"command_line": "y"}
+    with pytest.raises(PluginError, match="not made by on_command_line"):
+        check_exporter(exporter_with(Options))
+    Options.__dataclass_fields__["x"].metadata = on_command_line("y")
+    exporter = exporter_with(Options)
+    check_exporter(exporter)
+    for stem in ("a/b", "", " ", 3, "a\n"):
+        exporter.file_stem = stem
+        with pytest.raises(PluginError, match="file_stem"):
+            check_exporter(exporter)
+
+
+# What is loaded ------------------------------------------------------------------------------------
+
+
+HEAVY = {"sklearn", "scipy", "duckdb", "pandas", "sqlglot", "jinja2", "rich", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["--version"], set()),
+        (["--help"], set()),
+        (["run", "--help"], set()),
+        (["export", "--help"], set()),
+        (["verify", "--help"], set()),
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_what_it_needs(arguments, allowed):
+    assert loaded(arguments) & HEAVY <= allowed
+
+
+def test_run_imports_only_the_exporters_that_it_writes():
+    found = loaded(["run", "t.csv", "-k", "2", "--write", "python"])
+    ours = {name.rpartition(".")[2] for name in found if name.startswith("shallowrules.exporters.")}
+    assert ours & set(exporter_names()) == {"python"}
+    assert "sqlglot" not in found
+
+
+def loaded(arguments):
+    """Return the modules that are loaded when a command has run as a process of its own."""
+    code = (
+        "import sys\nfrom shallowrules.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
