@@ -23,6 +23,7 @@ from dataclasses import dataclass
 __all__ = [
     "DataError",
     "ExportError",
+    "Finding",
     "MissingExtraError",
     "OptionError",
     "OptionName",
@@ -63,8 +64,49 @@ class ShallowRulesError(Exception):
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a table, as data; the ways out are worded by who knows the options.
+
+    Parameters
+    ----------
+    kind : str
+        What it is, for example "nearly numeric", "missing values" or "encoding".
+    message : str
+        The same for a reader, with its place.
+    column : str, optional
+    count : int, optional
+        Rows (or, for "too many values", distinct values) concerned.
+    rows : int, optional
+        Rows that `count` is out of.
+    place : int, optional
+        The row, or the line of a text file, that shows it first, from 1 on.
+    example : str, optional
+    values : tuple of str
+        The distinct texts concerned, at most four; or what to choose among.
+    file : str, optional
+    """
+
+    kind: str
+    message: str
+    column: str | None = None
+    count: int | None = None
+    rows: int | None = None
+    place: int | None = None
+    example: str | None = None
+    values: tuple[str, ...] = ()
+    file: str | None = None
+
+
 class DataError(ShallowRulesError, ValueError):
-    """The table, a column, its rows or its weights cannot be used as they are."""
+    """The table, a column, its rows or its weights cannot be used as they are.
+
+    `findings` say so as data where the table was read or examined; else it is empty.
+    """
+
+    def __init__(self, *parts: str | OptionName, findings: Iterable[Finding] = ()) -> None:
+        super().__init__(*parts)
+        self.findings = tuple(findings)
 
 
 class OptionError(ShallowRulesError, ValueError):

@@ -1,6 +1,6 @@
 """The first stage: typed raw columns with names, from NumPy, any dataframe, or a mapping.
 
-Files become tables in `shallowrules.reading`.
+Files become tables in `shallowrules.sources`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 
 # Per stage, its modules or packages.
 STAGES = {
-    "table": ["table", "reading", "conversion"],
+    "table": ["table", "sources", "conversion"],
     "encoding": ["encoding"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],

@@ -24,8 +24,8 @@ from shallowrules import growing, verification
 from shallowrules.cli import fitting_options, output
 from shallowrules.cli.summary import show_rules
 from shallowrules.encoding import scaling
-from shallowrules.reading import read_table
 from shallowrules.rules import RuleSet
+from shallowrules.sources import read_table
 
 FILES = ["report.md", "rules.json", "rules.py", "rules.sql"]
 

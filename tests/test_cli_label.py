@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from rulesets import make_rules
 
 from shallowrules.cli.commands import shallowrules
-from shallowrules.reading import read_table
+from shallowrules.sources import read_table
 
 TREE = (0, 0.5, 0, (1, 3, 1, 2))
 ROWS = [(0.5, 7), (0.75, 3), (0.75, 4), (None, 4), (0.25, None), (0.75, None)]

@@ -19,8 +19,8 @@ from shallowrules import verification
 from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.estimator import ExplainableKMeans
 from shallowrules.exporters import sql
-from shallowrules.reading import file_relation, read_table
 from shallowrules.rules import Cut, RuleSet
+from shallowrules.sources import file_relation, read_table
 from shallowrules.table import Column, Table
 from shallowrules.verification import boundary_table, verify, walk
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.files import replacing
-from shallowrules.reading import Field, Source, open_file, quote_name, quote_text
 from shallowrules.rules import RuleSet
+from shallowrules.sources import open_source
+from shallowrules.sources.engine import DuckDBSource, Field, quote_name, quote_text
 
 __all__ = ["check_format", "label_file"]
 
@@ -78,7 +80,9 @@ def label_file(
     import duckdb
 
     ending, kind, compressed = check_format(target)
-    with open_file(path, **asdict(reading)) as source:
+    with worded(), open_source(path, **asdict(reading)) as source:
+        assert isinstance(source, DuckDBSource)
+        source.keep_text()
         database = source.database
         columns = _labelled(rules, source, kind, cluster_column)
         database.execute(f"CREATE TABLE labelled AS {columns}")
@@ -105,19 +109,18 @@ def label_file(
 NUMBER = quote_name("cluster number in shallowrules")
 
 
-def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) -> str:
+def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: str) -> str:
     """Return the query that gives the columns to write, and the number of each row's cluster."""
     for name in source.names:
         if name.casefold() == cluster_column.casefold():
             raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
-    source.count_rows()
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     positions = source.positions([column.name for column in tested]) if tested else []
     read = ["*"]
     inner: dict[str, str] = {}
     as_text = [column.name for column in tested if column.converts_text]
     for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
-        if column.type == "text" and field.type in NUMERIC and source.kind == "csv":
+        if column.type == "text" and field.type in NUMERIC and source.provenance.kind == "csv":
             field = Field("text", source.original(j))  # categories that happen to be numbers here
         elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
             raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
@@ -126,11 +129,12 @@ def _labelled(rules: RuleSet, source: Source, kind: str, cluster_column: str) ->
         read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
     case = export(rules, "sql", dialect="duckdb", style="case", columns=inner)
     everything = list(range(len(source.names)))
-    if kind == source.kind or source.kind == "parquet":
+    if kind == source.provenance.kind or source.provenance.kind == "parquet":
         values = [source.original(j) for j in everything]
     else:
         values = [field.expression for field in source.fields(everything, lenient=True)]
     written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
+    source.count_rows()
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
     return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"

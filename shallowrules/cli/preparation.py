@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.cli.advice import exclude, worded
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.encoding import categories, imputed_values, too_many_values
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.reading import column_list, read_table
+from shallowrules.sources import read_table
 from shallowrules.table import Column, Table
 
 __all__ = ["Prepared", "prepare"]
@@ -101,7 +102,8 @@ def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, C
         columns = (*fit.columns, *(fit.explain or ()), *named)
     elif fit.explain is not None and fit.labels is not None:
         columns = (*fit.explain, *named)  # nothing is clustered
-    table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
+    with worded():
+        table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
     weight, labels = (None if name is None else table[name] for name in roles.values())
     others = [name for name in table.names if name not in named]
     if not others:
@@ -324,4 +326,4 @@ def _listed(columns: Sequence[Column]) -> str:
 
 
 def _exclude(columns: Sequence[Column]) -> str:
-    return f"--exclude {column_list([column.name for column in columns])}"
+    return exclude([column.name for column in columns])

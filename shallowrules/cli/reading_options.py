@@ -13,7 +13,7 @@ __all__ = ["ReadingOptions", "reading_options"]
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How to read a file: what `shallowrules.reading.read_table` takes, but for the columns."""
+    """How to read a file: what `shallowrules.sources.read_table` takes, but for the columns."""
 
     delimiter: str | None
     decimal: str

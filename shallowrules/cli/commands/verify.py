@@ -28,9 +28,10 @@ def command(rules_file: str, table_file: str, dialects: tuple[str, ...], **optio
     what DuckDB makes of it by itself. The exit status is 1 if any row differs. How the text of a column
     becomes numbers is known from RULES and need not be said again.
     """
+    from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
-    from shallowrules.reading import file_relation, read_table
     from shallowrules.rules import RuleSet
+    from shallowrules.sources import file_relation, read_table
     from shallowrules.verification import DIALECTS
     from shallowrules.verification import verify as verify_forms
 
@@ -39,7 +40,7 @@ def command(rules_file: str, table_file: str, dialects: tuple[str, ...], **optio
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     # As they stand, those columns show whether every form of the rules knows how to convert them.
     as_text = [column.name for column in tested if column.converts_text]
-    with progress(f"reading {table_file}"):
+    with progress(f"reading {table_file}"), worded():
         names = [column.name for column in tested] or None
         table = read_table(table_file, columns=names, as_text=as_text, **vars(reading))
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null

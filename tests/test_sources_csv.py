@@ -19,8 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shallowrules.cli.advice import column_list, worded
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.reading import column_list, file_relation, read_table
+from shallowrules.sources import file_relation, read_table
 
 
 @pytest.fixture
@@ -33,6 +34,12 @@ def write(tmp_path):
         return path
 
     return write
+
+
+def read_as_told(path, **options):
+    """Read a table as the command line does, which says what to do about what is wrong."""
+    with worded():
+        return read_table(path, **options)
 
 
 def typed(table):
@@ -134,7 +141,7 @@ def test_a_tsv_file_has_tabs(write):
 def test_delimiter_can_be_said(write):
     path = write("a;b,c\n1;x,y\n")
     with pytest.raises(DataError, match=r"may be ',' or ';'.*--delimiter"):
-        read_table(path)
+        read_as_told(path)
     assert read_table(path, delimiter=";").names == ["a", "b,c"]
     assert read_table(write("a b\n1 2\n"), delimiter=" ").names == ["a", "b"]
 
@@ -165,7 +172,7 @@ def test_a_decimal_comma_only_when_said(write):
     with pytest.raises(
         DataError, match=r"column 'a' has numbers with a comma \(2 of 2, such as '-?,5|1,5'.*--decimal ,"
     ):
-        read_table(path)
+        read_as_told(path)
     assert typed(read_table(path, decimal=",")) == [("a", "float", [1.5, -0.5]), ("b", "integer", [2, 3])]
 
 
@@ -176,7 +183,7 @@ def test_with_a_decimal_comma_a_dot_is_no_number(write):
 
 def test_grouped_digits_are_not_text_in_silence(write):
     with pytest.raises(DataError, match="groups digits"):
-        read_table(write('a,b\n"1,234",1\n"1,234,567",2\n'))
+        read_as_told(write('a,b\n"1,234",1\n"1,234,567",2\n'))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +274,7 @@ def test_columns_and_exclude(write):
 def test_a_damaged_file_is_refused_with_its_place(write, content, message):
     path = write(content)
     with pytest.raises(DataError, match=message) as caught:
-        read_table(path)
+        read_as_told(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -299,7 +306,7 @@ def test_an_unreadable_file(write):
 def test_nearly_all_numbers_are_refused_with_the_ways_out(write, fields, message):
     path = write("my x,y\n" + "".join(f"{field},0\n" for field in fields))
     with pytest.raises(DataError, match=f"column 'my x' is nearly all numbers, but {message}"):
-        read_table(path)
+        read_as_told(path)
     assert read_table(path, exclude=["my x"]).names == ["y"]
 
 
@@ -374,13 +381,13 @@ def test_without_duckdb_the_extra_is_named(write, monkeypatch):
 
 
 def test_importing_does_not_need_duckdb():
-    code = "import sys, shallowrules.reading; sys.exit('duckdb' in sys.modules)"
+    code = "import sys, shallowrules.sources; sys.exit('duckdb' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
 def test_a_pipe_is_read(tmp_path):
-    code = "from shallowrules.reading import read_table; print(read_table('/dev/stdin')['b'].values.tolist())"
+    code = "from shallowrules.sources import read_table; print(read_table('/dev/stdin')['b'].values.tolist())"
     done = subprocess.run([sys.executable, "-c", code], input="a,b\n1,2\n", text=True, capture_output=True, check=True)
     assert done.stdout == "[2]\n"
 
@@ -600,7 +607,7 @@ def test_json_types(write, values, kind):
 )
 def test_json_that_is_no_table(write, text, message):
     with pytest.raises(DataError, match=message):
-        read_table(write(text, "t.json"))
+        read_as_told(write(text, "t.json"))
 
 
 def test_json_null_spellings(write):

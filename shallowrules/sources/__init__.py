@@ -1,0 +1,9 @@
+"""Where rows come from: each source has names, types, a number of rows, and gives them as a table or in batches.
+
+`base` says what a source is, `opening` which one a name means; there is a module for each kind.
+"""
+
+from shallowrules.sources.base import Provenance, Source
+from shallowrules.sources.opening import file_relation, files_of, open_source, read_table
+
+__all__ = ["Provenance", "Source", "file_relation", "files_of", "open_source", "read_table"]

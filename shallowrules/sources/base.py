@@ -1,0 +1,154 @@
+"""What a source of rows is."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallowrules.errors import DataError, Finding, MissingExtraError
+from shallowrules.table import Column, ColumnType, Table
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "refuse"]
+
+BATCH_ROWS = 65_536
+"""Rows of a batch unless said otherwise."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where rows come from.
+
+    Parameters
+    ----------
+    kind : str
+        "csv", "json", "parquet", …
+    files : tuple of str
+        The files, in the order of their rows; empty where the rows are in none.
+    """
+
+    kind: str
+    files: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(self.files) or self.kind
+
+
+class Source(ABC):
+    """Rows with named columns.
+
+    A source has to say how many rows there are and give columns (`count_rows`, `read`); what all others need follows
+    from these. One that can do better, such as types without reading or batches from a stream, overrides them.
+
+    Parameters
+    ----------
+    names : list of str
+        Of all columns, in order. DataError where two are one name in SQL.
+    provenance : Provenance
+    """
+
+    def __init__(self, names: list[str], provenance: Provenance) -> None:
+        check_names(names)
+        self.names = names
+        self.provenance = provenance
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Return the number of rows; DataError if there are none."""
+
+    @abstractmethod
+    def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
+        """Return columns by position, those named in `as_text` as text where the source holds text.
+
+        What is wrong with a column is added to `findings`, and the column then comes as text.
+        """
+
+    def positions(self, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> list[int]:
+        """Return where the wanted columns stand; DataError names one that is missing."""
+        place = {name: j for j, name in enumerate(self.names)}
+        for name in itertools.chain(columns or (), exclude):
+            if name not in place:
+                raise DataError(f"there is no column {name!r}; the columns are: {', '.join(map(repr, self.names))}")
+        wanted = self.names if columns is None else list(dict.fromkeys(columns))
+        left_out = set(exclude)
+        chosen = [place[name] for name in wanted if name not in left_out]
+        if not chosen:
+            raise DataError("no column is left to read")
+        return chosen
+
+    def table(
+        self,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        as_text: Sequence[str] = (),
+        findings: list[Finding] | None = None,
+    ) -> Table:
+        """Return the wanted columns of all rows.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            These columns only, in this order.
+        exclude : sequence of str
+            Columns to leave out; what is wrong with their values does not matter then.
+        as_text : sequence of str
+            Columns to leave as the text that they are in the source, for rules that know how to convert it.
+        findings : list of Finding, optional
+            Where to add what is wrong with columns. By default DataError says all of it.
+        """
+        positions = self.positions(columns, exclude)
+        found: list[Finding] = []
+        columns_read = self.read(positions, as_text, found)
+        table = Table(tuple(columns_read), self.count_rows())
+        if findings is None:
+            refuse(found)
+        else:
+            findings += found
+        return table
+
+    def types(self, columns: Sequence[str] | None = None) -> dict[str, ColumnType]:
+        """Return the type of each wanted column, as `table` gives it."""
+        return {column.name: column.type for column in self.table(columns).columns}
+
+    def batches(
+        self, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_rows: int = BATCH_ROWS
+    ) -> Iterator[RecordBatch]:
+        """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
+        pyarrow = import_pyarrow()
+        table = self.table(columns, exclude)
+        for start in range(0, table.n_rows, n_rows):
+            part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
+            arrays = [pyarrow.array(column.values, mask=column.absent) for column in part.columns]
+            yield pyarrow.record_batch(arrays, names=table.names)
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    """Raise DataError with all findings, if there are any."""
+    if findings:
+        raise DataError("; ".join(finding.message for finding in findings), findings=findings)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that a database would take for one."""
+    seen: dict[str, tuple[int, str]] = {}
+    for position, name in enumerate(names, start=1):
+        earlier, other = seen.setdefault(name.lower(), (position, name))
+        if earlier != position:
+            what = f"are both named {name!r}" if name == other else f"are named {other!r} and {name!r}, one name in SQL"
+            raise DataError(f"columns {earlier} and {position} {what}: rename one of them")
+
+
+def import_pyarrow() -> Any:
+    """Return the module; MissingExtraError says what needs it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("reading rows as Arrow", "pyarrow", "test") from None
+    return pyarrow

@@ -1,0 +1,451 @@
+"""CSV: the shape of the file is decided here and nothing is guessed from a sample, but which way to try first.
+
+The header, the one delimiter and the structure of every line are known before DuckDB reads the file with all of it
+fixed. A column that looks numeric in a sample is read as numbers at once, and as text if that fails in any row; types
+of the others are decided in SQL over all rows. So nothing is renamed, padded or retyped in silence.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO, cast
+
+from shallowrules.conversion import PLAIN, Conversion
+from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWarning
+from shallowrules.sources.base import Provenance, refuse
+from shallowrules.sources.engine import (
+    DATES,
+    DuckDBSource,
+    Field,
+    batched,
+    file_literal,
+    nearly_numeric,
+    quote_text,
+    reason,
+    text_literals,
+)
+from shallowrules.sources.text import scan
+from shallowrules.table import ColumnType
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter"]
+
+DELIMITERS = (",", ";", "\t", "|")
+"""The delimiters that a CSV file may have without being asked."""
+
+SAMPLE_ROWS = 200
+"""Rows that decide the delimiter."""
+
+SAMPLE_PLACES = 16
+SAMPLE_BYTES = 1 << 14
+"""Where a sample for the types is taken, evenly over the file, and how much of it at each place."""
+
+MAX_RETRIES = 3
+"""Columns that may turn out not to be what the sample said before all are read as text."""
+
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
+
+
+class CsvSource(DuckDBSource):
+    """A CSV file: everything is text, and a column is numeric if all of its values are.
+
+    It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
+    that a sample takes for numbers are loaded as such, unless their text is asked for.
+    """
+
+    def __init__(
+        self,
+        database: DuckDBPyConnection,
+        shown: str,
+        text: str,
+        delimiter: str,
+        told: Conversion,
+        name: str,
+        scratch: str,
+    ) -> None:
+        self.file = text
+        self.delimiter = delimiter
+        self.told = told
+        self._name = name
+        self._scan = scan(text, delimiter)
+        if self._scan.regular:
+            names = _header(text, delimiter)
+            self._regular = len(names) > 1 or not self._scan.blank_lines
+        else:
+            names = _shape(text, delimiter)
+            self._regular = False
+        _check_header(names)
+        # The name that DuckDB gives; data frames write their index without one.
+        names = [name or f"column{j}" for j, name in enumerate(names)]
+        if len(names) == 1:
+            _check_single(names[0], text, delimiter, told.decimal)
+        super().__init__(database, names, Provenance("csv", (shown,)))
+        self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
+        self._loaded: dict[int, ColumnType] | None = None
+
+    @property
+    def relation(self) -> str:
+        """What SQL selects the rows from."""
+        self._load_once()
+        return self._name
+
+    def _load_once(self, types: dict[int, ColumnType] | None = None) -> dict[int, ColumnType]:
+        """Return the columns that are numbers in the loaded table; by default those are tried that a sample has."""
+        if self._loaded is None:
+            self._load(self._sampled_types() if types is None else types)
+        return cast("dict[int, ColumnType]", self._loaded)
+
+    def keep_text(self) -> None:
+        """Load all columns as text, so that no reload follows."""
+        if self._load_once({}):
+            self._load({})
+
+    def original(self, j: int) -> str:
+        """Return SQL for a column as it stands in the file."""
+        return self.text(j)
+
+    def text(self, j: int) -> str:
+        """Return SQL for a column as the text that it is in the file."""
+        if j in self._load_once({}):
+            self._load({})
+        return f"c{j}"
+
+    def _fields(self, positions: Sequence[int], findings: list[Finding]) -> list[Field]:
+        loaded = self._load_once()
+        fields = {j: Field(loaded[j], f"c{j}") for j in positions if j in loaded}
+        texts = [j for j in positions if j not in fields]
+        if self.told.nulls:
+            tokens = text_literals(self.told.nulls)
+            values = {j: f"CASE WHEN trim(c{j}) NOT IN ({tokens}) THEN c{j} END" for j in texts}
+        else:
+            values = {j: f"c{j}" for j in texts}
+        for batch in batched(texts):
+            counts = self.row(*(count for j in batch for count in self._counts(values[j])))
+            kinds: dict[int, ColumnType] = {}
+            for i, j in enumerate(batch):
+                given, numbers, whole, dates, commas, example = counts[6 * i : 6 * i + 6]
+                if given == whole > 0:
+                    kinds[j] = "integer"
+                elif given == numbers:
+                    kinds[j] = "float"
+                else:
+                    kinds[j] = "other" if dates == given else "text"
+                    findings += self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
+                        self, self.names[j], values[j], f"{self._number(values[j])} IS NULL", numbers, given
+                    )
+            fields |= self._converted(kinds, values)
+        return [fields[j] for j in positions]
+
+    def _counts(self, value: str) -> tuple[str, ...]:
+        """Return SQL for the number of values, of numbers, whole numbers, dates, and comma numbers with an example."""
+        is_comma_number = rf"regexp_full_match({value}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
+        return (
+            f"count({value})",
+            f"count({self._number(value)})",
+            f"count({_whole(value)})",
+            f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
+            f"count(*) FILTER ({is_comma_number})",
+            f"min({value}) FILTER ({is_comma_number})",
+        )
+
+    def _converted(self, kinds: dict[int, ColumnType], values: dict[int, str]) -> dict[int, Field]:
+        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs."""
+        expressions: dict[int, str] = {}
+        for j, kind in kinds.items():
+            value = values[j]
+            numeric = kind in ("integer", "float")
+            expression = (_whole(value) if kind == "integer" else self._number(value)) if numeric else value
+            if numeric and self.told.null_numbers:
+                tokens = ", ".join(map(repr, self.told.null_numbers))
+                expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
+            expressions[j] = expression
+        if self.told == PLAIN:
+            return {j: Field(kinds[j], expression) for j, expression in expressions.items()}
+        found = self.row(
+            *(
+                count
+                for j, expression in expressions.items()
+                for count in (
+                    f"count({values[j]}) - count({expression})",
+                    f"count(*) FILTER (contains({values[j]}, ','))",
+                    f"list(DISTINCT trim(c{j})) FILTER ({values[j]} IS NULL AND c{j} IS NOT NULL)",
+                )
+            )
+        )
+        fields = {}
+        for i, (j, expression) in enumerate(expressions.items()):
+            missing, commas, words = found[3 * i : 3 * i + 3]
+            used = set(words or ())
+            nulls = tuple(
+                token for token in self.told.nulls if token in used or (missing and self.told.number(token) is not None)
+            )
+            decimal = self.told.decimal if commas and kinds[j] in ("integer", "float") else "."
+            fields[j] = Field(kinds[j], expression, Conversion(decimal, nulls))
+        return fields
+
+    def _number(self, value: str) -> str:
+        """Return SQL for a text as a double, NULL where it is not a number."""
+        # DuckDB would take 1_000 for a number, and with a decimal comma a dot can only group digits.
+        foreign = f"contains({value}, '_')"
+        if self.told.decimal == ",":
+            foreign += f" OR contains({value}, '.')"
+            value = f"replace({value}, ',', '.')"
+        return f"CASE WHEN {foreign} THEN NULL ELSE TRY_CAST({value} AS DOUBLE) END"
+
+    def _comma_numbers(self, j: int, given: int, numbers: int, commas: int, example: str) -> list[Finding]:
+        """Return a finding if the column is numeric once a comma is allowed."""
+        if self.told.decimal == "," or not commas or numbers + commas < given:
+            return []
+        name = self.names[j]
+        message = f"column {name!r} has numbers with a comma ({commas} of {given}, such as {example!r})"
+        return [Finding("comma numbers", message, name, commas, given, example=example, values=(self.delimiter,))]
+
+    def _load(self, types: dict[int, ColumnType]) -> None:
+        """Load the file, columns in the types that they are taken for and the others as text."""
+        import duckdb
+
+        if not self._regular and self.file != self._rewritten_to:
+            self._rewrite()
+        for _ in range(MAX_RETRIES):
+            try:
+                self._create(types)
+                break
+            except duckdb.Error as error:
+                wrong = re.search(r"shallowrules column (\d+)|column \"?c(\d+)\"?", str(error))
+                if wrong is not None and types:
+                    types = {j: kind for j, kind in types.items() if j != int(wrong[1] or wrong[2])}
+                else:
+                    return self._complain(reason(error))
+        else:
+            types = {}
+            self._create(types)
+        self._loaded = types
+        [(n_rows,)] = self.database.execute(f"SELECT count(*) FROM {self._name}").fetchall()
+        width = len(self.names)
+        fits = self._scan.lines == n_rows + 1 if width == 1 else self._scan.delimiters == (width - 1) * (n_rows + 1)
+        if self._regular and not fits:
+            self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
+
+    def _create(self, types: dict[int, ColumnType]) -> None:
+        declared = {j: "DOUBLE" if types.get(j) == "float" else "VARCHAR" for j in range(len(self.names))}
+        columns = ", ".join(f"'c{j}': '{kind}'" for j, kind in declared.items())
+        selected = ", ".join(_checked_whole(j) if types.get(j) == "integer" else f"c{j}" for j in declared)
+        self.database.execute(
+            f"CREATE OR REPLACE TABLE {self._name} AS SELECT {selected} FROM read_csv({file_literal(self.file)}, "
+            f"auto_detect=false, columns={{{columns}}}, delim={quote_text(self.delimiter)}, quote='\"', escape='\"', "
+            "header=true, nullstr='', null_padding=false, compression='none', hive_partitioning=false)"
+        )
+
+    def _complain(self, engine: str) -> None:
+        """Say which line DuckDB stumbled over, or read the file as the `csv` module does where that finds no fault."""
+        if self._regular:
+            _shape(self.file, self.delimiter)
+            self._regular = False
+            self._load({})
+            return
+        raise DataError(f"cannot be read: {engine}; quote the fields in the file, or use Parquet")
+
+    def _rewrite(self) -> None:
+        """Write a copy with every field quoted, one line end, and no blank lines."""
+        with open_text(self.file) as stream, open(self._rewritten_to, "w", encoding="utf-8", newline="") as copy:
+            writer = csv.writer(copy, delimiter=self.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            writer.writerows(filter(None, csv.reader(stream, delimiter=self.delimiter, strict=True)))
+        self.file = self._rewritten_to
+
+    def _sampled_types(self) -> dict[int, ColumnType]:
+        """Return the columns that a sample takes for numbers; which way to try first, and nothing more."""
+        if self.told != PLAIN:
+            return {}
+        types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
+        given: set[int] = set()
+        for row in self._sample():
+            for j, field in enumerate(row):
+                if not field or j not in types:
+                    continue
+                given.add(j)
+                if types[j] == "integer" and not WHOLE.fullmatch(field):
+                    types[j] = "float"
+                if types[j] == "float" and not NUMBER.fullmatch(field):
+                    del types[j]
+        floats = not self._scan.grouped and self._regular
+        return {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
+
+    def _sample(self) -> Iterator[list[str]]:
+        """Yield rows from places all over the file; from its beginning only where a line may end inside a field."""
+        width = len(self.names)
+        size = os.path.getsize(self.file)
+        places = 1 if self._scan.quoted or not self._regular else SAMPLE_PLACES
+        with open(self.file, "rb") as stream:
+            for place in range(places):
+                stream.seek(place * size // places)
+                content = stream.read(SAMPLE_BYTES)
+                # The first line is the header, or cut off; the last may be cut off.
+                lines = content.decode("utf-8", "replace").splitlines(keepends=True)[1:]
+                if stream.tell() < size:
+                    lines = lines[:-1]
+                try:
+                    yield from (row for row in csv.reader(lines, delimiter=self.delimiter) if len(row) == width)
+                except csv.Error:
+                    return
+
+
+def _whole(value: str) -> str:
+    """Return SQL for a text as a 64-bit integer, NULL where it is not one."""
+    return f"CASE WHEN regexp_full_match({value}, {WHOLE_PATTERN}) THEN TRY_CAST({value} AS BIGINT) END"
+
+
+def _checked_whole(j: int) -> str:
+    """Return SQL for a column of 64-bit integers that fails where a text is not one."""
+    return (
+        f"CASE WHEN c{j} IS NULL THEN NULL WHEN regexp_full_match(c{j}, {WHOLE_PATTERN}) "
+        f"AND TRY_CAST(c{j} AS BIGINT) IS NOT NULL THEN CAST(c{j} AS BIGINT) "
+        f"ELSE CAST(error('shallowrules column {j}') AS BIGINT) END AS c{j}"
+    )
+
+
+def check_delimiter(delimiter: str | None) -> None:
+    """Refuse what cannot separate the fields of a file."""
+    if delimiter is None:
+        return
+    if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
+        raise OptionError(f"the delimiter must be one character and no quote, letter or digit, not {delimiter!r}")
+
+
+def find_delimiter(name: str, text: str, decimal: str) -> str:
+    """Return the one delimiter by which header and rows have equally many fields."""
+    if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        return "\t"
+    fits = _fits(text, decimal)
+    if not fits:
+        return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
+    perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
+    if len(perfect) > 1:
+        message = (
+            f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each; "
+            "say which it is"
+        )
+        refuse([Finding("delimiter", message, values=tuple(perfect))])
+    return max(fits, key=lambda delimiter: fits[delimiter])
+
+
+def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]:
+    """Return the delimiters by which the header has several fields: the share of rows with as many, and how many."""
+    fits: dict[str, tuple[float, int]] = {}
+    for delimiter in DELIMITERS:
+        if delimiter == decimal:
+            continue
+        with open_text(text) as stream:
+            try:
+                rows = [
+                    row
+                    for row in itertools.islice(csv.reader(stream, delimiter=delimiter, strict=True), SAMPLE_ROWS)
+                    if row
+                ]
+            except csv.Error:
+                continue
+        if rows and len(rows[0]) > 1:
+            fitting = sum(len(row) == len(rows[0]) for row in rows[1:])
+            fits[delimiter] = (fitting / max(1, len(rows) - 1), len(rows[0]))
+    return fits
+
+
+def _check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
+    """Refuse one column that another delimiter divides in every row, or warn where it may be the decimal separator."""
+    others = [other for other, (share, _) in _fits(text).items() if share == 1]
+    if not others:
+        return
+    message = (
+        f"by the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
+        "row: the delimiter looks wrong"
+    )
+    if others != [decimal]:
+        refuse([Finding("delimiter", message, name, values=tuple(others))])
+    warnings.warn(message, ShallowRulesWarning, stacklevel=2)
+
+
+def open_text(text: str) -> TextIO:
+    """Open a text file with its line ends as they are."""
+    return open(text, encoding="utf-8", newline="")
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    """Return the fields of the first line."""
+    with open_text(text) as stream:
+        try:
+            names = next(csv.reader(stream, delimiter=delimiter, strict=True), [])
+        except csv.Error:
+            refuse([_first_fault(text, delimiter)])
+    if not names:
+        raise DataError("line 1 is blank; the first line must name the columns")
+    return names
+
+
+def _shape(text: str, delimiter: str) -> list[str]:
+    """Return the fields of the first line; every row is looked at."""
+    with open_text(text) as stream:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        try:
+            names = next(reader, [])
+            if not names:
+                raise DataError("line 1 is blank; the first line must name the columns")
+            lengths = Counter(map(len, reader))
+        except csv.Error as error:
+            fault = _first_fault(text, delimiter)
+            raise DataError(fault.message, findings=[fault]) from error
+    if set(lengths) - {0, len(names)}:
+        refuse([_first_fault(text, delimiter)])
+    return names
+
+
+def _first_fault(text: str, delimiter: str) -> Finding:
+    """Return what is wrong with the first line that is not a row, and where it begins."""
+    with open_text(text) as stream:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        width = line = 0
+        try:
+            for row in reader:
+                width = width or len(row)
+                if len(row) not in (0, width):
+                    break
+                line = reader.line_num
+        except csv.Error as error:
+            # A quote that is left open shows only at the end of the file, or of what a field may hold.
+            message = f"line {line + 1}: {error}"
+            if "unexpected end of data" in str(error) or "field limit" in str(error):
+                message = f"line {line + 1}: a field is too long or its quote is never closed ({error})"
+            return Finding("quotes", message, place=line + 1)
+    message = f"line {line + 1} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
+    return Finding("ragged", message, count=len(row), place=line + 1)
+
+
+def _check_header(names: Sequence[str]) -> None:
+    """Refuse a first line that can only be data, and warn of one that may be."""
+
+    def is_number(name: str) -> bool:
+        try:
+            float(name.replace(",", "."))
+        except ValueError:
+            return False
+        return True
+
+    if not all(map(is_number, names)):
+        return
+    shown = ", ".join([*names[:3], "…"] if len(names) > 3 else names)
+    # Whole numbers without a sign may be years or positions.
+    if not all(name.strip().isdigit() for name in names):
+        raise DataError(f"line 1 holds numbers ({shown}); it must name the columns: add a header line")
+    warnings.warn(
+        f"the first line, {shown}, was taken for the column names; if the file has no header, add one",
+        ShallowRulesWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,164 @@
+"""Which source a name means; a new kind of source has its line in `_opened`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from shallowrules.conversion import Conversion
+from shallowrules.errors import DataError, OptionError, check_choice
+from shallowrules.sources.base import Source
+from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
+from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
+from shallowrules.sources.files import files_of, kind_of, regular_file
+from shallowrules.sources.json import JsonSource
+from shallowrules.sources.parquet import ParquetSource
+from shallowrules.sources.text import check_encoding, plain_text
+from shallowrules.table import Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["Where", "file_relation", "files_of", "open_source", "read_table"]
+
+Where = str | Path | Sequence[str | Path]
+"""What rows are opened by: a file, several files, a folder or a pattern."""
+
+
+def read_table(
+    where: Where,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    delimiter: str | None = None,
+    decimal: str = ".",
+    null: Sequence[str] = (),
+    encoding: str = "utf-8",
+    as_text: Sequence[str] = (),
+) -> Table:
+    """Read a CSV, Parquet or JSON file, or several that are one table.
+
+    The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind.
+
+    Parameters
+    ----------
+    where : str, Path or sequence of these
+        Files, folders (all tables in them) or patterns such as ``"sales/*.parquet"``.
+    columns : sequence of str, optional
+        Read these columns only, in this order.
+    exclude : sequence of str
+        Leave these columns out; what is wrong with their values does not matter then.
+    delimiter : str, optional
+        One character between the fields of a CSV file. By default a tab for ``.tsv``, else the one
+        of ``, ; tab |`` by which the header and the rows have the same number of fields.
+    decimal : {".", ","}
+        What separates the fraction of a number in a CSV file.
+    null : sequence of str
+        Texts that mean "no value", compared without the blanks around them: ``""`` is a field
+        of nothing but spaces. An empty field has no value in any case.
+    encoding : str
+        Of a text file; a byte order mark is skipped.
+    as_text : sequence of str
+        Columns of a CSV or JSON file to leave as the text that they are, for rules that know how to convert it.
+
+    Returns
+    -------
+    Table
+        A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single
+        precision where Parquet says so, else in double). ``true`` and ``yes`` are text
+        in a CSV file; dates (also as text), lists and objects are "other".
+
+    Raises
+    ------
+    DataError
+        If a file is not a table, or columns are nearly all numbers but not quite, or files do not have the same
+        columns. The message names the file, and the line, row or column; `findings` says it as data.
+    OptionError
+        If an option has a value that is not allowed.
+    MissingExtraError
+        If DuckDB is not installed.
+
+    Warns
+    -----
+    ShallowRulesWarning
+        If the column names may be a first row, or the delimiter looks wrong.
+    """
+    with open_source(where, delimiter=delimiter, decimal=decimal, null=null, encoding=encoding) as source:
+        return source.table(columns, exclude, as_text)
+
+
+@contextmanager
+def open_source(
+    where: Where,
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    null: Sequence[str] = (),
+    encoding: str = "utf-8",
+) -> Iterator[Source]:
+    """Open what `read_table` reads, until the end of the context.
+
+    The parameters and what is raised are those of `read_table`.
+
+    Yields
+    ------
+    Source
+    """
+    check_choice("decimal separator", decimal, (".", ","))
+    check_delimiter(delimiter)
+    check_encoding(encoding)
+    told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
+    [file] = files_of(where)
+    with TemporaryDirectory(prefix="shallowrules-") as scratch, _named(file), open_database(scratch) as database:
+        yield _opened(database, file, delimiter, told, encoding, scratch)
+
+
+def _opened(
+    database: DuckDBPyConnection, name: str, delimiter: str | None, told: Conversion, encoding: str, scratch: str
+) -> DuckDBSource:
+    """Return the source of one file."""
+    file = regular_file(name, scratch)
+    kind = kind_of(name, file)
+    if kind == "parquet":
+        return ParquetSource(database, name, file)
+    text = plain_text(file, encoding, os.path.join(scratch, "text"))
+    if kind == "json":
+        return JsonSource(database, name, text, told, "fields")
+    if delimiter is None:
+        delimiter = find_delimiter(name, text, told.decimal)
+    elif delimiter == told.decimal:
+        raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
+    return CsvSource(database, name, text, delimiter, told, "fields", scratch)
+
+
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    """Put the file before what is wrong with it."""
+    try:
+        yield
+    except DataError as error:
+        findings = [replace(finding, file=file) for finding in error.findings]
+        raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
+    """Return what DuckDB selects a CSV or Parquet file from by itself, as a user would write it; None for others.
+
+    Nothing that `read_table` finds out is told, but for a delimiter that it had to be told too.
+    """
+    file = os.path.abspath(path)
+    if not os.path.isfile(file):
+        return None
+    kind = kind_of(os.fspath(path), file)
+    if kind == "csv":
+        said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
+        return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"
+    return f"read_parquet({file_literal(file)})" if kind == "parquet" else None
