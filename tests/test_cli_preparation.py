@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shallowrules.cli.options import FitOptions, ReadingOptions
+from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.preparation import prepare
+from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, OptionError
 
 READING = ReadingOptions(None, ".", (), "utf-8")
