@@ -188,15 +188,18 @@ class Table:
             if len(column.values) != self.n_rows:
                 raise DataError(f"column {column.name!r} has {len(column.values)} rows, the table {self.n_rows}")
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Column names in order."""
         return [column.name for column in self.columns]
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if name in self._by_name:
+            return self._by_name[name]
         raise DataError(f"there is no column {name!r}; the columns are: {', '.join(map(repr, self.names))}")
 
     def select(self, names: Sequence[str]) -> Table:

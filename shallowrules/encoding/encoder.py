@@ -116,7 +116,10 @@ class Encoder:
         """Return the model columns of raw columns, in the order of these; none for all as they stand."""
         if sources is None:
             return ()
-        found = tuple(j for source in sources for j, column in enumerate(self.columns) if column.source == source)
+        by_source: dict[int, list[int]] = {}
+        for j, column in enumerate(self.columns):
+            by_source.setdefault(column.source, []).append(j)
+        found = tuple(j for source in sources for j in by_source.get(source, ()))
         return () if found == tuple(range(len(self.columns))) else found
 
     def impute(self, table: Table) -> Table:

@@ -88,12 +88,14 @@ class DuckDBSource(Source):
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, read as `fields` says."""
         fields = self.examine(positions, as_text, findings)
+        as_they_are = [i for i, field in enumerate(fields) if field.expression.isidentifier()]
+        computed = [i for i, field in enumerate(fields) if not field.expression.isidentifier()]
         arrays: dict[str, Any] = {}
-        for batch in batched(list(enumerate(fields))):
-            expressions = ", ".join(f"{field.expression} AS c{i}" for i, field in batch)
+        for batch in (*([as_they_are] if as_they_are else []), *batched(computed)):
+            expressions = ", ".join(f"{fields[i].expression} AS f{i}" for i in batch)
             arrays |= self.database.execute(f"SELECT {expressions} FROM {self.relation}").fetchnumpy()
         return [
-            replace(_column(self.names[j], field.type, arrays[f"c{i}"]), conversion=field.conversion)
+            replace(_column(self.names[j], field.type, arrays[f"f{i}"]), conversion=field.conversion)
             for i, (j, field) in enumerate(zip(positions, fields, strict=True))
         ]
 

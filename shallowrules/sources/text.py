@@ -24,6 +24,7 @@ MAX_CONTROL_SHARE = 0.02
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 QUOTE, NEWLINE, RETURN = b'"\n\r'
 BLANK_LINE = re.compile(rb"\n\r?\n")
+WHOLE_NUMBER_BYTES = b'0123456789+- "\r\n'
 GROUPED_DIGIT = re.compile(rb"_[0-9]")
 
 
@@ -45,28 +46,39 @@ def plain_text(file: str, encoding: str, target: str) -> str:
     """
     name = codecs.lookup(encoding).name
     decode = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
-    lines = 1
     with open_bytes(file) as stream:
         as_is = name == "utf-8" and isinstance(stream, io.BufferedReader) and stream.peek(3)[:3] != codecs.BOM_UTF8
         with open(os.devnull if as_is else target, "w", encoding="utf-8", newline="") as copy:
             ended = False
+            start = 0
             while not ended:
                 chunk = stream.read(CHUNK)
                 ended = not chunk
                 if as_is and chunk.isascii() and b"\0" not in chunk and not decode.getstate()[0]:
-                    lines += chunk.count(b"\n")
+                    start += len(chunk)
                     continue
                 try:
                     decoded = decode.decode(chunk, final=ended)
                 except UnicodeDecodeError as error:
-                    _refuse_bytes(error, name, lines)
+                    # Bytes that were kept from the chunk before come first in what could not be decoded.
+                    _refuse_bytes(error, name, _line_at(file, start + len(chunk) - len(error.object)))
                 if "\0" in decoded:
-                    line = lines + decoded[: decoded.index("\0")].count("\n")
+                    line = _line_at(file, start) + decoded[: decoded.index("\0")].count("\n")
                     raise DataError(f"line {line} has a zero byte: {NOT_TEXT}")
-                lines += decoded.count("\n")
+                start += len(chunk)
                 if not as_is:
                     copy.write(decoded)
     return file if as_is else target
+
+
+def _line_at(file: str, position: int) -> int:
+    """Return the line that a byte of a file, as it is once decompressed, stands in."""
+    line = 1
+    with open_bytes(file) as stream:
+        while position > 0 and (chunk := stream.read(min(CHUNK, position))):
+            line += chunk.count(b"\n")
+            position -= len(chunk)
+    return line
 
 
 def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
@@ -106,6 +118,9 @@ class Scan:
         Whether a line may be blank.
     grouped : bool
         Whether there is a digit behind an underscore: DuckDB takes 1_000 for a number.
+    whole_numbers : bool
+        Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
+        whole number.
     """
 
     regular: bool
@@ -114,52 +129,62 @@ class Scan:
     lines: int = 0
     blank_lines: bool = False
     grouped: bool = False
+    whole_numbers: bool = False
 
 
-def scan(text: str, delimiter: str) -> Scan:
-    """Look at every byte of a CSV file once."""
+def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
+    """Look at every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
-    content: NDArray[np.uint8] = np.memmap(text, dtype=np.uint8, mode="r")
     separator = ord(delimiter)
-    blank_lines = bool(content[0] in (NEWLINE, RETURN))
-    quoted = grouped = inside = False
+    quoted = grouped = inside = blank_lines = False
+    whole_numbers, header = True, True
+    of_whole_numbers = WHOLE_NUMBER_BYTES + delimiter.encode()
     delimiters = lines = newlines = returns = pairs = 0
-    for start in range(0, len(content), CHUNK):
-        part = content[start : start + CHUNK]
-        chunk = part.tobytes()
-        following = content[start + CHUNK : start + CHUNK + 2].tobytes()  # what a pattern may reach into
-        is_delimiter, is_newline = part == separator, part == NEWLINE
-        newlines += int(np.count_nonzero(is_newline))
-        if b"\r" in chunk:
-            returns += chunk.count(b"\r")
-            pairs += (chunk + following[:1]).count(b"\r\n")
-        blank_lines = blank_lines or BLANK_LINE.search(chunk + following) is not None
-        grouped = grouped or (b"_" in chunk and GROUPED_DIGIT.search(chunk + following) is not None)
-        if inside or b'"' in chunk:
-            quoted = True
-            is_quote = part == QUOTE
-            if not _quotes_are_regular(content, start + np.flatnonzero(is_quote), inside, separator):
-                return Scan(regular=False)
-            is_inside = ((np.cumsum(is_quote, dtype=np.uint8) + np.uint8(inside)) & 1).astype(bool)
-            inside = bool(is_inside[-1])
-            is_delimiter &= ~is_inside
-            is_newline &= ~is_inside
-        lines += int(np.count_nonzero(is_newline))
-        delimiters += int(np.count_nonzero(is_delimiter))
-    lines += int(content[-1] != NEWLINE)
+    last = b"\n"
+    with open(text, "rb") as stream:
+        while chunk := stream.read(CHUNK):
+            ahead = stream.peek(2)[:2]  # what a pattern may reach into
+            part = np.frombuffer(chunk, np.uint8)
+            if b"\r" in chunk:
+                returns += chunk.count(b"\r")
+                pairs += (chunk + ahead[:1]).count(b"\r\n")
+            if whole_numbers:
+                body = chunk[chunk.find(b"\n") + 1 :] if header else chunk
+                whole_numbers = not body.translate(None, of_whole_numbers)
+                header = False
+            if single:
+                blank_lines = blank_lines or BLANK_LINE.search(last + chunk + ahead) is not None
+            grouped = grouped or (b"_" in chunk and GROUPED_DIGIT.search(chunk + ahead) is not None)
+            if not inside and b'"' not in chunk:
+                delimiters += int(np.count_nonzero(part == separator))
+                found = chunk.count(b"\n")
+                lines, newlines = lines + found, newlines + found
+            else:
+                quoted = True
+                is_quote = part == QUOTE
+                around = np.frombuffer(last + chunk + (ahead[:1] or b"\n"), np.uint8)
+                if not _quotes_are_regular(around, np.flatnonzero(is_quote) + 1, inside, separator):
+                    return Scan(regular=False)
+                is_outside = ((np.cumsum(is_quote, dtype=np.uint8) + np.uint8(inside)) & 1) == 0
+                inside = not is_outside[-1]
+                is_newline = part == NEWLINE
+                newlines += int(np.count_nonzero(is_newline))
+                lines += int(np.count_nonzero(is_newline & is_outside))
+                delimiters += int(np.count_nonzero((part == separator) & is_outside))
+            last = chunk[-1:]
+    lines += last != b"\n"
     regular = not inside and (not returns or returns == newlines == pairs)
-    return Scan(regular, quoted, delimiters, lines, blank_lines, grouped)
+    return Scan(regular, quoted, delimiters, lines, blank_lines, grouped, whole_numbers)
 
 
-def _quotes_are_regular(content: NDArray[np.uint8], quotes: NDArray[np.intp], inside: bool, separator: int) -> bool:
+def _quotes_are_regular(around: NDArray[np.uint8], quotes: NDArray[np.intp], inside: bool, separator: int) -> bool:
     """Return whether quotes open at the beginning of a field, or close at its end, or are doubled.
 
-    `quotes` are positions; `inside` says whether the first of them closes.
+    `quotes` are positions, each with a byte before and behind it; `inside` says whether the first of them closes.
     """
     opening, closing = quotes[int(inside) :: 2], quotes[1 - int(inside) :: 2]
-    before = content[opening[opening > 0] - 1]
-    after = content[closing[closing < len(content) - 1] + 1]
+    before, after = around[opening - 1], around[closing + 1]
     opens = (before == separator) | (before == NEWLINE) | (before == QUOTE)
     closes = (after == separator) | (after == NEWLINE) | (after == RETURN) | (after == QUOTE)
     return bool(opens.all() and closes.all())
