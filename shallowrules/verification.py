@@ -8,9 +8,8 @@ every threshold and next to it, with missing values, and with infinities.
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from types import ModuleType
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
+from shallowrules.exporters.sql import STYLES, cluster_predicates
 from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, Rule, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
@@ -29,8 +29,6 @@ __all__ = ["DIALECTS", "Comparison", "Difference", "boundary_table", "verify", "
 
 DIALECTS = ("duckdb", "sqlite")
 """The SQL dialects whose engines can be run here."""
-
-STYLES = ("where", "case", "select")
 
 UNMATCHED = -1
 AMBIGUOUS = -2
@@ -119,11 +117,8 @@ def verify(
             run = _run_duckdb if dialect == "duckdb" else _run_sqlite
             queries = [databases.enter_context(run(part.table)) for part in parts]
             for style in STYLES:
-                text = export(rules, "sql", dialect=dialect, style=style, table=[TABLE], cluster_column=CLUSTER)
-                found = [
-                    _labels(rules, style, text, query, part.table.n_rows)
-                    for query, part in zip(queries, parts, strict=True)
-                ]
+                label = _labeller(rules, dialect, style)
+                found = [label(query, part.table.n_rows) for query, part in zip(queries, parts, strict=True)]
                 yield _compare(f"SQL, {dialect}, {style}", parts, found)
     if relation is not None and "duckdb" in dialects and table.n_rows:
         rows = _Part("row", table, parts[0].expected)
@@ -348,18 +343,31 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int32]]:
 Query = Callable[[str], list[tuple[Any, ...]]]
 
 
-def _labels(rules: RuleSet, style: str, text: str, query: Query, n_rows: int) -> NDArray[np.int32]:
-    """Return the cluster that emitted SQL gives each row."""
-    labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+def _labeller(rules: RuleSet, dialect: str, style: str) -> Callable[[Query, int], NDArray[np.int32]]:
+    """Return what asks an engine for the cluster that SQL of one style gives each of several rows."""
     if style == "where":
-        for cluster, predicate in zip(rules.by_size, _predicates(text), strict=True):
-            rows = np.array(query(f'SELECT "{ROW_NUMBER}" FROM {TABLE} WHERE {predicate}'), dtype=np.int64).ravel()
-            labels[rows] = np.where(labels[rows] == UNMATCHED, cluster.index, AMBIGUOUS)
-        return labels
+        predicates = cluster_predicates(rules, dialect=dialect)
+        return lambda query, n_rows: _labels_by_predicate(predicates, query, n_rows)
+    text = export(rules, "sql", dialect=dialect, style=style, table=[TABLE], cluster_column=CLUSTER)
     labelled = text if style == "select" else f'SELECT *, {text}\nAS "{CLUSTER}" FROM {TABLE}'
-    for row, label in query(f'SELECT "{ROW_NUMBER}", "{CLUSTER}" FROM ({labelled}\n) AS labelled'):
-        if label is not None:
-            labels[row] = label
+    selected = f'SELECT "{ROW_NUMBER}", "{CLUSTER}" FROM ({labelled}\n) AS labelled'
+
+    def label(query: Query, n_rows: int) -> NDArray[np.int32]:
+        labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+        for row, cluster in query(selected):
+            if cluster is not None:
+                labels[row] = cluster
+        return labels
+
+    return label
+
+
+def _labels_by_predicate(predicates: Mapping[int, str], query: Query, n_rows: int) -> NDArray[np.int32]:
+    """Return the cluster whose predicate each row meets, `AMBIGUOUS` where there are several."""
+    labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+    for cluster, predicate in predicates.items():
+        rows = np.array(query(f'SELECT "{ROW_NUMBER}" FROM {TABLE} WHERE {predicate}'), dtype=np.int64).ravel()
+        labels[rows] = np.where(labels[rows] == UNMATCHED, cluster, AMBIGUOUS)
     return labels
 
 
@@ -375,20 +383,6 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
     if len(found) != n_rows:
         raise DataError(f"DuckDB finds {len(found)} rows in the file where {n_rows} were read")
     return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int32)
-
-
-_TOKEN = re.compile(r"""--[^\n]*|"(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|[^-"`']+|-""")
-
-
-def _predicates(text: str) -> list[str]:
-    """Return the predicates between the comments; quoted names may hold what looks like one."""
-    found: list[str] = []
-    for token in _TOKEN.findall(text):
-        if token.startswith("--"):
-            found.append("")
-        elif found:
-            found[-1] += token
-    return found
 
 
 def _import_duckdb() -> ModuleType:

@@ -761,7 +761,13 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     def faulty(rules, name, **settings):
         return export(rules, name, **settings).replace(" <= 0.5", " < 0.5")
 
+    def faulty_predicates(rules, **settings):
+        found = predicates(rules, **settings)
+        return {cluster: predicate.replace(" <= 0.5", " < 0.5") for cluster, predicate in found.items()}
+
+    predicates = verification.cluster_predicates
     monkeypatch.setattr(verification, "export", faulty)
+    monkeypatch.setattr(verification, "cluster_predicates", faulty_predicates)
     result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)

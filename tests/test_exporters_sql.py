@@ -4,7 +4,7 @@ import math
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,9 @@ from rulesets import (
 
 from shallowrules.errors import ExportError, OptionError, RulesFormatError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, DIALECTS, STYLES
+from shallowrules.exporters.sql import ALIASES, DIALECTS, STYLES, Dialect
+from shallowrules.exporters.sql.dialect import Names, Nan, Numbers, Texts
+from shallowrules.exporters.sql.predicates import Predicates
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -233,6 +235,67 @@ def test_nan_guard_only_where_it_is_needed():
     assert guarded == {"duckdb", "postgres", "snowflake", "spark", "oracle", "sqlite"}
     lines = export(rules, "sql", dialect="postgres", style="case").splitlines()
     assert {line.split(" THEN ")[1] for line in lines if "Infinity" in line} == {"2", "3"}
+
+
+class Ranked:
+    """A double of an engine that sorts NaN in one of three ways."""
+
+    def __init__(self, value, sorts):
+        self.key = {"highest": 1, "lowest": -1}.get(sorts) if math.isnan(value) else 0
+        self.value = value
+
+    def __le__(self, other):
+        if self.key is None:
+            return False
+        return self.key < 0 or (self.key == 0 and self.value <= other)
+
+    def __gt__(self, other):
+        return self.key is not None and not self <= other
+
+    def __ge__(self, other):
+        return self.key is not None and (self.key > 0 or (self.key == 0 and self.value >= other))
+
+
+@pytest.mark.parametrize("sorts", ["highest", "lowest", "compares false"])
+@settings(max_examples=60)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_wherever_nan_sorts_it_gets_no_cluster(sorts, data, seed):
+    """A dialect that is made up, whose predicates Python understands, and an engine that sorts NaN as it says."""
+    infinity = None if sorts == "compares false" else "math.inf"
+    made_up = replace(
+        DIALECTS["ansi"],
+        nan=Nan(sorts=sorts, infinity=infinity, finite=None, as_null=None),
+        numbers=replace(DIALECTS["ansi"].numbers, double="{digits}"),
+    )
+    rules = data.draw(rule_sets(kinds=("float",)))
+    predicates = Predicates([f"x{j}" for j in range(len(rules.columns))], made_up)
+    for row in boundary_rows(rules, seed):
+        values = {f"x{j}": Ranked(math.nan if x is None else x, sorts) for j, x in enumerate(row)}
+        matched = [-1]
+        for rule in rules:
+            text = predicates.of_rule(rule)
+            python = text.replace('"', "").replace(" AND ", " and ").replace(" OR ", " or ").replace(" = ", " == ")
+            if eval(python, {"math": math}, values):
+                matched.append(rule.cluster)
+        assert matched[-1] == route(rules, row)
+        assert len(matched) <= 2
+
+
+@pytest.mark.parametrize(
+    ("sorts", "infinity", "finite"),
+    [("highest", None, None), ("lowest", None, None), ("none", "inf", None), ("compares false", None, "{value} = 0")],
+)
+def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, finite):
+    with pytest.raises(ValueError, match="infinity"):
+        Nan(sorts=sorts, infinity=infinity, finite=finite, as_null=None)
+    with pytest.raises(TypeError, match="nan"):
+        Dialect(**{name: value for name, value in vars(DIALECTS["ansi"]).items() if name != "nan"})
+
+
+def test_every_fact_that_decides_a_label_is_required():
+    for kind in (Dialect, Nan, Numbers, Texts):
+        assert all(f.default is MISSING is f.default_factory for f in fields(kind)), kind
+    assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "longest"}
 
 
 # Values beside NaN, by what the statistics of a Parquet file say of them, which leave NaN out.

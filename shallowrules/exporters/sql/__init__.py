@@ -1,0 +1,7 @@
+"""Rules as SQL: what is known of each dialect, predicates made by it, and the exporter that lays them out."""
+
+from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS
+from shallowrules.exporters.sql.exporter import STYLES, SqlExporter, SqlOptions, cluster_predicates
+
+__all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions", "cluster_predicates"]

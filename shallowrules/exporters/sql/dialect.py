@@ -1,0 +1,252 @@
+"""What rules have to know of a SQL dialect: facts as data, and how a name, a text or a number is written by them.
+
+A fact that decides a label is required: there is no default that a new dialect could forget to overrule. What is alike
+in many engines has a name (`STANDARD_TEXTS`), which a dialect has to choose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot.expressions import Literal as TextLiteral
+from sqlglot.expressions import to_identifier
+
+from shallowrules.errors import ExportError, OptionName
+from shallowrules.exporters.rendering import one_line
+from shallowrules.rules import Value
+
+__all__ = ["STANDARD_TEXTS", "Dialect", "Names", "Nan", "Numbers", "Texts", "fold_ascii", "fold_nothing"]
+
+RENAME = ("use another name (for a column, the option ", OptionName("columns"), " maps the old one to it)")
+
+
+def fold_ascii(name: str) -> str:
+    """Return what an engine makes of a name that takes A to Z for a to z."""
+    return "".join(c.lower() if c.isascii() else c for c in name)
+
+
+def fold_nothing(name: str) -> str:
+    """Return what an engine makes of a name that compares quoted names character by character."""
+    return name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nan:
+    """What comparisons make of NaN, and of whatever else stands in a column of numbers and is no number.
+
+    Attributes
+    ----------
+    sorts : {"highest", "lowest", "compares false", "none"}
+        Where it stands: above or below every number, infinities included; nowhere, so that each comparison with a
+        number is false; or the engine has no such value.
+    infinity : str or None
+        Infinity as a double, to hold a value against, where NaN sorts highest or lowest.
+    finite : str or None
+        Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
+        that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
+    as_null : str or None
+        What makes NULL of ``{value}`` where it is NaN, so that it can be imputed; None where nothing does.
+    """
+
+    sorts: Literal["highest", "lowest", "compares false", "none"]
+    infinity: str | None
+    finite: str | None
+    as_null: str | None
+
+    def __post_init__(self) -> None:
+        if (self.infinity is not None) != (self.sorts in ("highest", "lowest")):
+            raise ValueError(f"infinity is {self.infinity!r}, and NaN sorts {self.sorts!r}: one needs the other")
+        if self.finite is not None and self.infinity is None:
+            raise ValueError("a test for finite values needs infinity beside it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """What names of tables and columns can be, and which are taken for one another.
+
+    Attributes
+    ----------
+    fold : callable
+        What the engine makes of a quoted name before it compares it with another.
+    longest : int or None
+        Longest name that is not cut or refused, in `unit`.
+    unit : {"characters", "bytes"}
+    refused : str or None
+        A pattern; a name in which it is found cannot be had.
+    backticks : bool
+        Quote by backticks, whatever sqlglot does.
+    qualify_star : bool
+        Whether ``*`` beside other expressions has to be written ``t.*``.
+    alias : str
+        Between a table and its alias.
+    """
+
+    fold: Callable[[str], str]
+    longest: int | None
+    unit: Literal["characters", "bytes"] = "characters"
+    refused: str | None = None
+    backticks: bool = False
+    qualify_star: bool = False
+    alias: str = " AS "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """How text is written and compared.
+
+    Attributes
+    ----------
+    column, literal : str
+        What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
+        collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
+    beside_literals : str
+        What makes of the text ``{value}`` of a column one that may stand beside any literal.
+    coded : str
+        Characters that a literal cannot hold, or not the same under every setting of the engine.
+    code : str or None
+        An expression for one of them, of its number ``{code}``; None where no text can hold it.
+    joined, link : str
+        What makes one text of literals and such expressions, ``{parts}``, and what stands between them.
+    prefix : str
+        What a literal begins with.
+    plain_literals : bool
+        Literals as in ANSI SQL, whatever sqlglot does.
+    empty : bool
+        Whether there is an empty text that is not NULL.
+    """
+
+    column: str
+    literal: str
+    beside_literals: str
+    coded: str
+    code: str | None
+    joined: str
+    link: str
+    prefix: str
+    plain_literals: bool
+    empty: bool
+
+
+STANDARD_TEXTS = Texts(
+    column="{column}",
+    literal="{literal}",
+    beside_literals="{value}",
+    coded="\0",
+    code=None,
+    joined="({parts})",
+    link=" || ",
+    prefix="",
+    plain_literals=False,
+    empty=True,
+)
+"""Text is compared character by character, and a literal holds every character but 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """How numbers are written, and read from text.
+
+    Attributes
+    ----------
+    double : str
+        A literal of type double, made of ``{digits}``, or of ``{scientific}``, which always has
+        an exponent.
+    as_text : str
+        What makes text of any ``{value}``, of a number so that it can be read again.
+    to_double, to_integer : str
+        What makes a number of ``{text}``, and NULL of a text that is none; ``{value}`` is what the text was made of.
+        The latter keeps every whole number of 64 bits apart.
+    integer_to_double : str
+        What makes a double of a ``{text}`` in a column of whole numbers, a fraction too; NULL of a text that is none.
+    checks_text : bool
+        Whether these look at the text themselves, so that words in it need no care.
+    """
+
+    double: str
+    as_text: str
+    to_double: str
+    to_integer: str
+    integer_to_double: str
+    checks_text: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """The facts about one SQL dialect that rules depend on.
+
+    Attributes
+    ----------
+    name : str
+        As sqlglot spells it; empty for sqlglot's own, which is ANSI.
+    nan : Nan
+    names : Names
+    texts : Texts
+    numbers : Numbers
+    true, false : str
+        As a column of truth values is compared with them.
+    """
+
+    name: str
+    nan: Nan
+    names: Names
+    texts: Texts
+    numbers: Numbers
+    true: str
+    false: str
+
+    def identifier(self, name: str) -> str:
+        """Return a name, always quoted; ExportError if the dialect cannot hold it."""
+        shown, facts = repr(name), self.names
+        if not name:
+            raise ExportError("SQL has no empty names: ", *RENAME)
+        if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise ExportError(f"SQL cannot hold the name {shown}: ", *RENAME)
+        if facts.refused is not None and re.search(facts.refused, name):
+            raise ExportError(f"{self.name} cannot hold the name {shown}: ", *RENAME)
+        length = len(name.encode()) if facts.unit == "bytes" else len(name)
+        if facts.longest is not None and length > facts.longest:
+            raise ExportError(
+                f"the name {shown} has {length} {facts.unit}, {self.name} allows {facts.longest}: ", *RENAME
+            )
+        if facts.backticks:
+            return "`" + name.replace("`", "``") + "`"
+        return to_identifier(name, quoted=True).sql(dialect=self.name)
+
+    def string(self, text: str) -> str:
+        """Return a text literal; ExportError if the dialect cannot hold it."""
+        facts = self.texts
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
+        if not text and not facts.empty:
+            raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
+        if not any(c in facts.coded for c in text):
+            return self._literal(text)
+        if facts.code is None:
+            raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
+        pieces = filter(None, re.split(f"([{re.escape(facts.coded)}])", text))
+        parts = [facts.code.format(code=ord(p)) if p in facts.coded else self._literal(p) for p in pieces]
+        return facts.joined.format(parts=facts.link.join(parts))
+
+    def _literal(self, text: str) -> str:
+        dialect = "" if self.texts.plain_literals else self.name
+        return self.texts.prefix + TextLiteral.string(text).sql(dialect=dialect)
+
+    def category(self, value: Value) -> str:
+        """Return a category as it is compared with a column."""
+        if isinstance(value, bool):
+            return self.true if value else self.false
+        return self.texts.literal.format(literal=self.string(value))
+
+    def number(self, value: int | float) -> str:
+        """Return an integer literal for an int, and the shortest exact double literal for a float."""
+        if isinstance(value, int):
+            return str(value)
+        digits = repr(value).replace("e+", "e")
+        return self.numbers.double.format(digits=digits, scientific=digits if "e" in digits else f"{digits}e0")
+
+    def comment(self, text: str) -> str:
+        """Return text for a comment, on one line and without a comment's end."""
+        return one_line(text).replace("*/", "* /")

@@ -1,0 +1,191 @@
+"""Rules as SQL: one predicate per cluster, a flat CASE expression, or a whole query.
+
+CASE has no ELSE, so that a row without a value gets no cluster.
+
+Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
+name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), and ``predicate``
+(SQL text) of every cluster and rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from shallowrules.errors import ExportError, OptionError, OptionName, check_choice
+from shallowrules.exporters.base import check_text
+from shallowrules.exporters.context import describe
+from shallowrules.exporters.options import on_command_line
+from shallowrules.exporters.rendering import render
+from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.predicates import Predicates
+from shallowrules.rules import RuleSet
+
+__all__ = ["STYLES", "SqlExporter", "SqlOptions", "cluster_predicates"]
+
+Style = Literal["where", "case", "select"]
+STYLES: tuple[str, ...] = get_args(Style)
+
+COLUMNS, CLUSTER_COLUMN = OptionName("columns"), OptionName("cluster_column")
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """Options of the exporter ``"sql"``.
+
+    Parameters
+    ----------
+    dialect : str
+        The database's SQL, as sqlglot calls it (duckdb, sqlite, postgres, mysql, …), or an alias such as postgresql;
+        an unknown one lists all.
+    table : str, or sequence of its parts
+        Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
+        dots: ``"my.schema".table``.
+    style : {"where", "case", "select"}
+        One predicate per cluster; one CASE expression that gives the cluster's number; or a query
+        of every column and the cluster.
+    columns : mapping from str to str
+        Name that the database has in place of that of the training table.
+    cluster_column : str
+        Name of the column that ``select`` adds.
+    template : str or path, optional
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
+    """
+
+    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True))
+    table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
+    style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
+    cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("style", self.style, STYLES, option="style")
+        find_dialect(self.dialect)
+        _split_table(self.table)
+        _check_columns(self.columns)
+        check_text("cluster_column", self.cluster_column)
+
+
+class SqlExporter:
+    """Writes rules as SQL; options: `SqlOptions`."""
+
+    name = "sql"
+    file_extension = ".sql"
+    media_type = "application/sql"
+    options = SqlOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return the rules in one style and dialect.
+
+        Raises
+        ------
+        OptionError
+            If an option has a value that is not allowed.
+        ExportError
+            If the dialect cannot hold a name, or takes two for one.
+        """
+        settings = SqlOptions(**options)
+        dialect, predicates = _prepare(rules, settings)
+        context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule)})
+        for cluster in context["clusters"]:
+            cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
+        context.update(
+            dialect=settings.dialect,
+            table=_split_table(settings.table),
+            cluster_column=settings.cluster_column,
+            qualify_star=dialect.names.qualify_star,
+            alias=dialect.names.alias,
+            options={**vars(settings), "columns": dict(settings.columns), "template": None},
+        )
+        return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+
+    def check_columns(self, names: Sequence[str], **options: Any) -> None:
+        """Refuse options that go with no rules over columns of these names."""
+        _name_columns(names, SqlOptions(**options))
+
+
+def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
+    """Return what is true of the rows of each cluster, largest first: SQL as the style ``where`` writes it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    **options
+        Of `SqlOptions`: dialect and columns.
+    """
+    _, predicates = _prepare(rules, SqlOptions(**options))
+    return {cluster.index: predicates.of_cluster(rules.rules_of(cluster.index)) for cluster in rules.by_size}
+
+
+def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
+    """Return the dialect, and what makes predicates of rules in it."""
+    dialect = find_dialect(settings.dialect)
+    names = _name_columns([column.name for column in rules.columns], settings)
+    _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
+    return dialect, Predicates(names, dialect)
+
+
+def _check_columns(columns: object) -> None:
+    if not isinstance(columns, Mapping) or not all(isinstance(new, str) for new in columns.values()):
+        raise OptionError(COLUMNS, " must map the old name of a column to its new one")
+
+
+def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
+    """Return the name of every column in the database."""
+    unknown = [old for old in settings.columns if old not in old_names]
+    if unknown:
+        raise OptionError(
+            COLUMNS,
+            f" renames {', '.join(map(repr, unknown))}, which the rules do not have; "
+            f"their columns are: {', '.join(map(repr, old_names))}",
+        )
+    names = [settings.columns.get(old, old) for old in old_names]
+    if settings.style == "select":
+        for name in names:
+            if name.casefold() == settings.cluster_column.casefold():
+                raise ExportError(
+                    f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN
+                )
+    return names
+
+
+def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
+    """Refuse tested columns whose names the dialect takes for that of another."""
+    holders: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        holders.setdefault(dialect.names.fold(name), []).append(index)
+    for index in tested:
+        same = holders[dialect.names.fold(names[index])]
+        if len(same) > 1:
+            raise ExportError(
+                f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
+                "for one: rename one in the database and say so by ",
+                COLUMNS,
+            )
+
+
+_TABLE_PART = r'(?:"(?:[^"]|"")+"|[^".][^.]*)'
+_TABLE = re.compile(rf"{_TABLE_PART}(?:\.{_TABLE_PART})*")
+
+
+def _split_table(table: Any) -> list[str]:
+    """Return the parts of a table's name: schema and the like, then the table."""
+    if isinstance(table, list | tuple):
+        parts = list(table)
+    elif isinstance(table, str) and _TABLE.fullmatch(table):
+        found = re.findall(_TABLE_PART, table)
+        parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in found]
+    else:
+        parts = []
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise OptionError(
+            f"{table!r} is not a table name: dots separate its parts, a part with dots or quotes goes in "
+            'double quotes, for example "my.schema".customers',
+            option="table",
+        )
+    return parts
