@@ -4,6 +4,7 @@ Environment variables:
 
 SHALLOWRULES_DEBUG=1       turn Cython's run-time checks (bounds, uninitialised memoryviews, None) back on
 SHALLOWRULES_NO_OPENMP=1   build serially even where OpenMP works
+SHALLOWRULES_SANITIZE=1    compile with AddressSanitizer and UndefinedBehaviorSanitizer (`make sanitize`)
 """
 
 import json
@@ -17,8 +18,9 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-DEBUG = os.environ.get("SHALLOWRULES_DEBUG", "") not in ("", "0")
-NO_OPENMP = os.environ.get("SHALLOWRULES_NO_OPENMP", "") not in ("", "0")
+DEBUG, NO_OPENMP, SANITIZE = (
+    os.environ.get(f"SHALLOWRULES_{switch}", "") not in ("", "0") for switch in ("DEBUG", "NO_OPENMP", "SANITIZE")
+)
 
 KERNEL = Path("shallowrules/_kernel")
 
@@ -45,6 +47,13 @@ COMPILE_FLAGS = {
     "msvc": ["/O2", "/fp:precise"],
     "unix": ["-O3", "-ffp-contract=off", "-fno-math-errno", "-g1" if DEBUG else "-g0"],
 }
+
+# -fno-wrapv: Python's own flags make signed overflow defined, and so invisible. A double that does not fit the integer
+# it is converted to is undefined too, but "undefined" leaves it out.
+SANITIZE_FLAGS = [
+    *("-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv"),
+    *("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"),
+]
 
 OPENMP_PROGRAM = """
 #include <omp.h>
@@ -104,6 +113,8 @@ class BuildKernel(build_ext):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
         openmp = self.find_openmp()
         compile_flags, link_flags = openmp or ([], [])
+        if SANITIZE:
+            compile_flags, link_flags = compile_flags + SANITIZE_FLAGS, link_flags + SANITIZE_FLAGS
         print(f"shallowrules: OpenMP {'on' if openmp else 'off, the kernel runs serially'}", file=sys.stderr)
         for extension in self.extensions:
             extension.extra_compile_args = COMPILE_FLAGS[kind] + compile_flags
@@ -111,15 +122,16 @@ class BuildKernel(build_ext):
             extension.define_macros = [("SHALLOWRULES_OPENMP", "1" if openmp else "0")]
 
         # Time stamps do not show a change of flags or directives, so that the last ones are kept in a file.
-        configuration = json.dumps([DIRECTIVES, SHARED_MODULE, COMPILE_FLAGS[kind], openmp])
-        memory = Path("build", f"configuration-{sys.implementation.cache_tag}.json")
+        configuration = json.dumps([DIRECTIVES, SHARED_MODULE, COMPILE_FLAGS[kind], compile_flags, link_flags])
+        build = Path(self.get_finalized_command("build").build_base)
+        memory = build / f"configuration-{sys.implementation.cache_tag}.json"
         changed = not memory.exists() or memory.read_text() != configuration
         self.force = bool(self.force or changed)
         translated = cythonize(
             self.extensions,
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=SHARED_MODULE,
-            build_dir="build/cython",
+            build_dir=(build / "cython").as_posix(),
             nthreads=os.cpu_count() or 1,
             force=changed,
         )
@@ -127,7 +139,7 @@ class BuildKernel(build_ext):
         for extension in self.extensions:  # the objects stay: setuptools has its own notes on them
             extension.sources = sources[extension.name]
         super().build_extensions()
-        memory.parent.mkdir(exist_ok=True)
+        memory.parent.mkdir(parents=True, exist_ok=True)
         memory.write_text(configuration)
 
     def find_openmp(self):
