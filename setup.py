@@ -108,6 +108,12 @@ def runs_with(compiler, compile_flags, link_flags):
 class BuildKernel(build_ext):
     """`build_ext` that asks the compiler at hand for OpenMP, and rebuilds when the answer or a switch changed."""
 
+    def finalize_options(self):
+        """Keep what was built for an editable install: setuptools would build in a new folder, so everything anew."""
+        super().finalize_options()
+        if self.editable_mode:
+            self.build_lib = str(Path(self.get_finalized_command("build").build_base, "editable"))
+
     def build_extensions(self):
         """Set the flags of all extensions, translate them to C and compile them."""
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
