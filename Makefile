@@ -3,6 +3,7 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
+#   SHORT=1         make sanitize with a twentieth of the kernel's random tables
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -29,13 +30,14 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo examples test test-all test-others lint format bench clean
+.PHONY: help build demo examples test test-all test-others sanitize lint format bench clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
 	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the tests"
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
+	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the others do so by themselves when a source has changed"
@@ -99,6 +101,24 @@ test-others: | $(BIN)/python
 	done
 
 test-all: test-others test
+
+# The sanitizers' kernel is built below build/sanitize, so that the one of every day stays. Python itself is built
+# without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
+# guarded. Leaks are not looked for (detect_leaks=0): Python keeps much of its memory until it ends. --capture=sys
+# lets a sanitizer's report through.
+sanitize: $(VENV)/with-test
+	@for name in asan ubsan; do \
+		case "$$($(CC) -print-file-name=lib$$name.so)" in /*) ;; *) \
+			echo "$(CC) has no lib$$name.so: make sanitize needs gcc and its sanitizers" >&2; exit 1;; \
+		esac; \
+	done
+	SHALLOWRULES_DEBUG=1 SHALLOWRULES_SANITIZE=1 $(BIN)/python setup.py -q build \
+		--build-base build/sanitize --build-lib build/sanitize/lib
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
+	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_SHORT=$(SHORT) \
+	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
+		tests/test_sanitizers.py tests/test_kernel*.py tests/test_oracle.py tests/test_refining*.py
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import signal
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.slow
 STRUCTURE = ("feature", "left", "right", "center")
 EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
 
-many = settings(max_examples=1500)
+many = settings(max_examples=75 if os.environ.get("SHALLOWRULES_SHORT") else 1500)  # `make sanitize SHORT=1`
 some = settings(max_examples=150)
 
 
