@@ -85,7 +85,7 @@ class Column:
         if self.is_numeric:
             absent = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
         else:
-            absent = np.array([value is None or value != value for value in self.values], dtype=bool)
+            absent = np.fromiter(map(is_missing, self.values), bool, len(self.values))
         return absent if self.missing is None else absent | self.missing
 
     def numbers(self) -> NDArray[Any]:
@@ -150,7 +150,8 @@ class Column:
     def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
         """Return the position in `values` of each row's value, -1 for any other and where it is missing.
 
-        Texts are compared character by character. DataError names a column that holds values of another type.
+        Texts are compared character by character. 0 and 1 are truth values, as in a database that has no others.
+        DataError names a column that holds values of another type.
         """
         kind = bool if values and isinstance(values[0], bool) else str
         if self.is_numeric and self.absent.all():
@@ -163,13 +164,19 @@ class Column:
                 "convert it first"
             )
         place: dict[Value, int] = {value: i for i, value in enumerate(values)}
-        return np.fromiter((place.get(value, -1) for value in self.values), np.intp, len(self.values))
+        present = zip(self.values.tolist(), self.absent.tolist(), strict=True)
+        return np.fromiter(
+            (-1 if absent else place.get(value, -1) for value, absent in present), np.intp, len(self.values)
+        )
 
     def _first_other(self, text: bool) -> Any:
-        """Return the first value that is neither missing nor text (or a truth value), None if there is none."""
-        kinds = (str,) if text else (bool, np.bool_)
-        present = zip(self.values, self.absent, strict=True)
-        return next((value for value, absent in present if not absent and not isinstance(value, kinds)), None)
+        """Return the first value that is neither missing nor text (or a truth value); None if all are."""
+        present = (
+            value for value, absent in zip(self.values.tolist(), self.absent.tolist(), strict=True) if not absent
+        )
+        if text:
+            return next((value for value in present if not isinstance(value, str)), None)
+        return next((value for value in present if isinstance(value, str) or value not in (0, 1)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +240,7 @@ class Table:
         if isinstance(data, Table):
             return data
         if isinstance(data, Mapping):
-            columns = tuple(_column(str(name), np.asarray(values)) for name, values in data.items())
+            columns = tuple(replace(Column.of(str(name), values), name=str(name)) for name, values in data.items())
             return cls(columns, len(columns[0].values) if columns else 0)
         try:
             frame = nw.from_native(data, eager_only=True, pass_through=True)
@@ -253,11 +260,25 @@ class Table:
         return cls(tuple(_column(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a Python value means "no value": None, NaN, or what pandas has for it (NA, NaT)."""
+    if value is None:
+        return True
+    differs = value != value
+    if isinstance(differs, bool | np.bool_):
+        return bool(differs)
+    return _is_na(differs)  # of an array or the like it is an array
+
+
+def _is_na(value: Any) -> bool:
+    return type(value).__name__ == "NAType"
+
+
 def _column(name: str, values: NDArray[Any]) -> Column:
     """Type a NumPy array; an object array is numeric if all of it is."""
     kind = values.dtype.kind
     if kind == "O":
-        missing = np.array([value is None for value in values], dtype=bool)
+        missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
         present = values[~missing]
         if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
             whole = np.zeros(len(values), dtype=np.int64)
@@ -266,12 +287,14 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 return Column(name, "integer", whole, missing if missing.any() else None)
             except OverflowError:
                 pass
-        if all(isinstance(value, bool | np.bool_) for value in present):
+        given = [value for value in present if not is_missing(value)]
+        if given and all(isinstance(value, bool | np.bool_) for value in given):
             return Column(name, "boolean", values)
         try:
             if any(isinstance(value, str | bytes | bool) for value in present):
                 return Column(name, "text", values)
-            numbers = np.array([np.nan if value is None else float(value) for value in values])
+            numbers = np.full(len(values), np.nan)
+            numbers[~missing] = [float(value) for value in present]
             return Column(name, "float", numbers)
         except (TypeError, ValueError):
             return Column(name, "other", values)
@@ -292,14 +315,23 @@ def _from_series(name: str, series: Any) -> Column:
         if missing.any():
             return Column(name, "integer", series.fill_null(0).to_numpy(), missing)
         return Column(name, "integer", series.to_numpy())
-    if dtype.is_float():
-        return Column(name, "float", series.to_numpy())
-    if dtype.is_decimal():
-        return Column(name, "float", series.cast(nw.Float64()).to_numpy())
+    if dtype.is_float() or dtype.is_decimal():
+        values = (series.cast(nw.Float64()) if dtype.is_decimal() else series).to_numpy()
+        if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
+            single = dtype == nw.Float32
+            values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
+        return Column(name, "float", values)
     if dtype == nw.Boolean:
-        return Column(name, "boolean", series.to_numpy().astype(object))
+        return Column(name, "boolean", _objects(series))
     if dtype == nw.Object:
         return _column(name, np.asarray(series.to_numpy(), dtype=object))
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
-        return Column(name, "text", np.asarray(series.cast(nw.String()).to_numpy(), dtype=object))
-    return Column(name, "other", np.asarray(series.to_numpy(), dtype=object))
+        return Column(name, "text", _objects(series.cast(nw.String())))
+    return Column(name, "other", _objects(series))
+
+
+def _objects(series: Any) -> NDArray[Any]:
+    """Return a series as Python values, None where one is missing."""
+    values = np.array(series.to_numpy(), dtype=object)
+    values[series.is_null().to_numpy()] = None
+    return values

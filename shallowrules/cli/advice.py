@@ -7,13 +7,53 @@ import io
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from shallowrules.errors import DataError, Finding
 
-__all__ = ["column_list", "exclude", "way_out", "worded"]
+__all__ = ["RefusedTable", "Remedy", "column_list", "exclude", "remedy_of", "way_out", "worded"]
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Options that do away with findings."""
+
+    exclude: tuple[str, ...] = ()
+    null: tuple[str, ...] = ()
+    decimal: str | None = None
+    encoding: str | None = None
+    drop_missing: bool = False
+    impute: str | None = None
+
+    def __or__(self, other: Remedy) -> Remedy:
+        """Return both remedies together."""
+        return Remedy(
+            tuple(dict.fromkeys((*self.exclude, *other.exclude))),
+            tuple(dict.fromkeys((*self.null, *other.null))),
+            self.decimal or other.decimal,
+            self.encoding or other.encoding,
+            self.drop_missing or other.drop_missing,
+            self.impute or other.impute,
+        )
+
+    def arguments(self) -> list[str]:
+        """Return the options as the command line takes them."""
+        found = ["--exclude", _listed(self.exclude)] if self.exclude else []
+        found += [word for token in self.null for word in ("--null", token)]
+        for name, value in (("--decimal", self.decimal), ("--encoding", self.encoding), ("--impute", self.impute)):
+            found += [] if value is None else [name, value]
+        return [*found, "--drop-missing"] if self.drop_missing else found
+
+
+class RefusedTable(DataError):
+    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help."""
+
+    def __init__(self, message: str, findings: Iterable[Finding], remedy: Remedy) -> None:
+        super().__init__(message, findings=findings)
+        self.remedy = remedy
 
 
 def column_list(names: Iterable[str]) -> str:
@@ -50,6 +90,17 @@ def way_out(finding: Finding) -> str:
     """Return what to do about a finding, to be put behind its message; "" where the message says all."""
     word = WAYS_OUT.get(finding.kind)
     return "" if word is None else word(finding)
+
+
+def remedy_of(finding: Finding) -> Remedy:
+    """Return options that do away with what a source finds."""
+    if finding.kind == "encoding":
+        return Remedy(encoding=finding.values[0])
+    if finding.kind == "comma numbers" and "," not in finding.values:
+        return Remedy(decimal=",")
+    if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
+        return Remedy(null=finding.values)
+    return Remedy() if finding.column is None else Remedy(exclude=(finding.column,))
 
 
 def _encoding(finding: Finding) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shallowrules.cli.advice import RefusedTable
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, say
 from shallowrules.cli.reading_options import ReadingOptions
+from shallowrules.errors import DataError
 
 if TYPE_CHECKING:
-    from shallowrules.cli.preparation import Prepared
+    from shallowrules.cli.preparation import LoadedTable
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.rules import RuleSet
 
@@ -55,13 +59,22 @@ def prepare_model(
     reading: ReadingOptions,
     parameters: dict[str, Any],
     check: Callable[[Sequence[str]], None] | None = None,
-) -> tuple[Prepared, ExplainableKMeans]:
+) -> tuple[LoadedTable, ExplainableKMeans]:
     """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
-    from shallowrules.cli.preparation import prepare
+    from shallowrules.cli.preparation import prepare, working_remedy
     from shallowrules.estimator import ExplainableKMeans
 
     with progress(f"reading {table_file}"):
-        prepared = prepare(table_file, chosen, reading)
+        try:
+            prepared = prepare(table_file, chosen, reading)
+        except RefusedTable as refused:
+            remedy = working_remedy(table_file, chosen, reading, refused)
+            typed = typed_arguments()
+            if remedy is None or typed is None:
+                raise
+            end = typed.index("--") if "--" in typed else len(typed)
+            command = shlex.join(["shallowrules", *typed[:end], *remedy.arguments(), *typed[end:]])
+            raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
         check(prepared.table.names)
     for message in prepared.notes:
@@ -82,6 +95,6 @@ def prepare_model(
     return prepared, model
 
 
-def describe_work(prepared: Prepared, chosen: FitOptions) -> str:
+def describe_work(prepared: LoadedTable, chosen: FitOptions) -> str:
     """Return what is being done with the rows, for the progress line."""
     return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {prepared.table.n_rows:,} rows"

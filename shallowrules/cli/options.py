@@ -8,10 +8,20 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["force_option", "gather", "together"]
+__all__ = ["TYPED", "force_option", "gather", "together", "typed_arguments"]
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = TypeVar("Options")
+
+TYPED = "shallowrules.cli: arguments as typed"
+"""Where a context keeps what stood behind ``shallowrules``."""
+
+
+def typed_arguments() -> list[str] | None:
+    """Return what was typed behind ``shallowrules``, None outside of a command."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(TYPED)
 
 
 def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:

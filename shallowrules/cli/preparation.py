@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.cli.advice import exclude, worded
+from shallowrules.cli.advice import RefusedTable, Remedy, exclude, remedy_of, way_out, worded
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.reading_options import ReadingOptions
-from shallowrules.encoding import categories, imputed_values, too_many_values
-from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.sources import read_table
+from shallowrules.encoding import categories, imputed_values
+from shallowrules.encoding.checks import (
+    find_infinite,
+    find_missing,
+    find_other_types,
+    find_too_many_values,
+    find_without_values,
+)
+from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning
+from shallowrules.sources import Where, files_of, open_source
 from shallowrules.table import Column, Table
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["LoadedTable", "prepare", "working_remedy"]
 
-FEWEST_ORDERED = 8
+MIN_ORDERED = 8
 """Rows from which a numbering is taken for no coincidence."""
 
-DOMINANT = 0.9
+DOMINANT_SHARE = 0.9
 """Share of the variance from which a column is said to decide the clustering alone."""
+
+MAX_DROPPED_SHARE = 0.2
+"""Share of incomplete rows up to which they are proposed to be left out; of more rows values are filled."""
+
+MAX_TRIALS = 4
+"""Times that a proposed command is tried and added to."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class LoadedTable:
     """What to cluster: rows of numbers and categories, complete unless values are imputed, their weights and labels.
 
     `clustered` and `explained` are the names of columns to cluster and to explain by, None for the
@@ -48,45 +64,104 @@ class Prepared:
     explained: list[str] | None = None
 
 
-def prepare(path: str, fit: FitOptions, reading: ReadingOptions) -> Prepared:
-    """Read a file and choose its rows and columns.
+def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTable:
+    """Read a table and choose its rows and columns.
 
     Raises
     ------
+    RefusedTable
+        If columns hold dates or the like, have too many categories, look like an id, have no values or are nearly
+        numbers; if values are missing or infinite. All of it is said at once.
     DataError
-        If the file is no table; if a column holds dates or the like, has too many categories, looks like an id,
-        or has no values; if values are missing or infinite; if weights are negative or all zero; if there are
-        fewer distinct rows than clusters; or if labels are no clustering.
+        If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
+        clusters; or if labels are no clustering.
     """
+    if fit.drop_missing and fit.impute is not None:
+        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+    refusals: list[Refusal] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
-        table, weight, labels = _read(path, fit, reading)
+        table, weight, labels = _read(where, fit, reading, refusals)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     clustered = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explained = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
-    _refuse_unusable(table, weight)
-    _refuse_empty(table)
-    _refuse_too_many_values(table)
-    _refuse_ids(table, (*(fit.columns or ()), *(fit.explain or ())))
-    if fit.drop_missing and fit.impute is not None:
-        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
-    table, weight, labels, notes = _without_missing(table, weight, labels, fit.drop_missing, fit.impute is not None)
-    _refuse_infinite(table, weight)
+    if weight is not None and not weight.is_numeric:
+        raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
+    refusals += _unusable_columns(table, (*(fit.columns or ()), *(fit.explain or ())), refusals)
+    table, weight, labels, notes, missing = _complete_rows(table, weight, labels, fit, _columns_of(refusals))
+    refusals += missing
+    refusals += _infinite_columns([*table.columns, *([] if weight is None else [weight])], _columns_of(refusals))
+    if refusals:
+        remedy = reduce(or_, (refusal.remedy for refusal in refusals))
+        findings = [finding for refusal in refusals for finding in refusal.findings]
+        raise RefusedTable("\n".join(refusal.message for refusal in refusals), findings, remedy)
     weights = None if weight is None else _checked_weights(weight)
     if labels is not None:
         _refuse_no_clustering(labels, weights)
-    filled = table if fit.impute is None else _filled(table, weights)
-    space = filled.select(clustered or (explained if labels is not None else None) or table.names)
+    imputed = table if fit.impute is None else _imputed(table, weights)
+    space = imputed.select(clustered or (explained if labels is not None else None) or table.names)
     if fit.clusters is not None:
         _refuse_too_many_clusters(space, weights, fit.clusters)
-    notes += _constant_columns(filled) + _spaces(space, fit.scale, clustering=labels is None)
+    notes += _constant_columns(imputed) + _spaces(space, fit.scale, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, weights) if fit.scale is None and labels is None else []
-    return Prepared(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
+    return LoadedTable(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
 
 
-def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, Column | None, Column | None]:
+@dataclass(frozen=True)
+class Refusal:
+    """Findings of one kind, worded together, and options that may do away with them."""
+
+    findings: tuple[Finding, ...]
+    message: str
+    remedy: Remedy
+
+
+def _columns_of(refusals: Sequence[Refusal]) -> set[str]:
+    """Return the columns that are refused already; what else is wrong with them does not matter."""
+    return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
+
+
+def working_remedy(where: Where, fit: FitOptions, reading: ReadingOptions, refused: RefusedTable) -> Remedy | None:
+    """Return options with which the table is not refused, tried out; None where none are found."""
+    if not all(map(os.path.isfile, files_of(where))):
+        return None  # a pipe is read once
+    remedy = refused.remedy
+    for _ in range(MAX_TRIALS):
+        try:
+            prepare(where, *_remedied(fit, reading, remedy))
+        except RefusedTable as error:
+            if error.remedy | remedy == remedy:
+                return None
+            remedy = remedy | error.remedy
+        except ShallowRulesError:
+            return None
+        else:
+            return remedy
+    return None
+
+
+def _remedied(fit: FitOptions, reading: ReadingOptions, remedy: Remedy) -> tuple[FitOptions, ReadingOptions]:
+    """Return the options as a remedy changes them."""
+    fit = replace(
+        fit,
+        exclude=(*fit.exclude, *remedy.exclude),
+        drop_missing=fit.drop_missing or remedy.drop_missing,
+        impute=remedy.impute or fit.impute,
+    )
+    reading = replace(
+        reading,
+        null=(*reading.null, *remedy.null),
+        decimal=remedy.decimal or reading.decimal,
+        encoding=remedy.encoding or reading.encoding,
+    )
+    return fit, reading
+
+
+def _read(
+    where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]
+) -> tuple[Table, Column | None, Column | None]:
     """Return the columns to cluster and explain by, the weights, and the given labels."""
     roles = {"weights": fit.weight, "labels": fit.labels}
     named = {name: what for what, name in roles.items() if name is not None}
@@ -102,13 +177,22 @@ def _read(path: str, fit: FitOptions, reading: ReadingOptions) -> tuple[Table, C
         columns = (*fit.columns, *(fit.explain or ()), *named)
     elif fit.explain is not None and fit.labels is not None:
         columns = (*fit.explain, *named)  # nothing is clustered
-    with worded():
-        table = read_table(path, columns=columns, exclude=fit.exclude, **asdict(reading))
+    findings: list[Finding] = []
+    try:
+        with worded(), open_source(where, **asdict(reading)) as source:
+            table = source.table(columns, fit.exclude, findings=findings)
+    except DataError as error:
+        if [finding.kind for finding in error.findings] != ["encoding"]:
+            raise
+        raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
+    refusals += [
+        Refusal((finding,), f"{finding.message}{way_out(finding)}", remedy_of(finding)) for finding in findings
+    ]
     weight, labels = (None if name is None else table[name] for name in roles.values())
     others = [name for name in table.names if name not in named]
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
-        raise DataError(f"{path} has no column but {listed}")
+        raise DataError(f"{where} has no column but {listed}")
     return table.select(others), weight, labels
 
 
@@ -125,46 +209,59 @@ def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
         raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
 
 
-def _refuse_unusable(table: Table, weight: Column | None) -> None:
-    if weight is not None and not weight.is_numeric:
-        raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
-    found = [column for column in table.columns if column.type == "other"]
-    if found:
-        listed = ", ".join(f"{column.name!r} ({column.nature})" for column in found)
-        raise DataError(
-            f"{_count(len(found), 'column holds', 'columns hold')} neither numbers nor categories: {listed}; "
-            f"leave out what is to play no part: {_exclude(found)}"
-        )
+def _unusable_columns(table: Table, insisted: Sequence[str], refusals: Sequence[Refusal]) -> list[Refusal]:
+    """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
+    found: list[Refusal] = []
+    for examine, word in (
+        (find_other_types, _other_types),
+        (find_without_values, _without_values),
+        (find_too_many_values, _too_many_values),
+        (lambda columns: _find_ids(columns, insisted), _ids),
+    ):
+        refused = _columns_of([*refusals, *found])
+        findings = examine([column for column in table.columns if column.name not in refused])
+        if findings:
+            found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=_names(findings))))
+    return found
 
 
-def _refuse_too_many_values(table: Table) -> None:
-    found = too_many_values(table.columns)
-    if found:
-        listed = ", ".join(f"{column.name!r} ({_count(count, 'value')})" for column, count in found)
-        raise DataError(
-            f"too many different texts to be categories, as ids and free text have them, in {listed} of "
-            f"{_count(table.n_rows, 'row')}; leave out what is to play no part: {_exclude([c for c, _ in found])}"
-        )
+def _other_types(findings: Sequence[Finding]) -> str:
+    return (
+        f"{_count(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
+        f"{', '.join(f'{finding.column!r} ({finding.example})' for finding in findings)}; "
+        f"leave out what is to play no part: {exclude(_names(findings))}"
+    )
 
 
-def _refuse_empty(table: Table) -> None:
-    found = [column for column in table.columns if column.absent.all()]
-    if found:
-        raise DataError(
-            f"{_count(len(found), 'column has', 'columns have')} no values: {_listed(found)}; "
-            f"leave out what is empty: {_exclude(found)}"
-        )
+def _without_values(findings: Sequence[Finding]) -> str:
+    return (
+        f"{_count(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
+        f"leave out what is empty: {exclude(_names(findings))}"
+    )
 
 
-def _refuse_ids(table: Table, insisted: Sequence[str]) -> None:
-    numeric = (column for column in table.columns if column.is_numeric)
-    found = [column for column in numeric if column.name not in insisted and _is_id(column)]
-    if found:
-        raise DataError(
-            f"{_listed(found)} {'looks' if len(found) == 1 else 'look'} like the number of a row, another in each and "
-            f"nothing to cluster by; leave out what is an id: {_exclude(found)}; or name in --columns all "
-            "columns to cluster by, if it is meant"
-        )
+def _too_many_values(findings: Sequence[Finding]) -> str:
+    listed = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'value')})" for finding in findings)
+    return (
+        f"too many different texts to be categories, as ids and free text have them, in {listed} of "
+        f"{_count(findings[0].rows or 0, 'row')}; leave out what is to play no part: {exclude(_names(findings))}"
+    )
+
+
+def _ids(findings: Sequence[Finding]) -> str:
+    return (
+        f"{_listed(findings)} {'looks' if len(findings) == 1 else 'look'} like the number of a row, another in each "
+        f"and nothing to cluster by; leave out what is an id: {exclude(_names(findings))}; or name in --columns all "
+        "columns to cluster by, if it is meant"
+    )
+
+
+def _find_ids(columns: Sequence[Column], insisted: Sequence[str]) -> list[Finding]:
+    return [
+        Finding("id", repr(column.name), column.name)
+        for column in columns
+        if column.is_numeric and column.name not in insisted and _is_id(column)
+    ]
 
 
 def _is_id(column: Column) -> bool:
@@ -177,7 +274,7 @@ def _is_id(column: Column) -> bool:
     if len(values) < 2 or not np.array_equal(values, np.floor(values)):
         return False
     if not _is_id_name(column.name):
-        if len(values) < FEWEST_ORDERED:
+        if len(values) < MIN_ORDERED:
             return False
         steps = np.diff(values)
         consecutive = float(values.max()) - float(values.min()) == len(values) - 1
@@ -191,50 +288,56 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
-def _filled(table: Table, weights: NDArray[Any] | None) -> Table:
+def _imputed(table: Table, weights: NDArray[Any] | None) -> Table:
     """Return the table as it will be clustered."""
     values = imputed_values(table, weights)
     columns = (column.filled(value) for column, value in zip(table.columns, values, strict=True))
     return Table(tuple(columns), table.n_rows) if values else table
 
 
-def _without_missing(
-    table: Table, weight: Column | None, labels: Column | None, drop: bool, impute: bool
-) -> tuple[Table, Column | None, Column | None, list[str]]:
-    """Return the complete rows, or refuse incomplete ones; what is imputed is not missing.
+def _complete_rows(
+    table: Table, weight: Column | None, labels: Column | None, fit: FitOptions, refused: set[str]
+) -> tuple[Table, Column | None, Column | None, list[str], list[Refusal]]:
+    """Return the complete rows with a note, or all rows and why they are refused; what is imputed is not missing.
 
     Rows may lack a label: the estimator counts them.
     """
-    used = () if impute else table.columns
-    used = used if weight is None else (*used, weight)
-    found = [column for column in used if column.absent.any()]
-    if not found:
-        return table, weight, labels, []
-    incomplete = np.logical_or.reduce([column.absent for column in found])
+    used = [] if fit.impute is not None else [column for column in table.columns if column.name not in refused]
+    used += [] if weight is None else [weight]
+    findings = find_missing(used)
+    if not findings:
+        return table, weight, labels, [], []
+    incomplete = np.logical_or.reduce([column.absent for column in used])
     n_rows = int(np.count_nonzero(incomplete))
-    counts = ", ".join(f"{column.name!r} ({_count(int(column.absent.sum()), 'row')})" for column in found)
-    if not drop:
-        raise DataError(
+    counts = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
+    names = _names(findings)
+    if not fit.drop_missing:
+        message = (
             f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
-            f"rows out (--drop-missing) or the columns ({_exclude(found)}), or fill the values (--impute median)"
+            f"rows out (--drop-missing) or the columns ({exclude(names)}), or fill the values (--impute median)"
         )
+        few = n_rows <= MAX_DROPPED_SHARE * table.n_rows or (weight is not None and weight.name in names)
+        remedy = Remedy(drop_missing=True) if few else Remedy(impute="median")
+        return table, weight, labels, [], [Refusal(tuple(findings), message, remedy)]
     if n_rows == table.n_rows:
-        raise DataError(f"every row lacks a value, in {counts}: leave columns out ({_exclude(found)})")
+        message = f"every row lacks a value, in {counts}: leave columns out ({exclude(names)})"
+        return table, weight, labels, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
     note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
 
     def complete(column: Column | None) -> Column | None:
         return None if column is None else Table((column,), len(incomplete)).take(~incomplete).columns[0]
 
-    return table.take(~incomplete), complete(weight), complete(labels), [note]
+    return table.take(~incomplete), complete(weight), complete(labels), [note], []
 
 
-def _refuse_infinite(table: Table, weight: Column | None) -> None:
-    used = table.columns if weight is None else (*table.columns, weight)
-    counts = {column: int(np.count_nonzero(np.isinf(column.numbers()))) for column in used if column.is_numeric}
-    found = [column for column, count in counts.items() if count]
-    if found:
-        listed = ", ".join(f"{column.name!r} ({_count(counts[column], 'row')})" for column in found)
-        raise DataError(f"values are infinite in {listed}: correct the file or leave columns out ({_exclude(found)})")
+def _infinite_columns(columns: Sequence[Column], refused: set[str]) -> list[Refusal]:
+    findings = find_infinite(column for column in columns if column.name not in refused)
+    if not findings:
+        return []
+    listed = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
+    names = _names(findings)
+    message = f"values are infinite in {listed}: correct the file or leave columns out ({exclude(names)})"
+    return [Refusal(tuple(findings), message, Remedy(exclude=names))]
 
 
 def _checked_weights(weight: Column) -> NDArray[Any]:
@@ -309,7 +412,7 @@ def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
         variances.append(float(np.average((values - mean) ** 2, weights=weights)))
     dominant = int(np.argmax(variances))
     share = variances[dominant] / sum(variances)
-    if share <= DOMINANT:
+    if share <= DOMINANT_SHARE:
         return []
     return [
         f"column {varying[dominant].name!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
@@ -321,9 +424,9 @@ def _count(number: int, one: str, more: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
-def _listed(columns: Sequence[Column]) -> str:
-    return ("column " if len(columns) == 1 else "columns ") + ", ".join(repr(column.name) for column in columns)
+def _listed(findings: Sequence[Finding]) -> str:
+    return ("column " if len(findings) == 1 else "columns ") + ", ".join(map(repr, _names(findings)))
 
 
-def _exclude(columns: Sequence[Column]) -> str:
-    return exclude([column.name for column in columns])
+def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(finding.column for finding in findings if finding.column is not None)

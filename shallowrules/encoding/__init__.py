@@ -1,9 +1,10 @@
 """From typed raw columns to the numbers that are clustered and cut.
 
-`encoder` turns a table into matrices, `scaling` brings columns to comparable scales, `transformers` sees through
-scikit-learn transformers.
+`checks` finds what keeps a table from being clustered, `encoder` turns it into matrices, `scaling` brings columns to
+comparable scales, `transformers` sees through scikit-learn transformers.
 """
 
+from shallowrules.encoding.checks import refuse_unusable
 from shallowrules.encoding.encoder import (
     CATEGORY_WEIGHT,
     Encoder,
@@ -12,8 +13,6 @@ from shallowrules.encoding.encoder import (
     categories,
     encode,
     imputed_values,
-    refuse_unusable,
-    too_many_values,
 )
 from shallowrules.encoding.scaling import SCALES, fit_scaler
 from shallowrules.encoding.transformers import encode_through, fitted_transformer, transformed
@@ -31,6 +30,5 @@ __all__ = [
     "fitted_transformer",
     "imputed_values",
     "refuse_unusable",
-    "too_many_values",
     "transformed",
 ]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.conversion import Number
+from shallowrules.encoding.checks import refuse_other_types
 from shallowrules.encoding.scaling import fit_scaler
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table, Value
@@ -29,8 +30,6 @@ __all__ = [
     "categories",
     "encode",
     "imputed_values",
-    "refuse_unusable",
-    "too_many_values",
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
@@ -39,15 +38,6 @@ CATEGORY_WEIGHT = math.sqrt(0.5)
 Rows of different categories differ in two such columns, so that their squared distance is twice the square
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
 """
-
-MAX_CATEGORIES = 50
-"""Categories that a column may have at most: more are ids or free text, and each would be a column of its own."""
-
-ID_LIKE_SHARE = 0.9
-"""Share of distinct texts among the rows above which a column is taken for ids or free text."""
-
-MIN_ID_LIKE = 10
-"""Distinct texts below which a column is never taken for ids: in a small table all values may differ."""
 
 
 @dataclass(frozen=True)
@@ -236,25 +226,6 @@ class Encoding:
         return self.X_explain is self.X_cluster
 
 
-def refuse_unusable(table: Table, imputing: Sequence[bool] = ()) -> None:
-    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
-    missing, infinite = [], []
-    for column, imputed in zip(table.columns, imputing or (False,) * len(table.columns), strict=True):
-        n_missing = 0 if imputed else int(column.absent.sum())
-        if n_missing:
-            missing.append(f"{column.name!r} ({n_missing} rows)")
-        n_infinite = int(np.isinf(column.values).sum()) if column.is_numeric else 0
-        if n_infinite:
-            infinite.append(f"{column.name!r} ({n_infinite} rows)")
-    if missing:
-        raise DataError(
-            f"missing values (NaN, None or NULL) in {', '.join(missing)}: leave these rows out, fill them "
-            "(impute), or exclude the columns"
-        )
-    if infinite:
-        raise DataError(f"infinity in {', '.join(infinite)}: k-means needs finite numbers; mend or leave out the rows")
-
-
 def encode(
     table: Table,
     scale: str | None = None,
@@ -342,7 +313,7 @@ def _median_or_mode(column: Column, weight: NDArray[np.float64]) -> Number | Val
 
 def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> tuple[ModelColumn, ...]:
     """Return the columns of the model matrix, in the order of the table and then of the values that count."""
-    _refuse_types(table)
+    refuse_other_types(table)
     found = []
     for source, column in enumerate(table.columns):
         if column.is_numeric:
@@ -352,21 +323,6 @@ def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> t
             column = replace(column, values=column.values[sample_weight > 0], missing=None)
         found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
     return tuple(found)
-
-
-def _refuse_types(table: Table) -> None:
-    """Raise DataError naming the columns that can be neither numbers nor categories."""
-    other = [column for column in table.columns if column.type == "other"]
-    if other:
-        what = ", ".join(f"{column.name!r} ({column.nature})" for column in other)
-        raise DataError(f"columns that are neither numbers nor categories cannot be used: {what}; exclude them")
-    many = too_many_values(table.columns)
-    if many:
-        what = ", ".join(f"{column.name!r} ({count:,} values in {table.n_rows:,} rows)" for column, count in many)
-        raise DataError(
-            f"{what}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly every row), "
-            "as ids and free text have them; exclude what is to play no part"
-        )
 
 
 def categories(column: Column) -> tuple[Value, ...]:
@@ -380,15 +336,3 @@ def categories(column: Column) -> tuple[Value, ...]:
             "make its values of one type, or exclude it"
         )
     return tuple(sorted({bool(value) if column.type == "boolean" else str(value) for value in present}))
-
-
-def too_many_values(columns: Sequence[Column]) -> list[tuple[Column, int]]:
-    """Return the columns of text with too many values to be categories, and how many each has."""
-    found = []
-    for column in columns:
-        if column.type == "text":
-            n_rows = int(np.count_nonzero(~column.absent))
-            count = len(set(column.values[~column.absent].tolist()))
-            if count > MAX_CATEGORIES or (count >= MIN_ID_LIKE and count > ID_LIKE_SHARE * n_rows):
-                found.append((column, count))
-    return found

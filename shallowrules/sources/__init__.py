@@ -4,6 +4,6 @@
 """
 
 from shallowrules.sources.base import Provenance, Source
-from shallowrules.sources.opening import file_relation, files_of, open_source, read_table
+from shallowrules.sources.opening import Where, file_relation, files_of, open_source, read_table
 
-__all__ = ["Provenance", "Source", "file_relation", "files_of", "open_source", "read_table"]
+__all__ = ["Provenance", "Source", "Where", "file_relation", "files_of", "open_source", "read_table"]

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.exporter_options import spell_plainly
+from shallowrules.cli.options import TYPED
 from shallowrules.errors import OptionError, ShallowRulesError
 
 __all__ = ["shallowrules"]
@@ -23,6 +24,11 @@ NAMES = ("export", "exporters", "fit", "label", "path", "run", "sample", "verify
 
 class Commands(click.Group):
     """Loads a command when it is asked for; turns what the package raises into a message and an exit status."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, so that a message can propose a whole command."""
+        ctx.meta[TYPED] = list(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, sorted."""

@@ -1,0 +1,114 @@
+"""What keeps a table from being clustered: found here for all who ask, worded by each in its own options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from shallowrules.errors import DataError, Finding
+from shallowrules.table import Column, Table
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "find_infinite",
+    "find_missing",
+    "find_other_types",
+    "find_too_many_values",
+    "find_without_values",
+    "refuse_other_types",
+    "refuse_unusable",
+]
+
+MAX_CATEGORIES = 50
+"""Categories that a column may have at most: more are ids or free text, and each would be a column of its own."""
+
+ID_LIKE_SHARE = 0.9
+"""Share of distinct texts among the rows above which a column is taken for ids or free text."""
+
+MIN_ID_LIKE = 10
+"""Distinct texts below which a column is never taken for ids: in a small table all values may differ."""
+
+
+def find_missing(columns: Iterable[Column]) -> list[Finding]:
+    """Return the columns that lack values, and in how many rows."""
+    return [
+        Finding("missing values", f"{column.name!r} ({count} rows)", column.name, count, len(column.values))
+        for column in columns
+        if (count := int(np.count_nonzero(column.absent)))
+    ]
+
+
+def find_infinite(columns: Iterable[Column]) -> list[Finding]:
+    """Return the columns with infinite numbers, and in how many rows."""
+    return [
+        Finding("infinite values", f"{column.name!r} ({count} rows)", column.name, count, len(column.values))
+        for column in columns
+        if column.is_numeric and (count := int(np.count_nonzero(np.isinf(column.values))))
+    ]
+
+
+def find_without_values(columns: Iterable[Column]) -> list[Finding]:
+    """Return the columns in which every value is missing."""
+    return [Finding("no values", repr(column.name), column.name) for column in columns if column.absent.all()]
+
+
+def find_other_types(columns: Iterable[Column]) -> list[Finding]:
+    """Return the columns that can be neither numbers nor categories, with what they hold as the example."""
+    return [
+        Finding("other type", f"{column.name!r} ({column.nature})", column.name, example=column.nature)
+        for column in columns
+        if column.type == "other"
+    ]
+
+
+def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
+    """Return the columns of text with too many values to be categories, and how many each has."""
+    found = []
+    for column in columns:
+        if column.type == "text":
+            present = column.values[~column.absent].tolist()
+            count, n_rows = len(set(present)), len(column.values)
+            if count > MAX_CATEGORIES or (count >= MIN_ID_LIKE and count > ID_LIKE_SHARE * len(present)):
+                message = f"{column.name!r} ({count:,} values in {n_rows:,} rows)"
+                found.append(Finding("too many values", message, column.name, count, n_rows))
+    return found
+
+
+def refuse_unusable(table: Table, imputing: Sequence[bool] = ()) -> None:
+    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
+    imputing = imputing or (False,) * len(table.columns)
+    missing = find_missing(column for column, imputed in zip(table.columns, imputing, strict=True) if not imputed)
+    if missing:
+        raise DataError(
+            f"missing values (NaN, None or NULL) in {_listed(missing)}: leave these rows out, fill them "
+            "(impute), or exclude the columns",
+            findings=missing,
+        )
+    infinite = find_infinite(table.columns)
+    if infinite:
+        raise DataError(
+            f"infinity in {_listed(infinite)}: k-means needs finite numbers; mend or leave out the rows",
+            findings=infinite,
+        )
+
+
+def refuse_other_types(table: Table) -> None:
+    """Raise DataError naming the columns that can be neither numbers nor categories."""
+    other = find_other_types(table.columns)
+    if other:
+        raise DataError(
+            f"columns that are neither numbers nor categories cannot be used: {_listed(other)}; exclude them",
+            findings=other,
+        )
+    many = find_too_many_values(table.columns)
+    if many:
+        raise DataError(
+            f"{_listed(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly "
+            "every row), as ids and free text have them; exclude what is to play no part",
+            findings=many,
+        )
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    return ", ".join(finding.message for finding in findings)
