@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -131,6 +132,20 @@ def chain_rules(n_leaves: int) -> RuleSet:
     for leaf in reversed(range(n_leaves - 1)):
         tree = (0, float(leaf), leaf % 7, tree)
     return make_rules([("x0", "float")], tree)
+
+
+FRACTIONS = [
+    "1", "1.4", "1.5", "1.0", "1.", "0.6", ".6", "-.4", "-0.5", "-1.4", "-0.0", "1e0", "10e-1", "14e-1", "1E3", "1e3",
+    "-2.5e+2", "0.999999999999999", "1.000000000000001", " 1.4 ", "NA", "1e200", "-1e200", "1e-200", "2147483648.5",
+    "9007199254740992", "9007199254740993", "9007199254740994", "9007199254740995.5", "9.007199254740994e15", "1e17",
+]  # fmt: skip
+"""Texts of a column of whole numbers in which new rows have fractions."""
+
+
+def whole_number_rules(bound: int, imputed: int | None = None) -> RuleSet:
+    """Return rules that cut a column of whole numbers, which was text for its missing values."""
+    rules = make_rules([("n", "integer")], (0, bound, 0, 1))
+    return replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9"), imputed=imputed),))
 
 
 def route(rules: RuleSet, row: Sequence[Any]) -> int:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from rulesets import (
+    FRACTIONS,
     MIXED,
     any_float,
     balanced_rules,
@@ -21,6 +22,7 @@ from rulesets import (
     make_rules,
     route,
     rule_sets,
+    whole_number_rules,
 )
 
 from shallowrules.errors import ExportError
@@ -284,6 +286,18 @@ def test_conversions_and_imputing(server, predicates):
     expected = rules.assign(table).tolist()
     assert set(expected) == {-1, 0, 1, 2, 3}
     assert labels_in(server, rules, rows, predicates, dict.fromkeys(server.types, server.types["text"])) == expected
+
+
+@pytest.mark.parametrize("imputed", [None, 1, 7])
+@pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
+def test_fractions_in_a_column_that_held_whole_numbers(server, predicates, bound, imputed):
+    rules = whole_number_rules(bound, imputed)
+    # One row at a time: beside a fraction, NumPy takes whole numbers for floats.
+    expected = [int(rules.assign({"n": np.array([text], object)})[0]) for text in FRACTIONS]
+    kind = {"integer": server.types["text"]}
+    assert labels_in(server, rules, [(text,) for text in FRACTIONS], predicates, kind) == expected
+    for beyond in ("1e400", "-1e400", "1e-400", "9" * 400):  # no error at least
+        assert labels_in(server, rules, [(beyond,)], predicates, kind)
 
 
 STRAYS = ["5\n", "\n5", "5\n\n", "1,5,1", "e5", "1e", "+", ",", "1 2", "0x10", "1_0", "٣", "na", "NA ", "\t1", "a'b\\"]

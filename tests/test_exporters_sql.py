@@ -14,6 +14,7 @@ from goldenfiles import assert_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import (
+    FRACTIONS,
     MIXED,
     balanced_rules,
     boundary_rows,
@@ -26,6 +27,7 @@ from rulesets import (
     moderate_float,
     route,
     rule_sets,
+    whole_number_rules,
 )
 
 from shallowrules.errors import ExportError, OptionError, RulesFormatError
@@ -356,6 +358,20 @@ def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers()
         connection.executemany("INSERT INTO t VALUES (?)", [("",), ("abc",), (7,), (float("inf"),), (3,)])
         found = connection.execute(f"SELECT {predicate} FROM t").fetchall()
     assert found == [(None,), (None,), (1,), (1,), (0,)]
+
+
+@pytest.mark.parametrize("imputed", [None, 1, 7])
+@pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
+@pytest.mark.parametrize("engine", EXECUTED)
+def test_fractions_in_a_column_that_held_whole_numbers(engine, bound, imputed, predicates):
+    rules = whole_number_rules(bound, imputed)
+    texts = [*FRACTIONS, "nan"] if engine == "duckdb" else FRACTIONS
+    # One row at a time: beside a fraction, NumPy takes whole numbers for floats.
+    expected = [int(rules.assign({"n": np.array([text], object)})[0]) for text in texts]
+    with Database(engine, rules, [(text,) for text in texts], types=("DOUBLE", "TEXT")) as database:
+        case = export(rules, "sql", dialect=engine, style="case")
+        found = [label for (label,) in database.query(f'SELECT {case} FROM "data" ORDER BY "row number"')]
+    assert [-1 if label is None else label for label in found] == expected
 
 
 @pytest.mark.parametrize("engine", EXECUTED)

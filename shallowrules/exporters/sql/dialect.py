@@ -156,11 +156,12 @@ class Numbers:
         an exponent.
     as_text : str
         What makes text of any ``{value}``, of a number so that it can be read again.
-    to_double, to_integer : str
+    to_double : str
         What makes a number of ``{text}``, and NULL of a text that is none; ``{value}`` is what the text was made of.
-        The latter keeps every whole number of 64 bits apart.
-    integer_to_double : str
-        What makes a double of a ``{text}`` in a column of whole numbers, a fraction too; NULL of a text that is none.
+    integer_to_double, to_integer : str
+        The same in a column of whole numbers, where a text may hold a fraction all the same. The former is for what
+        is compared with a whole number that a double can tell from its neighbours; the latter keeps all whole
+        numbers apart that it takes, and rounds up where the engine is one that tests run.
     checks_text : bool
         Whether these look at the text themselves, so that words in it need no care.
     """

@@ -29,6 +29,12 @@ ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = "^[+-]?[0-9]{{1,18}}$"
 
+# Numbers of which each is within the range of a double, which PostgreSQL and MariaDB's strict mode refuse to leave.
+_IN_RANGE = (
+    "^[+-]?(([0-9]{{1,200}}[.]?[0-9]{{0,90}}|[.][0-9]{{1,90}})([eE][+-]?[0-9]{{1,2}})?"
+    "|[0-9]{{1,9}}[.]?[0-9]{{0,20}}[eE][+-]?[12][0-9]{{2}})$"
+)
+
 
 def _to_the_end(pattern: str) -> str:
     """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
@@ -45,10 +51,20 @@ _SQLITE_NUMBER = (
     "OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) END"
 )
 
+
+def _as_bigint(double: str, cast: str, is_number: str) -> str:
+    """Return an expression for a double rounded up to an integer of 64 bits, or the last one towards infinity."""
+    return (
+        f"CASE WHEN {double} <= -9.223372036854775807e18 THEN -9223372036854775807 "
+        f"WHEN {double} < 9.223372036854775807e18 THEN {cast} WHEN {double} {is_number} THEN 9223372036854775807 END"
+    )
+
+
+_INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 _ANSI_DOUBLE = "CAST({text} AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
-_POSTGRES_DOUBLE = f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}' THEN {{text}} END AS DOUBLE PRECISION)"
-_MYSQL_DOUBLE = f"CASE WHEN {{text}} REGEXP '{_to_the_end(_NUMBER)}' THEN CAST({{text}} AS DOUBLE) END"
+_POSTGRES_IN_RANGE = f"CAST(CASE WHEN {{text}} ~ '{_IN_RANGE}' THEN {{text}} END AS DOUBLE PRECISION)"
+_MYSQL_IN_RANGE = f"CASE WHEN {{text}} REGEXP '{_to_the_end(_IN_RANGE)}' THEN CAST({{text}} AS DOUBLE) END"
 _ORACLE_DOUBLE = "CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)"
 _BIGQUERY_DOUBLE = "SAFE_CAST({text} AS FLOAT64)"
 _CLICKHOUSE_DOUBLE = "toFloat64OrNull({text})"
@@ -82,7 +98,7 @@ DIALECTS: Mapping[str, Dialect] = {
             double="{digits}",
             as_text="CAST({value} AS TEXT)",
             to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
-            to_integer=_SQLITE_NUMBER.replace("{type}", "INTEGER"),
+            to_integer=_SQLITE_NUMBER.replace("{type}", "NUMERIC"),
             integer_to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
             checks_text=True,
         ),
@@ -96,10 +112,9 @@ DIALECTS: Mapping[str, Dialect] = {
         name="duckdb",
         nan=Nan(
             sorts="highest",
-            infinity="CAST('Infinity' AS DOUBLE PRECISION)",
+            infinity=_INFINITY,
             finite="{value} - {value} = 0",
-            as_null="CASE WHEN {value} - {value} = 0 OR abs({value}) = CAST('Infinity' AS DOUBLE PRECISION) "
-            "THEN {value} END",
+            as_null=f"CASE WHEN {{value}} - {{value}} = 0 OR abs({{value}}) = {_INFINITY} THEN {{value}} END",
         ),
         names=Names(fold=fold_ascii, longest=None),
         texts=replace(STANDARD_TEXTS, code="chr({code})"),
@@ -107,7 +122,8 @@ DIALECTS: Mapping[str, Dialect] = {
             double="{scientific}",
             as_text="CAST({value} AS VARCHAR)",
             to_double=_TRY_DOUBLE,
-            to_integer="TRY_CAST({text} AS BIGINT)",
+            to_integer="CASE WHEN regexp_full_match({text}, '[+-]?[0-9]+') THEN TRY_CAST({text} AS BIGINT) "
+            f"ELSE {_as_bigint(_TRY_DOUBLE, f'CAST(ceil({_TRY_DOUBLE}) AS BIGINT)', f'<= {_INFINITY}')} END",
             integer_to_double=_TRY_DOUBLE,
             checks_text=False,
         ),
@@ -118,7 +134,7 @@ DIALECTS: Mapping[str, Dialect] = {
         name="postgres",
         nan=Nan(
             sorts="highest",
-            infinity="CAST('Infinity' AS DOUBLE PRECISION)",
+            infinity=_INFINITY,
             finite=None,
             as_null="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
         ),
@@ -127,9 +143,11 @@ DIALECTS: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{digits}::float8",
             as_text="CAST({value} AS TEXT)",
-            to_double=_POSTGRES_DOUBLE,
-            to_integer=f"CAST(CASE WHEN {{text}} ~ '{_INTEGER}' THEN {{text}} END AS BIGINT)",
-            integer_to_double=_POSTGRES_DOUBLE,
+            to_double=f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}' THEN {{text}} END AS DOUBLE PRECISION)",
+            to_integer=f"CASE WHEN {{text}} ~ '{_INTEGER}' THEN CAST({{text}} AS BIGINT) "
+            "WHEN {text} !~ '^[+-]?[0-9]+$' "
+            f"THEN {_as_bigint(_POSTGRES_IN_RANGE, f'CAST(ceil({_POSTGRES_IN_RANGE}) AS BIGINT)', '> 0')} END",
+            integer_to_double=_POSTGRES_IN_RANGE,
             checks_text=True,
         ),
         true="TRUE",
@@ -156,9 +174,11 @@ DIALECTS: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{scientific}",
             as_text="CAST({value} AS CHAR)",
-            to_double=_MYSQL_DOUBLE,
-            to_integer=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_INTEGER)}' THEN CAST({{text}} AS SIGNED) END",
-            integer_to_double=_MYSQL_DOUBLE,
+            to_double=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_NUMBER)}' THEN CAST({{text}} AS DOUBLE) END",
+            to_integer=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_INTEGER)}' THEN CAST({{text}} AS SIGNED) "
+            f"WHEN {{text}} NOT REGEXP '{_to_the_end('^[+-]?[0-9]+$')}' "
+            f"THEN {_as_bigint(_MYSQL_IN_RANGE, f'CAST(CEIL({_MYSQL_IN_RANGE}) AS SIGNED)', '> 0')} END",
+            integer_to_double=_MYSQL_IN_RANGE,
             checks_text=True,
         ),
         true="TRUE",

@@ -18,6 +18,9 @@ __all__ = ["Predicates"]
 EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
+DOUBLE_EXACT = 2**53
+"""Below it, a double tells each whole number from its neighbours."""
+
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
@@ -55,13 +58,12 @@ class Predicates(ConditionVisitor[list[str]]):
     def between(self, condition: Between) -> list[str]:
         """Return a comparison for each bound, and one that NaN does not meet."""
         dialect = self.dialect
-        column = self._read(condition)
         lower, upper = bounds(condition)
         parts = []
-        if lower is not None:
-            parts.append(f"{column} > {dialect.number(lower)}")
-        if upper is not None:
-            parts.append(f"{column} <= {dialect.number(upper)}")
+        for sign, bound in ((">", lower), ("<=", upper)):
+            if bound is not None:
+                column = self._read(condition, bound)
+                parts.append(f"{column} {sign} {dialect.number(bound)}")
         if not _never_nan(condition.column, dialect):  # integer columns too: the database may hold them as doubles
             parts += _not_nan(column, lower, upper, dialect, decided=not condition.column.from_text)
         return parts
@@ -83,8 +85,8 @@ class Predicates(ConditionVisitor[list[str]]):
             return f"{column} {with_one} {literals[0]}"
         return f"{column} {with_several} ({', '.join(literals)})"
 
-    def _read(self, condition: Between | OneOf | NoneOf) -> str:
-        return _read(condition.column, self.names[condition.feature], self.dialect)
+    def _read(self, condition: Between | OneOf | NoneOf, bound: Number = 0) -> str:
+        return _read(condition.column, self.names[condition.feature], self.dialect, bound)
 
 
 def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Dialect, *, decided: bool) -> list[str]:
@@ -110,13 +112,18 @@ def _never_nan(column: RuleColumn, dialect: Dialect) -> bool:
     return column.imputed is not None and column.type == "float" and dialect.nan.as_null is not None
 
 
-def _read(column: RuleColumn, name: str, dialect: Dialect) -> str:
-    """Return a column as the rules compare it: converted, and with its missing values imputed."""
+def _read(column: RuleColumn, name: str, dialect: Dialect, bound: Number) -> str:
+    """Return a column as the rules compare it with a bound: converted, and with its missing values imputed."""
     value = dialect.identifier(name)
     conversion = column.conversion
+    may_be_nan = column.type == "float"
     if column.is_numeric:
         if column.from_text:
-            value = _parse(column, value, dialect)
+            as_double = column.type == "float" or all(
+                -DOUBLE_EXACT < number < DOUBLE_EXACT for number in (bound, *conversion.null_numbers)
+            )
+            value = _parse(column, value, dialect, as_double=as_double)
+            may_be_nan |= as_double and not dialect.numbers.checks_text
         for number in conversion.null_numbers:
             value = f"NULLIF({value}, {dialect.number(float(number) if column.type == 'float' else number)})"
     elif conversion.nulls:
@@ -127,7 +134,7 @@ def _read(column: RuleColumn, name: str, dialect: Dialect) -> str:
             )
     if column.imputed is None:
         return value
-    if column.type == "float" and dialect.nan.as_null is not None:
+    if may_be_nan and dialect.nan.as_null is not None:
         value = dialect.nan.as_null.format(value=value)
     elif column.type == "text":
         value = dialect.texts.beside_literals.format(value=value)
@@ -142,8 +149,11 @@ def _literal_of(value: Number | Value, column: RuleColumn, dialect: Dialect) -> 
     return dialect.number(float(value) if column.type == "float" else value)
 
 
-def _parse(column: RuleColumn, value: str, dialect: Dialect) -> str:
-    """Return the number in a column of text, which may also hold numbers already; NULL where it is none."""
+def _parse(column: RuleColumn, value: str, dialect: Dialect, *, as_double: bool) -> str:
+    """Return the number in a column of text, which may also hold numbers already; NULL where it is none.
+
+    In a column of whole numbers a text may hold a fraction: 1.4 is above 1, so that no engine may round or cut it.
+    """
     numbers = dialect.numbers
     text = f"TRIM({numbers.as_text.format(value=value)})"
     if not numbers.checks_text:
@@ -151,7 +161,11 @@ def _parse(column: RuleColumn, value: str, dialect: Dialect) -> str:
             text = f"NULLIF({text}, {dialect.string(word)})"
     if column.conversion.decimal != ".":
         text = f"REPLACE({text}, {dialect.string(column.conversion.decimal)}, {dialect.string('.')})"
-    return (numbers.to_integer if column.type == "integer" else numbers.to_double).format(text=text, value=value)
+    if column.type == "float":
+        template = numbers.to_double
+    else:
+        template = numbers.integer_to_double if as_double else numbers.to_integer
+    return template.format(text=text, value=value)
 
 
 def _writable(words: Sequence[str], dialect: Dialect) -> list[str]:
