@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import STYLES, cluster_predicates
-from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, Rule, RuleSet
+from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
 
@@ -106,7 +106,7 @@ def verify(
     if any(column.values.dtype == np.float32 for column in table.columns):
         tables.append(("boundary row in single precision", _single(boundary)))
     if any(rules.columns[feature].from_text for feature in rules.tested_columns):
-        tables.append(("boundary row as text", _spelt(rules, boundary)))
+        tables.append(("boundary row as text", _boundary_texts(rules)))
     parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
@@ -206,26 +206,60 @@ def boundary_table(rules: RuleSet) -> Table:
     in other capitals, with a blank or an accent more.
     """
     tested = rules.tested_columns
-    rows = [row for rule in rules for row in _around(rules, rule)]
+    rows = [row for rule in rules for row in _around(rules, rule, _Hard())]
+    columns = [_column(rules.columns[feature], [row[feature] for row in rows]) for feature in tested]
+    return Table(tuple(columns), len(rows) if tested else 0)
+
+
+def _boundary_texts(rules: RuleSet) -> Table:
+    """Return the finite rows of `boundary_table` as a reader gives them that does not know how to convert text.
+
+    In columns of whole numbers there are fractions, and other ways to write a number, too.
+    """
+    tested = rules.tested_columns
+    hard = _HardTexts(rules)
+    rows = [row for rule in rules for row in _around(rules, rule, hard)]
+    converted = [feature for feature in tested if rules.columns[feature].from_text]
+    rows = [row for row in rows if all(_is_finite(row[feature]) for feature in converted)]
     columns = []
     for feature in tested:
         column = rules.columns[feature]
         values = [row[feature] for row in rows]
-        missing = np.array([value is None for value in values], dtype=bool)
-        if not column.is_numeric:
-            columns.append(Column(column.name, column.type, np.array(values, dtype=object)))
-            continue
-        dtype = np.int64 if column.type == "integer" else np.float64
-        filled = np.array([0 if value is None else value for value in values], dtype=dtype)
-        columns.append(Column(column.name, column.type, filled, missing if missing.any() else None))
-    return Table(tuple(columns), len(rows) if tested else 0)
+        if feature in converted:
+            texts = np.array([_spell(column, value) for value in values], dtype=object)
+            columns.append(Column(column.name, "text", texts))
+        else:
+            columns.append(_column(column, values))
+    return Table(tuple(columns), len(rows))
+
+
+def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
+    """Return values as a column of the type that the rules compare."""
+    if not column.is_numeric:
+        return Column(column.name, column.type, np.array(values, dtype=object))
+    missing = np.array([value is None for value in values], dtype=bool)
+    dtype = np.int64 if column.type == "integer" else np.float64
+    filled = np.array([0 if value is None else value for value in values], dtype=dtype)
+    return Column(column.name, column.type, filled, missing if missing.any() else None)
+
+
+def _is_finite(value: Cell) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _spell(column: RuleColumn, value: Cell) -> str | None:
+    """Return a number as it may stand in a file, or a word for "no value"."""
+    if value is None:
+        words = column.conversion.words
+        return f" {words[0]} " if words else None
+    return f" {value}".replace(".", column.conversion.decimal)
 
 
 Cell = int | float | str | bool | None
 
 
-def _around(rules: RuleSet, rule: Rule) -> Iterator[dict[int, Cell]]:
-    within, hard = _Within(), _Hard()
+def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]]:
+    within = _Within()
     inside: dict[int, Cell] = {}
     for feature in rules.tested_columns:
         column = rules.columns[feature]
@@ -290,6 +324,31 @@ class _Hard(ConditionVisitor[list[Cell]]):
         return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
 
 
+class _HardTexts(_Hard):
+    """Such values for columns that are text, whose whole numbers may have fractions and exponents there."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        numbers: dict[int, set[float]] = {}
+        for node in rules.nodes:
+            if isinstance(node, Cut):
+                column = rules.columns[node.column]
+                numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
+        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbours.
+        self.fractional = {
+            feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
+        }
+
+    def between(self, condition: Between) -> list[Cell]:
+        """Return fractions on both sides of each bound, too."""
+        hard = super().between(condition)
+        column = condition.column
+        if column.type == "integer" and column.from_text and condition.feature in self.fractional:
+            for bound in (condition.lower, condition.upper):
+                if bound is not None:
+                    hard += [bound - 0.5, bound + 0.4, bound + 0.6, f"{bound}.0", f"{bound}e0", "1e200", "-1e200"]
+        return hard
+
+
 def _similar(values: Sequence[str]) -> Iterator[str]:
     """Give categories, and texts that a collation or a careless comparison takes for them."""
     for value in values:
@@ -306,22 +365,6 @@ def _single(boundary: Table) -> Table:
                 values = values.astype(np.float32)
         columns.append(Column(column.name, column.type, values, column.missing))
     return Table(tuple(columns), boundary.n_rows)
-
-
-def _spelt(rules: RuleSet, boundary: Table) -> Table:
-    """Return the finite rows as a reader gives them that was not told how to convert text."""
-    kept = np.ones(boundary.n_rows, dtype=bool)
-    columns = []
-    for feature, column in zip(rules.tested_columns, boundary.columns, strict=True):
-        if rules.columns[feature].from_text:
-            conversion = rules.columns[feature].conversion
-            kept &= column.absent | np.isfinite(column.values)
-            texts = [f" {value!r}".replace(".", conversion.decimal) for value in column.values.tolist()]
-            absent = f" {conversion.words[0]} " if conversion.words else None
-            values = np.where(column.absent, np.array(absent, dtype=object), np.array(texts, dtype=object))
-            column = Column(column.name, "text", values)
-        columns.append(column)
-    return Table(tuple(columns), boundary.n_rows).take(kept)
 
 
 # The forms, executed ------------------------------------------------------------------------------

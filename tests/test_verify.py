@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules
+from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules, whole_number_rules
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
@@ -89,6 +89,33 @@ def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch)
     assert [(comparison.form, comparison.disagreements) for comparison in wrong] == [
         ("SQL, duckdb, on the file itself", 2)
     ]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
+    """What DuckDB and SQLite did to text in a column of whole numbers, before a fraction was compared as it is."""
+    rules = whole_number_rules(1)
+    table = {"n": np.array(["0", "1", "2", "NA", None], object)}
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
+    facts = sql.DIALECTS[dialect]
+    template = facts.numbers.integer_to_double
+    rounding = template.replace("DOUBLE", "BIGINT").replace("REAL", "INTEGER")
+    assert rounding != template
+    monkeypatch.setitem(
+        sql.DIALECTS, dialect, replace(facts, numbers=replace(facts.numbers, integer_to_double=rounding))
+    )
+    wrong = [comparison for comparison in verify(rules, table) if comparison.disagreements]
+    assert [comparison.form for comparison in wrong] == [f"SQL, {dialect}, {style}" for style in sql.STYLES]
+    assert wrong[0].first.origin.startswith("boundary row as text ")
+    assert (wrong[0].first.values, wrong[0].first.expected, wrong[0].first.found) == ({"n": " 1.4"}, 1, 0)
+
+
+@pytest.mark.parametrize("bound", [0, -7, 2**53 + 1])
+@pytest.mark.parametrize("imputed", [None, 3])
+def test_whole_numbers_read_from_text_agree(bound, imputed):
+    rules = whole_number_rules(bound, imputed)
+    table = {"n": np.array(["0", "1", "NA", None], object)}
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
 
 
 def test_boundary_rows_are_on_and_beside_every_threshold():
