@@ -65,8 +65,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed import CASES, QUICK_ROWS
 
-from shallowrules import Tree
-from shallowrules.growing import Distinct, Growth, find_distinct, grow
+from shallowrules.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows, grow
 from shallowrules.metrics import partition_cost
 from shallowrules.refining import Refinement, refine
 from shallowrules.summation import group_means
@@ -122,38 +121,39 @@ class Partition:
         self.labels = kmeans.labels_.astype(np.int32)
         self.centers = np.asarray(kmeans.cluster_centers_, dtype=np.float64)
         explained = self.centers if clustered is X else group_means(X, self.labels, len(self.centers))
-        self._spaces = X, clustered, explained, self.centers
+        self._data = GrowthData(X, clustered, explained, self.centers)
         self._cost = partition_cost(clustered, self.labels)
 
-    def grow(self, method: str, distinct: Distinct | None = None) -> Growth:
+    def unique_rows(self) -> UniqueRows:
+        """Return the rows that trees are grown from."""
+        return find_unique_rows(self._data, n_threads=self.threads)
+
+    def grow(self, method: str, unique: UniqueRows | None = None) -> GrownTree:
         """Return a method's tree."""
-        return grow(*self._spaces, method=method, tradeoff=TRADEOFF, distinct=distinct, n_threads=self.threads)
+        unique = self.unique_rows() if unique is None else unique
+        return grow(unique, method=method, tradeoff=TRADEOFF, n_threads=self.threads)
 
-    def grow_greedy(self) -> tuple[Growth, Distinct]:
+    def grow_greedy(self) -> tuple[GrownTree, UniqueRows]:
         """Return the greedy tree and the rows that `refine` wants."""
-        distinct = find_distinct(self.X, self.clustered, self.centers, n_threads=self.threads)
-        return self.grow("exshallow", distinct), distinct
+        unique = self.unique_rows()
+        return self.grow("exshallow", unique), unique
 
-    def refine(self, growth: Growth, distinct: Distinct) -> Refinement:
+    def refine(self, tree: GrownTree, unique: UniqueRows) -> Refinement:
         """Return the refined tree."""
         return refine(
-            growth,
-            *self._spaces,
-            distinct,
+            tree,
+            unique,
             tradeoff=TRADEOFF,
             reference_cost=self._cost,
             reference_labels=self.labels,
             n_threads=self.threads,
         )
 
-    def figures(self, growth: Growth) -> dict[str, float]:
+    def figures(self, grown: GrownTree) -> dict[str, float]:
         """Return the measures of a grown tree."""
-        names = tuple(map(str, range(len(self.centers))))
-        tree = Tree(
-            growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight, names
-        )
+        tree = grown.as_tree(names=tuple(map(str, range(len(self.centers)))))
         rules = explain(tree, self.X, self.clustered, self.kmeans)
-        return with_objective(figures_of(rules, growth.labels, self.kmeans))
+        return with_objective(figures_of(rules, grown.labels, self.kmeans))
 
 
 def with_objective(figures: dict[str, float]) -> dict[str, float]:
@@ -195,8 +195,8 @@ def measure_quality(found: Measured, X: NDArray[np.float64], clustered: NDArray[
     """Add what every method gives for one seed."""
     kmeans = KMeans(k, n_init=STARTS, random_state=seed).fit(clustered)
     partition = Partition(X, clustered, kmeans)
-    greedy, distinct = partition.grow_greedy()
-    trees = {"greedy": greedy, "refined": partition.refine(greedy, distinct).growth}
+    greedy, unique = partition.grow_greedy()
+    trees = {"greedy": greedy, "refined": partition.refine(greedy, unique).tree}
     trees |= {method: partition.grow(method) for method in OTHERS}
     for method, growth in trees.items():
         found.add(method, **partition.figures(growth))
@@ -211,8 +211,8 @@ def one_round(
     start = KMeans(k, n_init=1, random_state=seed)
     kmeans_seconds, kmeans = clock.time(partial(start.fit, clustered), threads)
     partition = Partition(X, clustered, kmeans, threads)
-    before, (growth, distinct) = clock.time(partition.grow_greedy, threads)
-    refinement, _ = clock.time(partial(partition.refine, growth, distinct), threads)
+    before, (tree, unique) = clock.time(partition.grow_greedy, threads)
+    refinement, _ = clock.time(partial(partition.refine, tree, unique), threads)
     after, _ = clock.time(partition.grow_greedy, threads)
     greedy = (before + after) / 2
     ratios = {"growths": refinement / greedy, "kmeans": (greedy + refinement) / kmeans_seconds}

@@ -13,8 +13,8 @@ The tables letter, avila and poker are read from the folder in the environment v
 
 Notes
 -----
-Growth is ``shallowrules.growing.grow``: everything from X and the centers to the tree and the labels of its rows. The
-centers are those of the KMeans that it is compared with.
+Growth is ``find_unique_rows`` and ``grow`` of ``shallowrules.growing``: everything from X and the centers to the tree
+and the labels of its rows. The centers are those of the KMeans that it is compared with.
 
 Every rival stands between two growths with 1 and two with 2 threads, and is held against the mean of the growth before
 and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed has
@@ -56,7 +56,7 @@ from sklearn.datasets import make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from shallowrules._kernel import openmp_enabled
-from shallowrules.growing import Growth, grow
+from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
 
 MIB = 2**20
 IDENTICAL_FOR = (1, 2, 7)
@@ -166,6 +166,12 @@ SLOPE_POINTS = {
 SLOPE_QUICK = {"rows": (1000, 2000), "columns": (2, 4), "k": (5, 10)}
 
 
+def grown_tree(X: NDArray[Any], centers: NDArray[np.float64], threads: int) -> GrownTree:
+    """Grow a tree from everything that a user has."""
+    unique = find_unique_rows(GrowthData(X, X, centers, centers), n_threads=threads)
+    return grow(unique, n_threads=threads)
+
+
 # --- one run of one side -------------------------------------------------------------------------
 
 
@@ -184,8 +190,8 @@ class Sides:
     def _fit(self, **options: Any) -> Any:
         return KMeans(self.k, n_init=1, random_state=self.seed, **options).fit(self.X)
 
-    def grown(self, threads: int) -> Growth:
-        return grow(self.X, self.X, self.centers, self.centers, n_threads=threads)
+    def grown(self, threads: int) -> GrownTree:
+        return grown_tree(self.X, self.centers, threads)
 
     def growth(self, threads: int) -> float:
         return self.clock.time(lambda: self.grown(threads), threads)[0]
@@ -323,7 +329,7 @@ def measure(sides: Sides, rivals: Sequence[Rival], rounds: int) -> dict[Key, Rat
 def differing_field(sides: Sides) -> str | None:
     """Return the name of an array that depends on the number of threads, None where no one does."""
     first, *others = (sides.grown(threads) for threads in IDENTICAL_FOR)
-    for field in fields(Growth):
+    for field in fields(GrownTree):
         expected = getattr(first, field.name)
         if not all(np.array_equal(expected, getattr(other, field.name)) for other in others):
             return field.name
@@ -352,11 +358,11 @@ def grow_and_weigh(case: Case, seed: int, centers: NDArray[np.float64]) -> int:
     """Grow with 2 threads and return the bytes held at the peak less those held before. Runs in a fresh process."""
     X = case.table(seed)
     small = np.ascontiguousarray(X[:1000])
-    grow(small, small, centers, centers, n_threads=2)  # threads and libraries are there before the first reading
+    grown_tree(small, centers, 2)  # threads and libraries are there before the first reading
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of making X is not growth's
     before = held_bytes("VmRSS")
-    grow(X, X, centers, centers, n_threads=2)
+    grown_tree(X, centers, 2)
     return held_bytes("VmHWM") - before
 
 

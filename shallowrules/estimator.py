@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
 from shallowrules.errors import DataError, OptionError, check_choice
-from shallowrules.growing import BASES, METHODS, Growth
+from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.metrics import normalized_cost
 from shallowrules.pipeline import (
     Fit,
@@ -330,7 +330,7 @@ def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLi
     return prepare(given, parameters, weight, log_of(model))
 
 
-def fitted(model: ExplainableKMeans, data: FitData, grown: Growth) -> ExplainableKMeans:
+def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> ExplainableKMeans:
     """Finish a grown tree and make it the fit of the model, which is returned.
 
     An earlier fit is replaced as a whole, in one step at the end, or not at all.

@@ -1,4 +1,4 @@
-"""Growing: arrays in, a tree in gaps out. Validates, merges equal rows, calls the kernel."""
+"""Growing: a table and its centers in, a tree in gaps out. Validates, merges equal rows, calls the kernel."""
 
 from __future__ import annotations
 
@@ -9,32 +9,140 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import (
-    GrowthInput,
-    column_ranges,
-    deduplicate,
-    grow_exkmc,
-    grow_imm,
-    grow_tree,
-    nearest_centers,
-    route_rows,
-)
-from shallowrules._kernel import grow_path as grow_nodes_of_path
+from shallowrules import _kernel
+from shallowrules._kernel import GrowthInput
 from shallowrules.errors import DataError, OptionError
-from shallowrules.tree import LEAF
+from shallowrules.tree import LEAF, Tree
 
-__all__ = ["BASES", "METHODS", "Distinct", "Growth", "assemble", "find_distinct", "grow", "grow_path", "in_preorder"]
+__all__ = [
+    "BASES",
+    "METHODS",
+    "CutTree",
+    "Forest",
+    "GrownTree",
+    "GrowthData",
+    "UniqueRows",
+    "find_unique_rows",
+    "grow",
+    "grow_path",
+    "preordered",
+    "routed",
+]
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
+
 MAX_CENTERS = 65535
-MOST_TRADEOFFS = 64
+"""The kernel numbers centers in 16 bits."""
+MAX_TRADEOFFS = 64
+"""The kernel marks in 64 bits which trade-offs a node belongs to; more are grown in several calls."""
 MAX_ROWS = 2**31 - 1
+"""The kernel numbers rows in 32 bits."""
+MAX_VALUE = 1e150
+"""Squares of larger numbers, summed over columns, may exceed a float64."""
+
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done. What it raises ends the work, as an interrupt does."""
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
-    """The grown tree, its thresholds still gaps between rows.
+class GrowthData:
+    """A table, and the centers that a tree over it is to explain.
+
+    Parameters
+    ----------
+    X_explain : ndarray of float32 or float64, shape (n_rows, d)
+        Columns that are cut, finite. Any strides; neither it nor `X_cluster` is copied.
+    X_cluster : ndarray of float32 or float64, shape (n_rows, m)
+        Space of the distances; the same object where there is one space.
+    explain_centers : ndarray of float64, shape (k, d)
+    cluster_centers : ndarray of float64, shape (k, m)
+        At most 65535 of them.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    explain_centers: NDArray[np.float64]
+    cluster_centers: NDArray[np.float64]
+    weight: NDArray[np.float64] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those of weight 0 included."""
+        return len(self.X_explain)
+
+    @property
+    def k(self) -> int:
+        """Number of centers."""
+        return len(self.cluster_centers)
+
+    @property
+    def total_weight(self) -> float:
+        """Summed weight of the rows."""
+        return float(self.n_rows if self.weight is None else self.weight.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class UniqueRows:
+    """The distinct rows of positive weight, which is what the kernel's rows are.
+
+    Attributes
+    ----------
+    data : GrowthData
+        The table that they are of.
+    first : ndarray of int32, shape (n_unique,)
+        A row of the table for each.
+    group : ndarray of int32, shape (n_rows,), or None
+        The distinct row of each row, -1 for weight 0; None where all rows are distinct.
+    order : ndarray of int32, shape (n_unique,)
+        A copy of `first` that the kernel reorders, and `weight` alike.
+    weight : ndarray of float64, shape (n_unique,), or None
+        Summed weights; None where all are equal.
+    labels : ndarray of int32, shape (n_unique,), or None
+        The given center of each.
+    """
+
+    data: GrowthData
+    first: NDArray[np.int32]
+    group: NDArray[np.int32] | None
+    order: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[np.int32] | None
+
+    @property
+    def total_weight(self) -> float:
+        """Summed weight of the rows as the kernel counts it: where all weights are equal, it counts rows."""
+        return float(len(self.order) if self.weight is None else self.weight.sum())
+
+    def own_centers(self) -> NDArray[np.int32]:
+        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
+        if self.labels is not None:
+            return self.labels.copy()
+        return _kernel.nearest_centers(self.data.X_cluster, self.first, _contiguous(self.data.cluster_centers))
+
+    def kernel_input(self) -> GrowthInput:
+        """Return what the kernel grows a tree from."""
+        data = self.data
+        centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
+        return GrowthInput(data.X_explain, data.X_cluster, self.order, self.weight, *centers)
+
+    def leaf_of_rows(
+        self, leaves: NDArray[np.intp], begins: NDArray[np.integer], ends: NDArray[np.integer]
+    ) -> NDArray[np.int32]:
+        """Return the leaf of every row of the table, -1 for weight 0, where each leaf has a stretch of `order`."""
+        leaf_of = np.full(self.data.n_rows, LEAF, dtype=np.int32)
+        for leaf, begin, end in zip(leaves, begins, ends, strict=True):
+            leaf_of[self.order[begin:end]] = leaf
+        if self.group is not None:
+            leaf_of = np.where(self.group >= 0, leaf_of[self.first[self.group]], np.int32(LEAF))
+        return leaf_of
+
+
+@dataclass(frozen=True, eq=False)
+class CutTree:
+    """The nodes of a grown tree, its thresholds still gaps between rows.
 
     Attributes
     ----------
@@ -46,6 +154,37 @@ class Growth:
         those that go right. Every threshold in [lower, upper) parts the rows alike.
     cut : ndarray of float64, shape (n_nodes,)
         The threshold that parts rows and reference centers as the objective saw them.
+    """
+
+    feature: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    center: NDArray[np.int32]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    cut: NDArray[np.float64]
+
+    @property
+    def leaves(self) -> NDArray[np.intp]:
+        """Nodes that are leaves, ascending."""
+        return np.flatnonzero(self.feature == LEAF)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.feature == LEAF))
+
+    def route(self, X_explain: NDArray[Any], n_threads: int) -> NDArray[np.int32]:
+        """Return the leaf that each row reaches by the cuts."""
+        return _kernel.route_rows(X_explain, self.feature, self.cut, self.left, self.right, n_threads=n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree(CutTree):
+    """A grown tree with the rows that reach its nodes.
+
+    Attributes
+    ----------
     rows : ndarray of int64, shape (n_nodes,)
         Rows of positive weight that reach the node.
     weight : ndarray of float64, shape (n_nodes,)
@@ -56,87 +195,63 @@ class Growth:
         What a reader of the rules should know about how they came about.
     """
 
-    feature: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    center: NDArray[np.int32]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    cut: NDArray[np.float64]
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     labels: NDArray[np.int32]
     notes: tuple[str, ...] = ()
 
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return int(np.count_nonzero(self.feature == LEAF))
+    def as_tree(self, threshold: NDArray[np.float64] | None = None, names: tuple[str, ...] = ()) -> Tree:
+        """Return the tree with a threshold for each gap, by default `cut`, and names for the clusters."""
+        threshold = self.cut if threshold is None else threshold
+        return Tree(self.feature, threshold, self.left, self.right, self.center, self.rows, self.weight, names)
 
 
-@dataclass(frozen=True, eq=False)
-class Distinct:
-    """The distinct rows of positive weight, which is what the kernel's rows are.
+class Forest:
+    """The trees of several trade-offs as the kernel grows them, with the nodes that they share stored once.
 
-    Attributes
+    Parameters
     ----------
-    first : ndarray of int32, shape (n_distinct,)
-        A row of the table for each.
-    group : ndarray of int32, shape (n_rows,), or None
-        The distinct row of each row, -1 for weight 0; None where all rows are distinct.
-    slots : ndarray of int32, shape (n_distinct,)
-        A copy of `first` for the kernel to reorder, and `weight` alike.
-    weight : ndarray of float64, shape (n_distinct,), or None
-        Summed weights; None where all are equal.
-    labels : ndarray of int32, shape (n_distinct,), or None
-        The given center of each.
+    nodes : dict of ndarray
+        What an entry of the kernel returned. A node of another trade-off than its own has a `sibling` in its place.
     """
 
-    first: NDArray[np.int32]
-    group: NDArray[np.int32] | None
-    slots: NDArray[np.int32]
-    weight: NDArray[np.float64] | None
-    labels: NDArray[np.int32] | None
+    def __init__(self, nodes: dict[str, NDArray[Any]]) -> None:
+        self._nodes = nodes
 
-    def own_centers(self, clustered: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
-        if self.labels is not None:
-            return self.labels.copy()
-        nearest: NDArray[np.int32] = nearest_centers(
-            clustered, self.first, np.ascontiguousarray(centers, dtype=np.float64)
-        )
-        return nearest
+    def tree(self, i: int = 0) -> CutTree:
+        """Return the tree of a trade-off."""
+        return _cut_tree(self._nodes, *_places(self._nodes, lambda node: self._own(node, i)))
+
+    def only_tree(self, unique: UniqueRows) -> GrownTree:
+        """Return the tree of a forest of one; its rows are in the order in which the kernel left them."""
+        places, *children = _places(self._nodes, lambda node: self._own(node, 0))
+        tree = _cut_tree(self._nodes, places, *children)
+        first, last = (self._nodes[name][places[tree.leaves]] for name in ("first", "last"))
+        return _with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
+
+    def _own(self, node: int, i: int) -> int:
+        while not self._nodes["tradeoffs"][node] >> i & 1:
+            node = int(self._nodes["sibling"][node])
+        return node
 
 
 def grow(
-    explained: NDArray[Any],
-    clustered: NDArray[Any],
-    explained_centers: NDArray[np.float64],
-    centers: NDArray[np.float64],
+    unique: UniqueRows,
     *,
-    weight: NDArray[np.float64] | None = None,
     method: str = "exshallow",
     tradeoff: float = 0.03,
     max_leaves: int | None = None,
     base: str = "none",
-    assigned: NDArray[np.int32] | None = None,
-    distinct: Distinct | None = None,
     n_threads: int = 1,
-    report: Callable[[float], None] | None = None,
-) -> Growth:
+    progress: Progress | None = None,
+) -> GrownTree:
     """Grow the tree that explains the reference centers (the paper's Algorithm 3, IMM or ExKMC).
 
     Parameters
     ----------
-    explained : ndarray of float32 or float64, shape (n_rows, d)
-        Columns that are cut, finite. Any strides; neither it nor `clustered` is copied.
-    clustered : ndarray of float32 or float64, shape (n_rows, m)
-        Space of the distances; the same object where there is one space.
-    explained_centers : ndarray of float64, shape (k, d)
-    centers : ndarray of float64, shape (k, m)
-        At most 65535 of them.
-    weight : ndarray of float64, shape (n_rows,), optional
-        Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
+    unique : UniqueRows
+        The rows, as `find_unique_rows` returns them; they are reordered. For IMM, `labels` are the centers that rows
+        should stay with; without, that is the nearest center.
     method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float
@@ -145,128 +260,85 @@ def grow(
         ExKMC's: leaves to stop at, at least k; by default k.
     base : {"none", "imm"}
         ExKMC's: what it starts from, one leaf or IMM's tree.
-    assigned : ndarray of int32, shape (n_rows,), optional
-        IMM's: the center that each row should stay with, where a labelling is explained; by default
-        its nearest center.
-    distinct : Distinct, optional
-        What `find_distinct` returned for these arrays, to use it for several trees; its rows are reordered.
     n_threads : int
         The result does not depend on it.
-    report : callable, optional
-        Called now and then with the share of the work that is done, nodes weighted by their rows. What it
-        raises ends the work, as an interrupt does.
+    progress : callable, optional
+        Called now and then with the share of the work that is done, nodes weighted by their rows.
 
     Returns
     -------
-    Growth
-
-    Raises
-    ------
-    DataError
-        If costs cannot be computed in float64.
-    OptionError
-        If there are too many centers.
+    GrownTree
     """
-    n_threads = max(1, n_threads)
-    with_imm = method == "imm" or (method == "exkmc" and base == "imm")
-    if distinct is None:
-        distinct = find_distinct(explained, clustered, centers, weight, assigned if with_imm else None, n_threads)
-    inputs = _kernel_input(explained, clustered, explained_centers, centers, distinct)
-    own_centers = distinct.own_centers(clustered, centers) if with_imm else None
+    inputs, n_threads = unique.kernel_input(), max(1, n_threads)
     if method == "exkmc":
-        n_leaves = len(centers) if max_leaves is None else max_leaves
-        nodes = grow_exkmc(inputs, n_leaves, assigned=own_centers, n_threads=n_threads, progress=report)
-    elif own_centers is not None:
-        nodes = grow_imm(inputs, own_centers, n_threads=n_threads, progress=report)
+        n_leaves = unique.data.k if max_leaves is None else max_leaves
+        assigned = unique.own_centers() if base == "imm" else None
+        nodes = _kernel.grow_exkmc(inputs, n_leaves, assigned=assigned, n_threads=n_threads, progress=progress)
+    elif method == "imm":
+        nodes = _kernel.grow_imm(inputs, unique.own_centers(), n_threads=n_threads, progress=progress)
     else:
-        nodes = grow_tree(
-            inputs, 0.0 if method == "exgreedy" else float(tradeoff), n_threads=n_threads, progress=report
-        )
-    used, children = in_preorder(nodes, 0)
-    return assemble(nodes, used, children, _leaves_of_slots(nodes, used, distinct, len(explained)), weight)
+        tradeoff = 0.0 if method == "exgreedy" else float(tradeoff)
+        nodes = _kernel.grow_tree(inputs, tradeoff, n_threads=n_threads, progress=progress)
+    return Forest(nodes).only_tree(unique)
 
 
 def grow_path(
-    explained: NDArray[Any],
-    clustered: NDArray[Any],
-    explained_centers: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    *,
-    weight: NDArray[np.float64] | None = None,
+    unique: UniqueRows,
     tradeoffs: Sequence[float],
-    distinct: Distinct | None = None,
+    *,
     n_threads: int = 1,
-    report: Callable[[float], None] | None = None,
-) -> list[Growth]:
+    progress: Progress | None = None,
+) -> list[GrownTree]:
     """Grow ExShallow's tree for each of several trade-offs.
 
     Parameters are those of `grow`.
 
     Returns
     -------
-    list of Growth
+    list of GrownTree
         One per trade-off, in their order; the same object where trees are equal.
     """
-    n_threads = max(1, n_threads)
-    if distinct is None:
-        distinct = find_distinct(explained, clustered, centers, weight, None, n_threads)
-    inputs = _kernel_input(explained, clustered, explained_centers, centers, distinct)
-    found: dict[bytes, Growth] = {}
+    data, n_threads = unique.data, max(1, n_threads)
+    inputs = unique.kernel_input()
+    found: dict[bytes, GrownTree] = {}
     grown = []
-    for begin in range(0, len(tradeoffs), MOST_TRADEOFFS):
-        some = np.array(tradeoffs[begin : begin + MOST_TRADEOFFS], dtype=np.float64)
-        nodes = grow_nodes_of_path(inputs, some, n_threads=n_threads, progress=report)
+    for begin in range(0, len(tradeoffs), MAX_TRADEOFFS):
+        some = np.array(tradeoffs[begin : begin + MAX_TRADEOFFS], dtype=np.float64)
+        forest = Forest(_kernel.grow_path(inputs, some, n_threads=n_threads, progress=progress))
         for i in range(len(some)):
-            used, children = in_preorder(nodes, i)
-            key = b"".join(nodes[name][used].tobytes() for name in ("feature", "cut", "center"))
+            tree = forest.tree(i)
+            key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))
             if key not in found:
-                tree = (nodes["feature"][used].astype(np.int32), nodes["cut"][used], *children)
-                leaf_of = route_rows(explained, *tree, n_threads=n_threads)
-                if weight is not None:
-                    leaf_of[weight == 0] = LEAF
-                found[key] = assemble(nodes, used, children, leaf_of, weight)
+                found[key] = routed(tree, data, n_threads)
             grown.append(found[key])
     return grown
 
 
-def _kernel_input(
-    explained: NDArray[Any],
-    clustered: NDArray[Any],
-    explained_centers: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    distinct: Distinct,
-) -> GrowthInput:
-    """Return what the kernel grows a tree from."""
-    explained_centers, centers = (
-        np.ascontiguousarray(array, dtype=np.float64) for array in (explained_centers, centers)
-    )
-    return GrowthInput(explained, clustered, distinct.slots, distinct.weight, explained_centers, centers)
+def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None, n_threads: int = 1) -> UniqueRows:
+    """Validate a table and merge its equal rows.
 
-
-def find_distinct(
-    explained: NDArray[Any],
-    clustered: NDArray[Any],
-    centers: NDArray[np.float64],
-    weight: NDArray[np.float64] | None = None,
-    labels: NDArray[np.int32] | None = None,
-    n_threads: int = 1,
-) -> Distinct:
-    """Validate the arrays and merge equal rows; rows of different labels are not equal.
-
-    Parameters are those of `grow`, `labels` its `assigned`.
+    Parameters
+    ----------
+    data : GrowthData
+    assigned : ndarray of int32, shape (n_rows,), optional
+        The given center of each row; rows of different centers are not equal.
+    n_threads : int
 
     Raises
     ------
-    DataError, OptionError
-        As `grow` does.
+    DataError
+        If costs cannot be computed in float64, or there are too many rows.
+    OptionError
+        If there are too many centers.
     """
-    if len(centers) > MAX_CENTERS:
-        raise OptionError(f"{len(centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
-    if len(explained) > MAX_ROWS:
-        raise DataError(f"{len(explained)} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
-    _check_range(clustered, centers, n_threads)
-    labels = None if labels is None else np.ascontiguousarray(labels, dtype=np.int32)
-    first, group = deduplicate(explained, clustered, weight, labels, n_threads)
+    if data.k > MAX_CENTERS:
+        raise OptionError(f"{data.k} clusters are more than the {MAX_CENTERS} that a tree can have")
+    if data.n_rows > MAX_ROWS:
+        raise DataError(f"{data.n_rows} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
+    _check_range(data, n_threads)
+    labels = None if assigned is None else np.ascontiguousarray(assigned, dtype=np.int32)
+    weight = data.weight
+    first, group = _kernel.deduplicate(data.X_explain, data.X_cluster, weight, labels, n_threads)
     if group is None:
         merged = None if weight is None or _all_equal(weight) else weight.copy()
     else:
@@ -274,7 +346,7 @@ def find_distinct(
         merged = np.bincount(group[inside], None if weight is None else weight[inside], len(first)).astype(np.float64)
         if _all_equal(merged):
             merged = None
-    return Distinct(first, group, first.copy(), merged, None if labels is None else labels[first])
+    return UniqueRows(data, first, group, first.copy(), merged, None if labels is None else labels[first])
 
 
 def _all_equal(weight: NDArray[np.float64]) -> bool:
@@ -282,81 +354,89 @@ def _all_equal(weight: NDArray[np.float64]) -> bool:
     return bool((weight == weight[0]).all())
 
 
-def _check_range(clustered: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> None:
+def _contiguous(centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(centers, dtype=np.float64)
+
+
+def _check_range(data: GrowthData, n_threads: int) -> None:
     """Refuse values whose squared distances overflow."""
-    low, high = column_ranges(clustered, n_threads)
-    widest = max(float(-low.min()), float(high.max()), float(np.abs(centers).max()))
-    if widest > 1e150:
+    low, high = _kernel.column_ranges(data.X_cluster, n_threads)
+    widest = max(float(-low.min()), float(high.max()), float(np.abs(data.cluster_centers).max()))
+    if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
 
 
-def _leaves_of_slots(
-    nodes: dict[str, NDArray[Any]], used: NDArray[np.int64], distinct: Distinct, n_rows: int
-) -> NDArray[np.int32]:
-    """Return the leaf, of the nodes `used`, that each row has come to; -1 for weight 0."""
-    leaf_of = np.full(n_rows, LEAF, dtype=np.int32)
-    for node in np.flatnonzero(nodes["feature"][used] == LEAF):
-        leaf_of[distinct.slots[nodes["first"][used[node]] : nodes["last"][used[node]]]] = node
-    if distinct.group is not None:
-        leaf_of = np.where(distinct.group >= 0, leaf_of[distinct.first[distinct.group]], np.int32(LEAF))
-    return leaf_of
+def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:
+    """Return a tree with the rows that its cuts send to each node."""
+    leaf_of = tree.route(data.X_explain, n_threads)
+    if data.weight is not None:
+        leaf_of[data.weight == 0] = LEAF
+    return _with_rows(tree, leaf_of, data.weight)
 
 
-def assemble(
-    nodes: dict[str, NDArray[Any]],
-    used: NDArray[np.int64],
-    children: NDArray[np.int32],
-    leaf_of: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-) -> Growth:
-    """Make a tree of some of the kernel's nodes, and sum rows and weights from the leaves up.
+def _with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None) -> GrownTree:
+    """Return a tree with the rows that reach each node, summed from the leaves up.
 
     Parameters
     ----------
-    nodes : dict of ndarray
-        What the kernel returned.
-    used, children
-        As `in_preorder` returns them.
+    tree : CutTree
     leaf_of : ndarray of int32, shape (n_rows,)
-        The leaf of each row, in the order of `used`; -1 for weight 0.
+        The leaf of each row; -1 for weight 0.
     weight : ndarray of float64, shape (n_rows,), or None
     """
-    left, right = children
-    feature = nodes["feature"][used].astype(np.int32)
-    inner = feature != LEAF
-    center = np.where(inner, LEAF, nodes["center"][used]).astype(np.int32)
+    n_nodes = len(tree.feature)
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
-    rows = np.bincount(reached, minlength=len(used))
+    rows = np.bincount(reached, minlength=n_nodes)
     if weight is None:
         sums = rows.astype(np.float64)
     else:
-        sums = np.bincount(reached, weight if reached is leaf_of else weight[counted], len(used)).astype(np.float64)
-    for node in np.flatnonzero(inner)[::-1]:
-        rows[node] = rows[left[node]] + rows[right[node]]
-        sums[node] = sums[left[node]] + sums[right[node]]
-    lower, upper, cut = (np.where(inner, nodes[name][used], 0.0) for name in ("lower", "upper", "cut"))
-    labels = center[leaf_of] if reached is leaf_of else np.where(counted, center[leaf_of], np.int32(LEAF))
-    return Growth(feature, left, right, center, lower, upper, cut, rows, sums, labels)
+        sums = np.bincount(reached, weight if reached is leaf_of else weight[counted], n_nodes).astype(np.float64)
+    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
+        left, right = tree.left[node], tree.right[node]
+        rows[node] = rows[left] + rows[right]
+        sums[node] = sums[left] + sums[right]
+    labels = tree.center[leaf_of] if reached is leaf_of else np.where(counted, tree.center[leaf_of], np.int32(LEAF))
+    return GrownTree(
+        **{name: getattr(tree, name) for name in CutTree.__dataclass_fields__}, rows=rows, weight=sums, labels=labels
+    )
 
 
-def in_preorder(nodes: dict[str, NDArray[Any]], tradeoff: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the places of one trade-off's nodes, parents first, left subtree before right, and their children.
+def preordered(nodes: dict[str, NDArray[Any]]) -> CutTree:
+    """Return a tree of the kernel's, its root node 0, with its nodes in the order of a `CutTree`."""
+    return _cut_tree(nodes, *_places(nodes, lambda node: node))
 
-    Children are numbered by that order, shape (2, n_nodes), -1 at leaves.
+
+def _cut_tree(
+    nodes: dict[str, NDArray[Any]], places: NDArray[np.int64], left: NDArray[np.int32], right: NDArray[np.int32]
+) -> CutTree:
+    """Return the nodes at some places as a tree."""
+    feature = nodes["feature"][places].astype(np.int32)
+    inner = feature != LEAF
+    center = np.where(inner, LEAF, nodes["center"][places]).astype(np.int32)
+    lower, upper, cut = (np.where(inner, nodes[name][places], 0.0) for name in ("lower", "upper", "cut"))
+    return CutTree(feature, left, right, center, lower, upper, cut)
+
+
+def _places(
+    nodes: dict[str, NDArray[Any]], own: Callable[[int], int]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the places of a tree's nodes, parents first, left subtree before right, and their children.
+
+    Children are numbered by that order, -1 at leaves. `own` returns for a node the one in its place in this tree.
     """
-    order: list[int] = []
+    places: list[int] = []
     children: tuple[list[int], list[int]] = [], []
     pending = [(0, LEAF, 0)]
     while pending:
         node, parent, side = pending.pop()
-        while not nodes["tradeoffs"][node] >> tradeoff & 1:
-            node = int(nodes["sibling"][node])
+        node = own(node)
         if parent != LEAF:
-            children[side][parent] = len(order)
+            children[side][parent] = len(places)
         if nodes["feature"][node] != LEAF:
-            pending += [(int(nodes["right"][node]), len(order), 1), (int(nodes["left"][node]), len(order), 0)]
-        order.append(node)
+            pending += [(int(nodes["right"][node]), len(places), 1), (int(nodes["left"][node]), len(places), 0)]
+        places.append(node)
         for numbers in children:
             numbers.append(LEAF)
-    return np.array(order), np.array(children, dtype=np.int32)
+    left, right = (np.array(numbers, dtype=np.int32) for numbers in children)
+    return np.array(places), left, right

@@ -25,7 +25,7 @@ from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_am
 from shallowrules.describing import describe_tree
 from shallowrules.encoding import Encoder, Encoding, encode, encode_through, fitted_transformer, transformed
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.growing import Growth, find_distinct
+from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
 from shallowrules.metrics import partition_cost
 from shallowrules.refining import refine
 from shallowrules.rules import RuleSet
@@ -48,9 +48,6 @@ __all__ = [
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
-
-Progress = Callable[[float], None]
-"""Takes the share of the work that is done. What it raises ends the work."""
 
 Log = Callable[[str], None]
 """Takes a line that says what is being done."""
@@ -382,7 +379,7 @@ def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.i
 # Grow ---------------------------------------------------------------------------------------------
 
 
-def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, log: Log) -> list[tuple[Growth, ...]]:
+def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, log: Log) -> list[tuple[GrownTree, ...]]:
     """Grow the greedy tree for each trade-off, and with ``refine="full"`` a refined one behind it.
 
     Where greedy trees are equal, they are the same object.
@@ -397,7 +394,7 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
 
     Returns
     -------
-    list of tuple of Growth
+    list of tuple of GrownTree
         One tuple per trade-off, in their order. Features are model columns, centers those of the reference.
     """
     kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
@@ -413,63 +410,68 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
 
 def _grow_for(
     data: FitData, kept: NDArray[np.integer], tradeoffs: Sequence[float], progress: Progress | None, log: Log
-) -> list[tuple[Growth, ...]]:
+) -> list[tuple[GrownTree, ...]]:
     """Grow the trees that explain the centers `kept`."""
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
-    spaces = encoding.X_explain, encoding.X_cluster
-    arrays = (*spaces, reference.explained_centers[kept], reference.centers[kept])
+    method, n_threads = parameters.method, parameters.n_threads
     labels = _renumbered(reference.labels, kept)
-    refines = (
-        parameters.refine == "full"
-        and parameters.method == "exshallow"
-        and not reference.labelled
-        and data.reference_cost > 0
+    with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
+    unique = find_unique_rows(
+        GrowthData(
+            encoding.X_explain,
+            encoding.X_cluster,
+            reference.explained_centers[kept],
+            reference.centers[kept],
+            data.fit_weight,
+        ),
+        labels if reference.labelled and with_imm else None,
+        n_threads,
     )
-    with_imm = parameters.method == "imm" or (parameters.method == "exkmc" and parameters.base == "imm")
-    assigned = labels if reference.labelled and with_imm else None
-    distinct = find_distinct(*spaces, reference.centers[kept], data.fit_weight, assigned, parameters.n_threads)
-    common: dict[str, Any] = {"weight": data.fit_weight, "distinct": distinct, "n_threads": parameters.n_threads}
+    refines = (
+        parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
+    )
     n_parts = 1 + refines * len(tradeoffs)
+    first_part = _part_of(progress, 0, n_parts)
     if len(tradeoffs) > 1:
-        greedy = growing.grow_path(*arrays, **common, tradeoffs=tradeoffs, report=_part_of(progress, 0, n_parts))
+        greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
     else:
         tree = growing.grow(
-            *arrays,
-            **common,
-            method=parameters.method,
+            unique,
+            method=method,
             tradeoff=tradeoffs[0],
             max_leaves=parameters.max_leaves,
             base=parameters.base,
-            assigned=assigned,
-            report=_part_of(progress, 0, n_parts),
+            n_threads=n_threads,
+            progress=first_part,
         )
         greedy = [tree]
-    numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-    tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
-    columns = np.append(tested, LEAF).astype(np.int32)
-
-    def over_the_table(tree: Growth) -> Growth:
-        return replace(tree, feature=columns[tree.feature], center=numbers[tree.center], labels=numbers[tree.labels])
-
-    renamed = {id(tree): over_the_table(tree) for tree in greedy}
+    over_the_table = {id(tree): _over_the_table(tree, encoding, kept) for tree in greedy}
     grown = []
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
-        trees = [renamed[id(tree)]]
+        trees = [over_the_table[id(tree)]]
         if refines and tree.n_leaves == len(kept) > 1:
             refinement = refine(
                 tree,
-                *arrays,
-                **common,
+                unique,
                 tradeoff=tradeoff,
                 reference_cost=data.reference_cost,
                 reference_labels=labels,
-                moves=parameters.clusterer is None,
-                report=_part_of(progress, 1 + i, n_parts),
+                moves_leaves=parameters.clusterer is None,
+                n_threads=n_threads,
+                progress=_part_of(progress, 1 + i, n_parts),
             )
             log(refinement.summary())
-            trees.append(over_the_table(refinement.growth))
+            trees.append(_over_the_table(refinement.tree, encoding, kept))
         grown.append(tuple(trees))
     return grown
+
+
+def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:
+    """Return a tree whose features are model columns, and whose centers are numbered as in the reference."""
+    numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+    tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
+    columns = np.append(tested, LEAF).astype(np.int32)
+    return replace(tree, feature=columns[tree.feature], center=numbers[tree.center], labels=numbers[tree.labels])
 
 
 def _part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
@@ -491,14 +493,14 @@ def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray
 # Finish -------------------------------------------------------------------------------------------
 
 
-def finish(data: FitData, grown: Growth, tradeoff: float) -> Fit:
+def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """Place the thresholds of a grown tree, label all rows, derive and measure the rules.
 
     Parameters
     ----------
     data : FitData
         What the tree was grown from.
-    grown : Growth
+    grown : GrownTree
         One of the trees that `grow` returned.
     tradeoff : float
         The one that it was grown with.
@@ -569,7 +571,7 @@ def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(grown: Growth, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
+def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
     """Choose a readable threshold in every gap; it parts the training rows as any other of the gap does."""
     threshold = np.zeros(len(grown.feature))
     for node in np.flatnonzero(grown.feature != LEAF):
@@ -589,4 +591,4 @@ def _place_thresholds(grown: Growth, encoder: Encoder, table: Table, names: tupl
             )
         # Turned, "above the value" is "below its negative", so the threshold is the float before that.
         threshold[node] = value if model_column.direction > 0 else math.nextafter(-value, -math.inf)
-    return Tree(grown.feature, threshold, grown.left, grown.right, grown.center, grown.rows, grown.weight, names)
+    return grown.as_tree(threshold, names)

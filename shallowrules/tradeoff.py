@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
-from shallowrules.growing import Growth
+from shallowrules.growing import GrownTree
 from shallowrules.metrics import (
     normalized_cost,
     partition_cost,
@@ -28,7 +28,6 @@ from shallowrules.metrics import (
     weighted_average_explanation_size,
 )
 from shallowrules.pipeline import FitData, grow
-from shallowrules.tree import Tree
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
 
@@ -96,7 +95,7 @@ class TradeoffPath:
     def __init__(self, model: ExplainableKMeans, data: FitData, tradeoffs: Sequence[float]) -> None:
         self._model = model
         self._data = data
-        self._tried: list[tuple[TradeoffPoint, Growth]] = []
+        self._tried: list[tuple[TradeoffPoint, GrownTree]] = []
         self._try(tradeoffs)
 
     def _try(self, tradeoffs: Sequence[float]) -> None:
@@ -119,11 +118,9 @@ class TradeoffPath:
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
         self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
 
-    def _measure(self, tradeoff: float, grown: Growth) -> TradeoffPoint:
+    def _measure(self, tradeoff: float, grown: GrownTree) -> TradeoffPoint:
         """Return what a grown tree costs and how long its rules are."""
-        tree = Tree(
-            grown.feature, grown.cut, grown.left, grown.right, grown.center, grown.rows, grown.weight
-        )  # any threshold of a gap gives the same figures
+        tree = grown.as_tree()  # any threshold of a gap gives the same figures
         cost = partition_cost(self._data.encoding.X_cluster, grown.labels, self._data.fit_weight)
         return TradeoffPoint(
             tradeoff,

@@ -218,8 +218,8 @@ def test_quality_fails_where_refinement_does_harm(monkeypatch: pytest.MonkeyPatc
     pytest.importorskip("matplotlib")
     quality = importlib.import_module("quality")
 
-    def harm(partition: Any, growth: Any, distinct: Any) -> Any:
-        return SimpleNamespace(growth=partition.grow("exkmc"))  # on wine its J is higher
+    def harm(partition: Any, tree: Any, unique: Any) -> Any:
+        return SimpleNamespace(tree=partition.grow("exkmc"))  # on wine its J is higher
 
     monkeypatch.setattr(quality.Partition, "refine", harm)
     arguments = ["--quick", "-o", str(tmp_path / "quality.png"), "--tables"]

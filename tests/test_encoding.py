@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from growths import grow
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -17,7 +18,6 @@ from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules.describing import rule_nodes
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
-from shallowrules.growing import grow
 from shallowrules.pipeline import _place_thresholds
 from shallowrules.rules import Cluster, Leaf, RuleColumn, Statistics
 from shallowrules.verification import verify
@@ -291,10 +291,10 @@ def monotone_cases(draw):
 
 def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
     """Return the rules over raw columns that explain fixed centers by fixed distances."""
-    growth = grow(explained, clustered, explained_centers, centers)
+    grown = grow(explained, clustered, explained_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     names = tuple(str(i) for i in range(len(centers)))
-    nodes = rule_nodes(_place_thresholds(growth, encoder, table, names), encoder, table)
+    nodes = rule_nodes(_place_thresholds(grown, encoder, table, names), encoder, table)
     leaves = [node for node in nodes if isinstance(node, Leaf)]
     numbers = sorted({leaf.cluster for leaf in leaves})
     rows = [sum(leaf.rows for leaf in leaves if leaf.cluster == i) for i in numbers]
@@ -304,15 +304,15 @@ def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
     ]
     described = tuple(RuleColumn(f"x{j}", "float", 0.0, 0.0, 0.0) for j in range(raw.shape[1]))
     statistics = Statistics(len(raw), float(len(raw)), False, "exshallow", 0.03, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    return growth, RuleSet(described, nodes, tuple(clusters), statistics)
+    return grown, RuleSet(described, nodes, tuple(clusters), statistics)
 
 
 @given(monotone_cases())
 def test_monotone_functions_of_columns_never_change_the_partition(case):
     raw, centers, images = case
     columns = tuple(ModelColumn(j) for j in range(raw.shape[1]))
-    growth, rules = raw_rules(raw, raw, centers, centers, columns, raw)
-    assert rules.assign(raw).tolist() == growth.labels.tolist()
+    grown, rules = raw_rules(raw, raw, centers, centers, columns, raw)
+    assert rules.assign(raw).tolist() == grown.labels.tolist()
 
     def image(points):
         return np.column_stack([np.interp(points[:, j], known, values) for j, (known, values, _) in enumerate(images)])

@@ -216,7 +216,7 @@ def test_integers_get_integer_thresholds():
     np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
 
 
-STAGES = ["reference_clustering", "find_distinct", "refine", "describe_tree", "group_means"]
+STAGES = ["reference_clustering", "find_unique_rows", "refine", "describe_tree", "group_means"]
 """Functions of the pipeline, one of each part of a fit."""
 
 

@@ -13,37 +13,31 @@ from dataclasses import replace
 import numpy as np
 import oracle
 import pytest
+from growths import EVERYTHING, STRUCTURE, assert_same, grow, grow_path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Problem, problems
+from tables import blobs, lloyd, one_space, repeated_rows, whole_weights
 
-from shallowrules import growing
+from shallowrules import _kernel, growing
 from shallowrules._kernel import eval_wad, openmp_enabled
 from shallowrules.errors import DataError, OptionError
-from shallowrules.growing import Growth, grow, grow_path
+from shallowrules.growing import GrownTree
 
 pytestmark = pytest.mark.slow
-
-STRUCTURE = ("feature", "left", "right", "center")
-EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
 
 many = settings(max_examples=75 if os.environ.get("SHALLOWRULES_SHORT") else 1500)  # `make sanitize SHORT=1`
 some = settings(max_examples=150)
 
 
-def grown(problem: Problem, n_threads: int = 1) -> Growth:
+def grown(problem: Problem, n_threads: int = 1) -> GrownTree:
     return grow(*problem.arrays, **problem.options, n_threads=n_threads)
 
 
-def check(problem: Problem, n_threads: int = 1) -> Growth:
+def check(problem: Problem, n_threads: int = 1) -> GrownTree:
     tree = grown(problem, n_threads)
     oracle.check_tree(tree, *problem.arrays, **problem.options)
     return tree
-
-
-def assert_same(one: Growth, two: Growth, names: tuple[str, ...] = EVERYTHING) -> None:
-    for name in names:
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
 @many
@@ -92,7 +86,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
     return {"assigned": distances.argmin(axis=1).astype(np.int32)}
 
 
-def check_method(problem: Problem, n_threads: int = 1, **options) -> Growth:
+def check_method(problem: Problem, n_threads: int = 1, **options) -> GrownTree:
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     oracle.check_tree(tree, *problem.arrays, **problem.options, **options)
     return tree
@@ -154,26 +148,6 @@ def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
 
 
 # Tables of some size: bins of many rows, lists of near centers that run out, deep trees.
-
-
-def lloyd(X: np.ndarray, n_centers: int, random: np.random.Generator, rounds: int = 4) -> np.ndarray:
-    """Return centers that are nearly those of k-means, and all have rows."""
-    centers = X[random.choice(len(X), n_centers, replace=False)].astype(np.float64)
-    for _ in range(rounds):
-        labels = np.array([((centers - x) ** 2).sum(axis=1).argmin() for x in X.astype(np.float64)])
-        for center in np.unique(labels):
-            centers[center] = X[labels == center].mean(axis=0, dtype=np.float64)
-    return centers
-
-
-def one_space(X: np.ndarray, n_centers: int, random: np.random.Generator) -> Problem:
-    centers = lloyd(X, n_centers, random)
-    return Problem(X, X, centers, centers, None, 0.03)
-
-
-def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:
-    middles = random.uniform(-10, 10, size=(n_centers, n_columns))
-    return middles[random.integers(n_centers, size=n_rows)] + spread * random.normal(size=(n_rows, n_columns))
 
 
 def overlapping(random):
@@ -323,7 +297,7 @@ def test_what_a_report_raises_ends_a_path():
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        grow_path(X, X, X[:20].copy(), X[:20].copy(), tradeoffs=[0.0, 0.03], n_threads=2, report=refuse)
+        grow_path(X, X, X[:20].copy(), X[:20].copy(), tradeoffs=[0.0, 0.03], n_threads=2, progress=refuse)
 
 
 # The same table said in another way.
@@ -348,8 +322,8 @@ VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for lim
 @contextmanager
 def version(**options):
     with pytest.MonkeyPatch.context() as patch:
-        for entry in ("grow_tree", "grow_nodes_of_path", "grow_imm", "grow_exkmc"):
-            patch.setattr(growing, entry, functools.partial(getattr(growing, entry), **options))
+        for entry in ("grow_tree", "grow_path", "grow_imm", "grow_exkmc"):
+            patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **options))
         yield
 
 
@@ -376,7 +350,7 @@ nearly = pytest.mark.parametrize(
 )
 
 
-def chosen(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int]) -> Growth:
+def chosen(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int]) -> GrownTree:
     """Grow a tree for points around 0, 10, ...; look at the oracle and at a path, too."""
     centers = 10.0 * np.arange(len(coordinates))[:, None]
     problem = Problem(columns.astype(np.float64), points[:, None], coordinates.astype(np.float64), centers, None, 0.0)
@@ -478,7 +452,7 @@ def test_growing_reports_how_far_it_is():
     X = blobs(random, 200_000, 12, 20, 3.0)
     for n_threads in (1, 2):
         shares: list[float] = []
-        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=shares.append)
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, progress=shares.append)
         assert len(shares) >= 3 - n_threads
         assert shares == sorted(shares)
         assert 0 < shares[0] < shares[-1] <= 1 + 1e-9
@@ -495,7 +469,7 @@ def test_what_a_report_raises_ends_growing(n_threads):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, report=refuse)
+        grow(X, X, X[:20].copy(), X[:20].copy(), n_threads=n_threads, progress=refuse)
     assert len(calls) == 1
 
 
@@ -503,24 +477,11 @@ def test_an_interrupt_ends_growing():
     random = np.random.default_rng(3)
     X = blobs(random, 200_000, 12, 20, 3.0)
     with pytest.raises(KeyboardInterrupt):
-        grow(X, X, X[:20].copy(), X[:20].copy(), report=lambda done: signal.raise_signal(signal.SIGINT))
+        grow(X, X, X[:20].copy(), X[:20].copy(), progress=lambda done: signal.raise_signal(signal.SIGINT))
 
 
 def test_the_kernel_says_whether_it_has_threads():
     assert openmp_enabled() in (True, False)
-
-
-def whole_weights(problem: Problem, random: np.random.Generator) -> Problem:
-    weight = random.integers(0, 4, len(problem.explained)).astype(np.float64)
-    weight[0] = 3.0
-    return replace(problem, weight=weight)
-
-
-def repeated_rows(problem: Problem, share: bool) -> Problem:
-    times = problem.weight.astype(int)
-    explained = np.repeat(problem.explained, times, axis=0)
-    clustered = explained if share else np.repeat(problem.clustered, times, axis=0)
-    return replace(problem, explained=explained, clustered=clustered, weight=None)
 
 
 def assert_weight_repeats(problem: Problem) -> None:
@@ -731,7 +692,7 @@ def test_more_centers_than_can_be_numbered_are_refused():
 
 
 def test_grow_keeps_its_default_tradeoff():
-    assert inspect.signature(grow).parameters["tradeoff"].default == 0.03
+    assert inspect.signature(growing.grow).parameters["tradeoff"].default == 0.03
 
 
 # EvalWAD.

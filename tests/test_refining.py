@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given, settings
+from growths import assert_same, unique_rows
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import LEAF, Finished
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 from strategies import Problem, problems
-from test_kernel import assert_same, blobs, one_space, repeated_rows, whole_weights
+from tables import blobs, one_space, repeated_rows, whole_weights
 
-from shallowrules import ExplainableKMeans, tradeoff_path
-from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree
+from shallowrules import ExplainableKMeans, growing, tradeoff_path
+from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree
 from shallowrules.errors import OptionError
-from shallowrules.growing import Growth, find_distinct, grow, in_preorder
+from shallowrules.growing import Forest, GrownTree
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
-from shallowrules.refining import MOST_CLUSTERS, ROUNDS, Refinement, refine
-from shallowrules.tree import Tree
+from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS, ROUND_FACTORS, Refinement, refine
 
 pytestmark = pytest.mark.slow
 
@@ -40,16 +40,19 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def random_tree(random: np.random.Generator, columns: np.ndarray, n_leaves: int) -> dict[str, np.ndarray]:
-    """Return a tree of random cuts, every leaf with rows; of fewer leaves where no more cuts were found."""
+    """Return a tree of random cuts, every leaf with rows; of fewer leaves where no more cuts were found.
+
+    It has a cut if any column has two values.
+    """
     feature, left, right, cut = [LEAF], [LEAF], [LEAF], [0.0]
     rows = {0: np.arange(len(columns))}
     for _ in range(10 * n_leaves):
         leaf = int(random.choice(list(rows)))
-        f = int(random.integers(columns.shape[1]))
-        values = np.unique(columns[rows[leaf], f])
-        if len(values) < 2 or len(rows) == n_leaves:
+        varied = np.flatnonzero(np.ptp(columns[rows[leaf]], axis=0))
+        if not len(varied) or len(rows) == n_leaves:
             continue
-        threshold = random.choice(values[:-1])
+        f = int(random.choice(varied))
+        threshold = random.choice(np.unique(columns[rows[leaf], f])[:-1])
         here = rows.pop(leaf)
         feature[leaf], cut[leaf], left[leaf], right[leaf] = f, threshold, len(feature), len(feature) + 1
         rows[left[leaf]], rows[right[leaf]] = here[columns[here, f] <= threshold], here[columns[here, f] > threshold]
@@ -67,9 +70,12 @@ def a_finished_tree(seed: int, max_rows: int = 40, far: float = 0.0) -> tuple[di
     n, d = int(random.integers(6, max_rows)), int(random.integers(1, 4))
     columns = random.normal(size=(n, d)) if random.random() < 0.5 else random.integers(0, 6, size=(n, d)).astype(float)
     columns[: random.integers(1, 4), 0] += far * random.choice([-1.0, 1.0])
+    if not np.ptp(columns, axis=0).any():
+        columns[0, 0] += 1.0
     points = columns if random.random() < 0.5 else random.normal(size=(n, random.integers(1, 4)))
     weight = np.ones(n) if random.random() < 0.5 else random.choice([0.1, 1.0, 2.5], n)
     tree = random_tree(random, columns, int(random.integers(2, 9)))
+    assert len(tree["feature"]) > 1
     return tree, finished(tree, columns, points, weight, float(random.choice([0.0, 0.01, 0.1, 1.0])))
 
 
@@ -82,14 +88,14 @@ def finished(tree: dict[str, Any], columns, points, weight, price) -> Finished:
 
 def improved(
     tree: dict[str, np.ndarray], like: Finished, *, most: float = 1e9, moves: bool = False, ranks: int = 512,
-    n_threads: int = 1, report: Callable[[float], None] | None = None,
+    n_threads: int = 1, progress: Callable[[float], None] | None = None,
 ) -> tuple[dict[str, Any], Finished]:  # fmt: skip
     rows = np.arange(len(like.columns), dtype=np.int32)
     codes, _, _, single, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
     weight = None if (like.weight == 1).all() else like.weight
     found = improve_tree(
         CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single), tree,
-        condition_penalty=like.price, max_passes=most, moves_leaves=moves, n_threads=n_threads, progress=report,
+        condition_penalty=like.price, max_passes=most, moves_leaves=moves, n_threads=n_threads, progress=progress,
     )  # fmt: skip
     return found, finished(found, like.columns, like.points, like.weight, like.price)
 
@@ -106,8 +112,6 @@ def candidates(cuts: list[oracle.Recut]) -> list[oracle.Recut]:
 @given(seeds, st.booleans())
 def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, moves):
     tree, before = a_finished_tree(seed)
-    if len(tree["feature"]) == 1:
-        return
     found, after = improved(tree, before, moves=moves)
     assert found["before"] == pytest.approx(before.figures(), rel=1e-10, abs=1e-12)
     assert found["after"] == pytest.approx(after.figures(), rel=1e-10, abs=1e-12)
@@ -127,8 +131,6 @@ def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, mov
 @given(seeds, st.booleans())
 def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
     tree, before = a_finished_tree(seed)
-    if len(tree["feature"]) == 1:
-        return
     _, after = improved(tree, before, moves=moves)
     least = before.objective * LEAST_GAIN
     for node in after.inner:
@@ -141,8 +143,6 @@ def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
 @given(seeds)
 def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
     tree, before = a_finished_tree(seed, max_rows=16)  # so few that a leaf is cut between any two values
-    if len(tree["feature"]) == 1:
-        return
     _, after = improved(tree, before, moves=True)
     border = after.objective - 1.01 * before.objective * LEAST_GAIN - 1e-12
     assert all(other.objective > border for other in after.moved())
@@ -152,8 +152,6 @@ def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
 @given(seeds)
 def test_the_first_step_is_the_best_cut_of_a_node(seed):
     tree, before = a_finished_tree(seed)
-    if len(tree["feature"]) == 1:
-        return
     _, after = improved(tree, before, most=1e-9)
     node = max(before.inner)  # the deepest ones come first
     current, cuts = before.recut_costs(node)
@@ -173,8 +171,6 @@ def test_the_first_step_is_the_best_cut_of_a_node(seed):
 def test_no_step_makes_the_objective_rise(seed, moves, far):
     # A row far away leaves sums no digits for what the others cost.
     tree, before = a_finished_tree(seed, far=far)
-    if len(tree["feature"]) == 1:
-        return
     objective = before.objective
     for most in (1e-9, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 15, 1000):
         found, after = improved(tree, before, most=most, moves=moves)
@@ -259,33 +255,29 @@ def interrupt(done: float) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-ends = pytest.mark.parametrize(("report", "raised"), [(refuse, RuntimeError), (interrupt, KeyboardInterrupt)])
+ends = pytest.mark.parametrize(("progress", "raised"), [(refuse, RuntimeError), (interrupt, KeyboardInterrupt)])
 
 
 @ends
-def test_what_a_report_raises_ends_improving(report, raised):
+def test_what_a_report_raises_ends_improving(progress, raised):
     random = np.random.default_rng(0)
     columns = random.normal(size=(20_000, 30))
     tree = random_tree(random, columns, 16)
     with pytest.raises(raised):
-        improved(tree, finished(tree, columns, columns, np.ones(len(columns)), 0.0), report=report)
+        improved(tree, finished(tree, columns, columns, np.ones(len(columns)), 0.0), progress=progress)
 
 
 # Looking ahead.
 
 
 def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **options) -> tuple[dict[str, Any], Finished]:
-    distinct = find_distinct(problem.explained, problem.clustered, problem.centers, problem.weight)
-    weight = np.ones(len(distinct.first)) if distinct.weight is None else distinct.weight
-    columns, points = problem.explained[distinct.first], problem.clustered[distinct.first]
+    merged = unique_rows(*problem.arrays, weight=problem.weight)
+    weight = np.ones(len(merged.first)) if merged.weight is None else merged.weight
+    columns, points = problem.explained[merged.first], problem.clustered[merged.first]
+    unique = unique_rows(columns, points, *problem.arrays[2:], weight=weight)
     options = {"n_threads": 1, **options}
-    inputs = GrowthInput(
-        *problem.arrays[:2], distinct.slots, None if distinct.weight is None else weight.copy(), *problem.arrays[2:]
-    )
-    nodes = grow_ahead(inputs, problem.tradeoff, (levels, width, price, most), **options)
-    used, (left, right) = in_preorder(nodes, 0)
-    tree = {"left": left, "right": right, "rows": (nodes["last"] - nodes["first"])[used]}
-    tree |= {name: nodes[name][used] for name in ("feature", "center", "cut", "lower", "upper")}
+    forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, price, most), **options))
+    tree = vars(forest.tree()) | {"rows": forest.only_tree(unique).rows}
     return tree, finished(tree, columns, points, weight, price)
 
 
@@ -373,11 +365,11 @@ def test_threads_change_nothing_ahead():
 
 
 @ends
-def test_what_a_report_raises_ends_looking_ahead(report, raised):
+def test_what_a_report_raises_ends_looking_ahead(progress, raised):
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 6000, 20, 12, 3.0), 12, random)
     with pytest.raises(raised):
-        ahead(problem, 0.3, progress=report)
+        ahead(problem, 0.3, progress=progress)
 
 
 # Both together.
@@ -389,37 +381,32 @@ def nearest(problem: Problem) -> np.ndarray:
     return squares.argmin(axis=1).astype(np.int32)
 
 
-def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[Growth, Refinement] | None:
-    """Return the greedy tree and its refinement; None where there is nothing to refine."""
-    distinct = find_distinct(problem.explained, problem.clustered, problem.centers, problem.weight, None, n_threads)
-    greedy = grow(*problem.arrays, **problem.options, distinct=distinct, n_threads=n_threads)
+def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree, Refinement]:
+    """Return the greedy tree and its refinement, of a problem that is assumed to have something to refine."""
+    unique = unique_rows(*problem.arrays, weight=problem.weight, n_threads=n_threads)
+    greedy = growing.grow(unique, tradeoff=problem.tradeoff, n_threads=n_threads)
     labels = nearest(problem)
-    options = {"reference_labels": labels, **problem.options, **options}
+    options = {"reference_labels": labels, "tradeoff": problem.tradeoff, **options}
     options.setdefault("reference_cost", partition_cost(problem.clustered, labels, problem.weight))
     # A cost that is nothing but rounding has no ratio.
     weight = np.ones(len(labels)) if problem.weight is None else problem.weight
     rounding = 1e-24 * weight.sum() * float(np.abs(problem.clustered[weight > 0]).max()) ** 2
-    if not options["reference_cost"] > rounding or not 1 < greedy.n_leaves == len(problem.centers):
-        return None
-    return greedy, refine(greedy, *problem.arrays, distinct, n_threads=n_threads, **options)
+    assume(options["reference_cost"] > rounding and 1 < greedy.n_leaves == len(problem.centers))
+    return greedy, refine(greedy, unique, n_threads=n_threads, **options)
 
 
-def figures(problem: Problem, growth: Growth) -> tuple[float, float]:
-    tree = Tree(growth.feature, growth.cut, growth.left, growth.right, growth.center, growth.rows, growth.weight)
-    cost = partition_cost(problem.clustered, growth.labels, problem.weight)
+def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
+    cost = partition_cost(problem.clustered, grown.labels, problem.weight)
     return (
         cost / partition_cost(problem.clustered, nearest(problem), problem.weight),
-        weighted_average_explanation_size(tree),
+        weighted_average_explanation_size(grown.as_tree()),
     )
 
 
-def assert_refined(problem: Problem, **options) -> Refinement | None:
+def assert_refined(problem: Problem, **options) -> Refinement:
     """Refine, and look at everything that is promised."""
-    found = refined(problem, **options)
-    if found is None:
-        return None
-    greedy, refinement = found
-    tree = refinement.growth
+    greedy, refinement = refined(problem, **options)
+    tree = refinement.tree
     before, after = figures(problem, greedy), figures(problem, tree)
     j_before, j_after = (cost + problem.tradeoff * waes for cost, waes in (before, after))
     weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
@@ -459,16 +446,15 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
 @settings(max_examples=250)
 @given(problems(max_rows=60), st.booleans())
 def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
-    assert_refined(problem, moves=moves)
+    assert_refined(problem, moves_leaves=moves)
 
 
 @some
 @given(problems(), st.sampled_from([2, 7]))
 def test_refining_is_deterministic_and_threads_change_nothing(problem, n_threads):
     one, two, three = refined(problem), refined(problem), refined(problem, n_threads)
-    if one is not None:
-        assert_same(one[1].growth, two[1].growth)
-        assert_same(one[1].growth, three[1].growth)
+    assert_same(one[1].tree, two[1].tree)
+    assert_same(one[1].tree, three[1].tree)
 
 
 def clustered_table(n_rows: int, k: int, seed: int = 0, n_columns: int = 4, spread: float = 3.0) -> Problem:
@@ -495,7 +481,7 @@ def test_threads_change_nothing_whatever_is_sampled(n_rows):
     assert (refinement.n_sampled == n_rows) == (n_rows <= 5120)
     assert refinement.objectives[1] < refinement.objectives[0]
     for n_threads in (2, 7) if n_rows > 10_000 else (2,):
-        assert_same(refinement.growth, refined(problem, n_threads)[1].growth)
+        assert_same(refinement.tree, refined(problem, n_threads)[1].tree)
 
 
 @some
@@ -509,15 +495,11 @@ def test_a_row_of_weight_three_is_three_equal_rows_in_a_sample():
 
 
 def assert_weight_repeats(problem: Problem) -> None:
-    weighted = refined(problem)
-    if weighted is None:
-        return
+    _, weighted = refined(problem)
     cost = partition_cost(problem.clustered, nearest(problem), problem.weight)
-    again = refined(repeated_rows(problem, problem.explained is problem.clustered), reference_cost=cost)
-    if again is None:  # at the edge of rounding, see `refined`
-        return
-    labels = np.repeat(weighted[1].growth.labels, problem.weight.astype(int))
-    assert partitions_alike(labels, again[1].growth.labels)
+    _, again = refined(repeated_rows(problem, problem.explained is problem.clustered), reference_cost=cost)
+    labels = np.repeat(weighted.tree.labels, problem.weight.astype(int))
+    assert partitions_alike(labels, again.tree.labels)
 
 
 @some
@@ -525,17 +507,15 @@ def assert_weight_repeats(problem: Problem) -> None:
 def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed):
     problem = whole_weights(problem, np.random.default_rng(seed))  # the sum of others rounds with the rows in between
     tree = refined(problem)
-    if tree is None:
-        return
     present = problem.weight > 0
     explained = problem.explained[present]
     clustered = explained if problem.clustered is problem.explained else problem.clustered[present]
     cost = partition_cost(problem.clustered, nearest(problem), problem.weight)
     without = replace(problem, explained=explained, clustered=clustered, weight=problem.weight[present])
     assert_same(
-        tree[1].growth, refined(without, reference_cost=cost)[1].growth, ("feature", "center", "lower", "upper", "rows")
+        tree[1].tree, refined(without, reference_cost=cost)[1].tree, ("feature", "center", "lower", "upper", "rows")
     )
-    assert (tree[1].growth.labels[~present] == LEAF).all()
+    assert (tree[1].tree.labels[~present] == LEAF).all()
 
 
 @pytest.mark.parametrize("n_rows", [2000, 8000])
@@ -558,7 +538,7 @@ def test_type_and_layout_are_no_matter_when_refined(layout, n_rows):
     X.flags.writeable = False
     cost = partition_cost(expected.clustered, nearest(expected))
     found = refined(replace(problem, explained=X, clustered=X), reference_cost=cost)
-    assert_same(refined(expected, reference_cost=cost)[1].growth, found[1].growth)
+    assert_same(refined(expected, reference_cost=cost)[1].tree, found[1].tree)
 
 
 @pytest.mark.parametrize("n_rows", [1500, 8000])
@@ -568,9 +548,9 @@ def test_only_the_order_of_explained_values_matters_when_refined(n_rows, moves):
     problem = clustered_table(n_rows, 10, seed=3)
     problem = replace(problem, clustered=problem.explained.copy())
     bent = replace(problem, explained=np.exp(problem.explained / 3), explained_centers=np.exp(problem.centers / 3))
-    one, two = (refined(p, moves=moves, rounds=ROUNDS[:1])[1] for p in (problem, bent))
+    one, two = (refined(p, moves_leaves=moves, round_factors=ROUND_FACTORS[:1])[1] for p in (problem, bent))
     assert one.objectives[1] < one.objectives[0]
-    assert_same(one.growth, two.growth, ("feature", "left", "right", "center", "rows", "labels"))
+    assert_same(one.tree, two.tree, ("feature", "left", "right", "center", "rows", "labels"))
 
 
 def test_a_cluster_of_one_row_is_sampled():
@@ -579,7 +559,7 @@ def test_a_cluster_of_one_row_is_sampled():
     X[777] = 500.0
     centers = np.vstack([problem.centers, X[777]])
     refinement = assert_refined(replace(problem, explained=X, clustered=X, explained_centers=centers, centers=centers))
-    labels = refinement.growth.labels
+    labels = refinement.tree.labels
     assert np.count_nonzero(labels == labels[777]) == 1
     assert refinement.n_sampled < 6000
 
@@ -594,10 +574,10 @@ def test_sentinel_values_hide_no_gain():
 
 
 def test_of_many_clusters_the_greedy_tree_is_improved():
-    problem = clustered_table(4000, MOST_CLUSTERS + 12)
+    problem = clustered_table(4000, MAX_LOOKAHEAD_CLUSTERS + 12)
     refinement = assert_refined(problem)
     assert refinement.n_sampled == 0
-    assert f"over {MOST_CLUSTERS} clusters" in refinement.summary()
+    assert f"over {MAX_LOOKAHEAD_CLUSTERS} clusters" in refinement.summary()
     assert refinement.objectives[1] < refinement.objectives[0]
 
 
@@ -609,7 +589,7 @@ def large() -> Problem:
 
 def test_refining_reports_how_far_it_is(large):
     shares: list[float] = []
-    refined(large, report=shares.append)
+    refined(large, progress=shares.append)
     assert len(shares) >= 5
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] <= 1
@@ -625,7 +605,7 @@ def test_what_a_report_raises_ends_refining(large, call):
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        refined(large, report=refuse_once)
+        refined(large, progress=refuse_once)
     assert len(calls) == call
 
 

@@ -19,17 +19,17 @@ from shallowrules.errors import OptionError
 def threads_of_fit(n_jobs: int | None = None) -> int:
     """Return the number of threads with which a fit goes to the kernel."""
     given = []
-    find_distinct = pipeline.find_distinct
+    find_unique_rows = pipeline.find_unique_rows
 
     def spy(*arguments):
         given.append(arguments[-1])
-        return find_distinct(*arguments)
+        return find_unique_rows(*arguments)
 
-    pipeline.find_distinct = spy
+    pipeline.find_unique_rows = spy
     try:
         ExplainableKMeans(clusterer=np.array([[0.0], [3.0]]), n_jobs=n_jobs).fit(np.arange(4.0)[:, None])
     finally:
-        pipeline.find_distinct = find_distinct
+        pipeline.find_unique_rows = find_unique_rows
     [n_threads] = given
     return n_threads
 
