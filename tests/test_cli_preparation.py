@@ -280,6 +280,19 @@ def test_a_column_dominates_by_the_weights_of_its_rows(write):
     assert "column 'a' has" in warning
 
 
+def test_rows_of_no_weight_make_no_column_vary(write):
+    path = write(color=["red", "blue", "red"], a=[1, 1, 2], b=[1, 1, 3], w=[1, 1, 0])
+    prepared = prepare(path, options(weight="w"), READING)
+    assert prepared.warnings == ()
+    assert prepared.notes[:2] == tuple(f"column {name!r} has one value only (1) and plays no part" for name in "ab")
+
+
+def test_numbers_that_no_float_tells_apart_have_no_variance(write):
+    big = 2**60
+    path = write(a=[big, big + 1, big, big + 2], b=[big, big + 2, big + 1, big])
+    assert prepare(path, options(columns=("a", "b")), READING).warnings == ()
+
+
 def test_only_clustered_columns_are_judged_for_clustering(write):
     path = write(a=[1, 2, 1, 2, 1, 2], b=[1000, 2, 5, 7, 8, 11], c=[5, 5, 6, 6, 7, 7])
     with pytest.raises(DataError, match="3 clusters were asked for .* only 2 distinct rows"):

@@ -102,10 +102,14 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     space = imputed.select(clustered or (explained if labels is not None else None) or table.names)
     if fit.clusters is not None:
         _refuse_too_many_clusters(space, weights, fit.clusters)
+    positive = None
+    if weights is not None:  # rows of weight 0 make no column vary
+        counted = weights > 0
+        imputed, space, positive = imputed.take(counted), space.take(counted), weights[counted]
     notes += _constant_columns(imputed) + _spaces(space, fit.scale, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
-    dominant = _dominant_column(space, weights) if fit.scale is None and labels is None else []
+    dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
     return LoadedTable(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
 
 
@@ -411,6 +415,8 @@ def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
         mean = np.average(values, weights=weights)
         variances.append(float(np.average((values - mean) ** 2, weights=weights)))
     dominant = int(np.argmax(variances))
+    if not variances[dominant]:  # whole numbers that differ by less than a float can tell
+        return []
     share = variances[dominant] / sum(variances)
     if share <= DOMINANT_SHARE:
         return []
