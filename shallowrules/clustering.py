@@ -57,19 +57,35 @@ class Labelling:
         Raises
         ------
         DataError
-            If no row has a label.
+            If no row has a label, or two different labels have the same text, as 1 and "1".
         """
         if absent.all():
             raise DataError("no row has a label, so that there is no clustering to explain")
         present = values[~absent]
+        labels = np.full(len(values), UNLABELLED, dtype=np.int32)
         if present.dtype.kind not in "biuf":
-            present = np.array([str(value) for value in present])
-        known, positions = np.unique(present, return_inverse=True)
+            names, labels[~absent] = _by_text(present)
+            return cls(labels, names)
+        known, labels[~absent] = np.unique(present, return_inverse=True)
         # Whole numbers that had to be floats, as beside missing values in a pandas column.
         whole = known.dtype.kind == "f" and bool((np.isfinite(known) & (known == np.floor(known))).all())
-        labels = np.full(len(values), UNLABELLED, dtype=np.int32)
-        labels[~absent] = positions
         return cls(labels, tuple(str(int(name) if whole else name) for name in known))
+
+
+def _by_text(values: NDArray[Any]) -> tuple[tuple[str, ...], list[int]]:
+    """Return the texts of values, ascending, and the position among them of each value's."""
+    texts = [str(value) for value in values]  # in a list: NumPy's own texts lose a NUL at their end
+    first: dict[str, Any] = {}
+    for text, value in zip(texts, values, strict=True):
+        other = first.setdefault(text, value)
+        if other is not value and other != value:
+            kinds = sorted(type(label).__name__ for label in (other, value))
+            raise DataError(
+                f"two different labels are both called {text!r} (types {' and '.join(kinds)}): give labels of one type"
+            )
+    names = tuple(sorted(first))
+    place = {name: i for i, name in enumerate(names)}
+    return names, [place[text] for text in texts]
 
 
 @dataclass(frozen=True, eq=False)

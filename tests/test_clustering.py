@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
+from shallowrules.clustering import Labelling
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.metrics import agreement, partition_cost, precision_and_recall
 from shallowrules.table import Table
@@ -49,13 +50,13 @@ class Given(ClusterMixin, BaseEstimator):
 
 
 @pytest.fixture(scope="module")
-def blobs():
+def five_groups():
     return make_blobs(500, 4, centers=5, cluster_std=1.0, random_state=3)[0]
 
 
 @pytest.fixture(scope="module")
-def frame(blobs):
-    return pd.DataFrame(blobs, columns=list("abcd"))
+def frame(five_groups):
+    return pd.DataFrame(five_groups, columns=list("abcd"))
 
 
 def fit(clusterer, X, **parameters):
@@ -87,11 +88,11 @@ def name_of(value):
 
 @pytest.mark.parametrize("as_container", [np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of], ids=FIVE)
 @pytest.mark.parametrize("clusterer", [*centers_given(), *labels_given()], ids=name_of)
-def test_fitted_or_not_each_kind_is_explained(blobs, as_container, clusterer):
-    X = as_container(blobs)
+def test_fitted_or_not_each_kind_is_explained(five_groups, as_container, clusterer):
+    X = as_container(five_groups)
     if isinstance(X, pd.DataFrame):
         X.columns = list("abcd")
-    fitted = clone(clusterer).fit(blobs if isinstance(X, Table) else X)
+    fitted = clone(clusterer).fit(five_groups if isinstance(X, Table) else X)
     one, two = fit(clusterer, X), fit(FrozenEstimator(fitted), X)
     assert str(one.rules_) == str(two.rules_)
     np.testing.assert_array_equal(one.reference_labels_, two.reference_labels_)
@@ -99,7 +100,7 @@ def test_fitted_or_not_each_kind_is_explained(blobs, as_container, clusterer):
     matrix_type = np.float32 if as_container is np.float32 else np.float64
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        given = fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(blobs.astype(matrix_type))
+        given = fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(five_groups.astype(matrix_type))
     np.testing.assert_array_equal(two.reference_labels_, given)
     statistics = two.rules_.statistics
     assert statistics.agreement > 0.95
@@ -107,16 +108,16 @@ def test_fitted_or_not_each_kind_is_explained(blobs, as_container, clusterer):
     inside = given >= 0
     assert statistics.left_out == np.count_nonzero(~inside)
     assert statistics.rows == np.count_nonzero(inside)
-    matrix = blobs.astype(matrix_type)
+    matrix = five_groups.astype(matrix_type)
     assert two.inertia_ == pytest.approx(partition_cost(matrix[inside], two.labels_[inside]))
     assert two.reference_inertia_ == pytest.approx(partition_cost(matrix[inside], given[inside]))
 
 
-def test_centers_are_those_of_the_clusterer(blobs):
+def test_centers_are_those_of_the_clusterer(five_groups):
     for clusterer in centers_given():
-        fitted = clusterer.fit(blobs)
+        fitted = clusterer.fit(five_groups)
         centers = fitted.means_ if isinstance(fitted, GaussianMixture) else fitted.cluster_centers_
-        np.testing.assert_array_equal(fit(fitted, blobs).reference_centers_, centers)
+        np.testing.assert_array_equal(fit(fitted, five_groups).reference_centers_, centers)
 
 
 @pytest.mark.parametrize("offset", [0.0, 2000.0, 1e9])
@@ -145,18 +146,18 @@ def test_bisecting_descends_its_own_tree():
     np.testing.assert_array_equal(ExplainableKMeans(clusterer=fitted).fit(X).reference_labels_, fitted.labels_)
 
 
-def test_a_component_without_rows_gets_no_leaf(blobs):
-    mixture = BayesianGaussianMixture(n_components=8, max_iter=500, random_state=0).fit(blobs)
-    used = np.unique(mixture.predict(blobs))
+def test_a_component_without_rows_gets_no_leaf(five_groups):
+    mixture = BayesianGaussianMixture(n_components=8, max_iter=500, random_state=0).fit(five_groups)
+    used = np.unique(mixture.predict(five_groups))
     assert len(used) < 8
-    model = fit(mixture, blobs)
+    model = fit(mixture, five_groups)
     assert [cluster.index for cluster in model.rules_.clusters] == used.tolist()
     assert model.cluster_centers_.shape == (8, 4)
     assert np.isfinite(model.cluster_centers_).all()
 
 
-def test_noise_is_left_out_counted_and_named(blobs, capsys):
-    X = np.vstack([blobs, np.random.default_rng(0).uniform(-40, 40, (30, 4))])
+def test_noise_is_left_out_counted_and_named(five_groups, capsys):
+    X = np.vstack([five_groups, np.random.default_rng(0).uniform(-40, 40, (30, 4))])
     clusterer = DBSCAN(eps=1.5, min_samples=5)
     model = fit(clusterer, X, verbose=1)
     noise = clusterer.fit(X).labels_ == -1
@@ -178,15 +179,15 @@ def test_noise_is_left_out_counted_and_named(blobs, capsys):
     assert statistics.agreement == agreement(without.labels_, clusterer.labels_[~noise])
 
 
-def test_nothing_but_noise_is_refused(blobs):
+def test_nothing_but_noise_is_refused(five_groups):
     with pytest.raises(DataError, match="DBSCAN calls every row noise"):
-        fit(DBSCAN(eps=1e-9), blobs)
+        fit(DBSCAN(eps=1e-9), five_groups)
 
 
-def test_minus_one_is_noise_only_beside_0_1_and_so_on(blobs):
-    three = np.digitize(blobs[:, 0], np.quantile(blobs[:, 0], [0.3, 0.6]))
+def test_minus_one_is_noise_only_beside_0_1_and_so_on(five_groups):
+    three = np.digitize(five_groups[:, 0], np.quantile(five_groups[:, 0], [0.3, 0.6]))
     for names, expected in (([-1, 0, 1], ["0", "1"]), ([-1, 3, 7], ["-1", "3", "7"]), ([-2, -1, 1], ["-2", "-1", "1"])):
-        model = fit(Given(np.array(names)[three]), blobs)
+        model = fit(Given(np.array(names)[three]), five_groups)
         assert [cluster.name for cluster in model.rules_.clusters] == expected
 
 
@@ -202,19 +203,41 @@ def test_a_clusterer_of_other_columns_is_refused_by_name(frame):
         fit(mixture, frame[["b", "a", "d", "c"]])
 
 
-def test_labels_stand_in_for_centers_of_other_columns(blobs):
-    scores = PCA(2).fit_transform(blobs)
+@pytest.mark.parametrize("labels", [[1, "1"], ["1", 1], [1.5, "1.5"], [True, "True"], [None, "None", 1, "1"]])
+def test_different_labels_of_one_text_are_refused(five_groups, labels):
+    with pytest.raises(DataError, match=r"two different labels are both called .* give labels of one type"):
+        fit((labels * len(five_groups))[: len(five_groups)], five_groups)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["a\0", "a"], ["a", "a\0"]),
+        (["", "\0"], ["", "\0"]),
+        ([1, "b"], ["1", "b"]),
+        ([np.str_("a"), "a", "b"], ["a", "b"]),
+    ],
+)
+def test_different_texts_are_different_labels(labels, names):
+    rows = np.arange(len(labels) * 4)
+    given = Labelling.of(np.array(labels * 4, dtype=object), np.zeros(len(rows), dtype=bool))
+    assert list(given.names) == names
+    assert [given.names[i] for i in given.labels] == [str(label) for label in labels * 4]
+
+
+def test_labels_stand_in_for_centers_of_other_columns(five_groups):
+    scores = PCA(2).fit_transform(five_groups)
     fitted = KMeans(5, n_init=1, random_state=0).fit(scores)
-    model = fit(fitted, blobs)
+    model = fit(fitted, five_groups)
     assert model.rules_.statistics.notes == (
         "the centers of KMeans have 2 columns, the clustered table has 4: its labels are explained instead",
     )
     np.testing.assert_array_equal(model.reference_labels_, fitted.labels_)
     with pytest.raises(DataError, match="has labels for 500 rows, the table has 100"):
-        fit(AgglomerativeClustering(3).fit(blobs), blobs[:100])
+        fit(AgglomerativeClustering(3).fit(five_groups), five_groups[:100])
 
 
-def test_predict_alone_will_do(blobs):
+def test_predict_alone_will_do(five_groups):
     class Halves(BaseEstimator):
         def fit(self, X, y=None):
             self.border_ = np.median(X[:, 0])
@@ -223,12 +246,12 @@ def test_predict_alone_will_do(blobs):
         def predict(self, X):
             return np.where(X[:, 0] > self.border_, "high", "low")
 
-    model = fit(Halves(), blobs)
+    model = fit(Halves(), five_groups)
     assert [cluster.name for cluster in model.rules_.clusters] == ["high", "low"]
-    np.testing.assert_array_equal(model.reference_labels_, blobs[:, 0] <= np.median(blobs[:, 0]))
+    np.testing.assert_array_equal(model.reference_labels_, five_groups[:, 0] <= np.median(five_groups[:, 0]))
 
 
-def test_centers_that_are_predicted_otherwise_are_refused(blobs):
+def test_centers_that_are_predicted_otherwise_are_refused(five_groups):
     class Odd(BaseEstimator):
         def fit(self, X, y=None):
             self.cluster_centers_ = X[:3]
@@ -238,7 +261,7 @@ def test_centers_that_are_predicted_otherwise_are_refused(blobs):
             return np.full(len(X), 3)
 
     with pytest.raises(OptionError, match="predicts other labels than 0 to 2"):
-        fit(Odd(), blobs)
+        fit(Odd(), five_groups)
 
 
 # Pipelines -----------------------------------------------------------------------------------------
@@ -250,8 +273,8 @@ def test_centers_that_are_predicted_otherwise_are_refused(blobs):
     [KMeans(5, n_init=3, random_state=0), GaussianMixture(5, random_state=0), AgglomerativeClustering(5)],
     ids=name_of,
 )
-def test_distances_are_taken_behind_a_pipelines_transformers(blobs, as_container, last):
-    X = as_container(blobs * [1, 100, 0.01, 1])
+def test_distances_are_taken_behind_a_pipelines_transformers(five_groups, as_container, last):
+    X = as_container(five_groups * [1, 100, 0.01, 1])
     if isinstance(X, pd.DataFrame):
         X.columns = list("abcd")
     pipeline = make_pipeline(StandardScaler(), PCA(2), last)
@@ -282,12 +305,12 @@ def test_a_pipeline_gets_the_table_as_it_is(frame):
     assert fit(alone, frame).reference_centers_.shape == (4, 4)
 
 
-def test_scale_does_not_go_with_a_pipeline(blobs):
+def test_scale_does_not_go_with_a_pipeline(five_groups):
     with pytest.raises(OptionError, match="leave scale=None"):
-        fit(make_pipeline(StandardScaler(), KMeans(3)), blobs, scale="minmax")
+        fit(make_pipeline(StandardScaler(), KMeans(3)), five_groups, scale="minmax")
 
 
-def test_a_pipeline_that_breaks_numbers_is_refused(blobs):
+def test_a_pipeline_that_breaks_numbers_is_refused(five_groups):
     class Blank(BaseEstimator):
         def fit(self, X, y=None):
             return self
@@ -297,7 +320,7 @@ def test_a_pipeline_that_breaks_numbers_is_refused(blobs):
 
     fitted = make_pipeline(Blank(), Given(np.arange(500) % 2))
     with pytest.raises(DataError, match="transformers give missing or infinite values"):
-        fit(fitted, blobs)
+        fit(fitted, five_groups)
 
 
 # Labels --------------------------------------------------------------------------------------------
@@ -317,9 +340,9 @@ def test_a_pipeline_that_breaks_numbers_is_refused(blobs):
 @pytest.mark.parametrize(
     "as_container", [list, lambda names: np.array(names, dtype=object), pd.Series], ids=["list", "array", "series"]
 )
-def test_labels_keep_their_names(blobs, as_container, names, expected):
-    three = np.digitize(blobs[:, 0], np.quantile(blobs[:, 0], [0.3, 0.6]))
-    model = fit(as_container([names[i] for i in three]), blobs)
+def test_labels_keep_their_names(five_groups, as_container, names, expected):
+    three = np.digitize(five_groups[:, 0], np.quantile(five_groups[:, 0], [0.3, 0.6]))
+    model = fit(as_container([names[i] for i in three]), five_groups)
     clusters = model.rules_.clusters
     assert [cluster.name for cluster in clusters] == expected
     assert [cluster.index for cluster in clusters] == list(range(len(expected)))
@@ -340,69 +363,69 @@ def test_labels_keep_their_names(blobs, as_container, names, expected):
     ],
     ids=["nan", "Int64", "text", "list", "polars", "categorical"],
 )
-def test_rows_without_a_label_are_left_out(blobs, labels):
+def test_rows_without_a_label_are_left_out(five_groups, labels):
     with pytest.warns(ShallowRulesWarning, match="given label"):
-        model = ExplainableKMeans(clusterer=labels, scale="standard").fit(blobs)
+        model = ExplainableKMeans(clusterer=labels, scale="standard").fit(five_groups)
     statistics = model.rules_.statistics
     assert statistics.left_out == 72
     assert statistics.notes == ("left out of fitting: 72 of 500 rows, without a given label",)
     inside = np.arange(500) % 7 != 0
     with pytest.warns(ShallowRulesWarning, match="given label"):
-        without = ExplainableKMeans(clusterer=(np.arange(500) % 3)[inside], scale="standard").fit(blobs[inside])
+        without = ExplainableKMeans(clusterer=(np.arange(500) % 3)[inside], scale="standard").fit(five_groups[inside])
     assert [cluster.name for cluster in model.rules_.clusters] == ["0", "1", "2"]
     np.testing.assert_array_equal(model.tree_.threshold, without.tree_.threshold)
     np.testing.assert_array_equal(model.reference_centers_, without.reference_centers_)
     np.testing.assert_array_equal(model.labels_[inside], without.labels_)
-    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+    np.testing.assert_array_equal(model.predict(five_groups), model.labels_)
 
 
-def test_given_labels_are_their_own_assignment_and_their_means_the_centers(blobs):
+def test_given_labels_are_their_own_assignment_and_their_means_the_centers(five_groups):
     given = np.random.default_rng(0).integers(0, 3, 500)
     with pytest.warns(ShallowRulesWarning, match=r"the rules give \d+% of the rows their given label"):
-        model = ExplainableKMeans(clusterer=given).fit(blobs)
+        model = ExplainableKMeans(clusterer=given).fit(five_groups)
     np.testing.assert_array_equal(model.reference_labels_, given)
-    np.testing.assert_allclose(model.reference_centers_, [blobs[given == i].mean(axis=0) for i in range(3)])
+    np.testing.assert_allclose(model.reference_centers_, [five_groups[given == i].mean(axis=0) for i in range(3)])
 
 
-def test_minus_one_in_a_list_of_labels_is_a_label(blobs):
-    model = fit(np.where(blobs[:, 0] > 0, -1, 0), blobs)
+def test_minus_one_in_a_list_of_labels_is_a_label(five_groups):
+    model = fit(np.where(five_groups[:, 0] > 0, -1, 0), five_groups)
     assert [cluster.name for cluster in model.rules_.clusters] == ["-1", "0"]
     assert "if it marks noise" in model.rules_.statistics.notes[0]
 
 
-def test_labels_that_are_refused(blobs):
+def test_labels_that_are_refused(five_groups):
     with pytest.raises(DataError, match="clusterer has 3 labels, the table has 500 rows"):
-        fit([0, 1, 2], blobs)
+        fit([0, 1, 2], five_groups)
     with pytest.raises(DataError, match="no row has a label"):
-        fit([None] * 500, blobs)
+        fit([None] * 500, five_groups)
     labels = ["a" if i < 3 else None for i in range(500)]
     with pytest.raises(DataError, match="no row with a label has a positive weight"):
-        ExplainableKMeans(clusterer=labels).fit(blobs, sample_weight=np.arange(500) > 2)
+        ExplainableKMeans(clusterer=labels).fit(five_groups, sample_weight=np.arange(500) > 2)
     with pytest.raises(OptionError, match="neither a clusterer nor an array"):
-        fit([[1.0, 2.0], [3.0]], blobs)
+        fit([[1.0, 2.0], [3.0]], five_groups)
 
 
 # Columns -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame, Table.of], ids=["array", *FIVE[2:]])
-def test_some_columns_are_clustered_and_others_explain(blobs, as_container):
-    X = as_container(blobs)
+def test_some_columns_are_clustered_and_others_explain(five_groups, as_container):
+    X = as_container(five_groups)
     if isinstance(X, pd.DataFrame):
         X.columns = list("abcd")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShallowRulesWarning)
         model = ExplainableKMeans(4, cluster_columns=[3, 0], explain_columns=[2, 1], random_state=0).fit(X)
-    by_hand = KMeans(4, n_init=10, random_state=0).fit(blobs[:, [3, 0]])
+    by_hand = KMeans(4, n_init=10, random_state=0).fit(five_groups[:, [3, 0]])
     np.testing.assert_allclose(model.reference_centers_, by_hand.cluster_centers_)
     np.testing.assert_array_equal(model.reference_labels_, by_hand.labels_)
     assert set(model.rules_.tested_columns) <= {1, 2}
     assert model.cluster_centers_.shape == (4, 4)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    assert model.inertia_ == pytest.approx(partition_cost(blobs[:, [3, 0]], model.labels_))
+    assert model.inertia_ == pytest.approx(partition_cost(five_groups[:, [3, 0]], model.labels_))
     assert model.score(X) == pytest.approx(-model.inertia_)
     names = [column.name for column in model.rules_.columns]
-    tested = {names[j]: blobs[:, j] for j in model.rules_.tested_columns}
+    tested = {names[j]: five_groups[:, j] for j in model.rules_.tested_columns}
     np.testing.assert_array_equal(model.rules_.assign(tested), model.labels_)
 
 

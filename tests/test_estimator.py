@@ -67,7 +67,7 @@ class Given(ClusterMixin, BaseEstimator):
 
 
 @pytest.fixture(scope="module")
-def blobs():
+def six_groups():
     return make_blobs(600, 4, centers=6, cluster_std=2.0, random_state=3)[0]
 
 
@@ -76,19 +76,19 @@ def same_model(one, two):
     np.testing.assert_array_equal(one.labels_, two.labels_)
 
 
-def test_tree_rules_and_labels_agree(blobs):
-    model = ExplainableKMeans(6, random_state=0).fit(blobs)
+def test_tree_rules_and_labels_agree(six_groups):
+    model = ExplainableKMeans(6, random_state=0).fit(six_groups)
     assert model.n_leaves_ == len(model.rules_) == 6
-    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
-    np.testing.assert_array_equal(model.rules_.assign(blobs), model.labels_)
+    np.testing.assert_array_equal(model.predict(six_groups), model.labels_)
+    np.testing.assert_array_equal(model.rules_.assign(six_groups), model.labels_)
     assert model.normalized_cost_ >= 1
     assert model.waes_ <= model.wad_
     for cluster in model.rules_.clusters:
-        inside = blobs[model.labels_ == cluster.index]
+        inside = six_groups[model.labels_ == cluster.index]
         assert cluster.rows == len(inside)
         np.testing.assert_allclose(cluster.means, inside.mean(axis=0))
         np.testing.assert_allclose(model.cluster_centers_[cluster.index], inside.mean(axis=0))
-    assert model.score(blobs) == pytest.approx(-model.inertia_)
+    assert model.score(six_groups) == pytest.approx(-model.inertia_)
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +172,8 @@ def test_imm_follows_given_labels_rather_than_the_nearest_center():
     assert nearest.labels_.tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
-def test_scaled_clustering_has_rules_in_raw_units(blobs):
-    stretched = blobs * [1, 1000, 1e-3, 1]
+def test_scaled_clustering_has_rules_in_raw_units(six_groups):
+    stretched = six_groups * [1, 1000, 1e-3, 1]
     model = ExplainableKMeans(6, scale="standard", random_state=0).fit(stretched)
     np.testing.assert_array_equal(model.rules_.assign(stretched), model.labels_)
     scaled = StandardScaler().fit_transform(stretched)
@@ -182,9 +182,9 @@ def test_scaled_clustering_has_rules_in_raw_units(blobs):
 
 
 @pytest.mark.parametrize("convert", [np.asfortranarray, pd.DataFrame, lambda X: pl.DataFrame(X), lambda X: X.tolist()])
-def test_any_container_gives_the_same_tree(blobs, convert):
-    model = ExplainableKMeans(6, random_state=0).fit(blobs)
-    frame = convert(blobs)
+def test_any_container_gives_the_same_tree(six_groups, convert):
+    model = ExplainableKMeans(6, random_state=0).fit(six_groups)
+    frame = convert(six_groups)
     if isinstance(frame, pd.DataFrame):
         frame.columns = [f"x{j}" for j in frame.columns]
     other = ExplainableKMeans(6, random_state=0).fit(frame)
@@ -200,9 +200,9 @@ def test_names_of_a_frame_are_kept():
     np.testing.assert_array_equal(ExplainableKMeans(3, random_state=0).fit(Table.of(X)).labels_, model.labels_)
 
 
-def test_float32_and_read_only_memory_map(tmp_path, blobs):
-    np.save(tmp_path / "blobs.npy", blobs.astype(np.float32))
-    mapped = np.load(tmp_path / "blobs.npy", mmap_mode="r")
+def test_float32_and_read_only_memory_map(tmp_path, six_groups):
+    np.save(tmp_path / "six_groups.npy", six_groups.astype(np.float32))
+    mapped = np.load(tmp_path / "six_groups.npy", mmap_mode="r")
     model = ExplainableKMeans(6, random_state=0).fit(mapped)
     np.testing.assert_array_equal(model.predict(mapped), model.labels_)
     np.testing.assert_array_equal(model.rules_.assign(mapped), model.labels_)
@@ -228,28 +228,28 @@ def fail_in(stage, monkeypatch, error):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_model_whose_only_fit_failed_is_not_fitted(blobs, monkeypatch, stage):
+def test_a_model_whose_only_fit_failed_is_not_fitted(six_groups, monkeypatch, stage):
     model = ExplainableKMeans(3, random_state=0)
     with monkeypatch.context() as patch:
         fail_in(stage, patch, MemoryError())
         with pytest.raises(MemoryError):
-            model.fit(pd.DataFrame(blobs, columns=list("abcd")))
+            model.fit(pd.DataFrame(six_groups, columns=list("abcd")))
     for ask in (model.predict, model.apply, model.score):
         with pytest.raises(NotFittedError):
-            ask(blobs)
+            ask(six_groups)
     assert vars(model) == vars(ExplainableKMeans(3, random_state=0))
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_interrupted_fit_leaves_the_earlier_one_whole(blobs, monkeypatch, stage):
-    frame = pd.DataFrame(blobs, columns=list("abcd"))
+def test_an_interrupted_fit_leaves_the_earlier_one_whole(six_groups, monkeypatch, stage):
+    frame = pd.DataFrame(six_groups, columns=list("abcd"))
     model = ExplainableKMeans(6, random_state=0).fit(frame)
     before = dict(vars(model))
     model.n_clusters = 3
     with monkeypatch.context() as patch:
         fail_in(stage, patch, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
-            model.fit(blobs[:, :3])
+            model.fit(six_groups[:, :3])
     after = dict(vars(model))
     assert after.pop("n_clusters") == 3
     assert before.pop("n_clusters") == 6
@@ -258,14 +258,16 @@ def test_an_interrupted_fit_leaves_the_earlier_one_whole(blobs, monkeypatch, sta
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
 
 
-def test_a_new_fit_leaves_nothing_of_the_earlier_one(blobs):
-    model = ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd"))).fit(blobs[:, :3])
-    assert vars(model).keys() == vars(ExplainableKMeans(6, random_state=0).fit(blobs)).keys()
-    np.testing.assert_array_equal(model.predict(blobs[:, :3]), model.labels_)
+def test_a_new_fit_leaves_nothing_of_the_earlier_one(six_groups):
+    model = (
+        ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(six_groups, columns=list("abcd"))).fit(six_groups[:, :3])
+    )
+    assert vars(model).keys() == vars(ExplainableKMeans(6, random_state=0).fit(six_groups)).keys()
+    np.testing.assert_array_equal(model.predict(six_groups[:, :3]), model.labels_)
 
 
-def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(blobs):
-    model = ExplainableKMeans(3, random_state=0).fit(blobs)
+def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(six_groups):
+    model = ExplainableKMeans(3, random_state=0).fit(six_groups)
     rules = model.rules_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -275,22 +277,22 @@ def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(blobs):
     assert model.n_features_in_ == 4
 
 
-def test_a_model_that_is_watched_can_be_pickled_and_copied(blobs):
+def test_a_model_that_is_watched_can_be_pickled_and_copied(six_groups):
     model = ExplainableKMeans(6, random_state=0)
     model.on_progress = lambda share: None
-    model.fit(blobs)
+    model.fit(six_groups)
     for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
         assert other.on_progress is None
         same_model(other, model)
     assert model.on_progress is not None
 
 
-def test_pickle_clone_and_pipeline(blobs):
-    model = ExplainableKMeans(6, random_state=0).fit(blobs)
+def test_pickle_clone_and_pipeline(six_groups):
+    model = ExplainableKMeans(6, random_state=0).fit(six_groups)
     same_model(pickle.loads(pickle.dumps(model)), model)
-    same_model(clone(model).fit(blobs), model)
-    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(6, random_state=0)).fit(blobs)
-    assert len(np.unique(pipeline.predict(blobs))) == 6
+    same_model(clone(model).fit(six_groups), model)
+    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(6, random_state=0)).fit(six_groups)
+    assert len(np.unique(pipeline.predict(six_groups))) == 6
 
 
 def test_set_output_frames_keep_their_names():
@@ -300,23 +302,23 @@ def test_set_output_frames_keep_their_names():
     assert list(pipeline[-1].feature_names_in_) == list(X.columns)
 
 
-def test_clusterers_fitted_frozen_bare_and_by_labels(blobs):
-    kmeans = KMeans(6, n_init=10, random_state=0).fit(blobs)
-    by_default = ExplainableKMeans(6, random_state=0).fit(blobs)
+def test_clusterers_fitted_frozen_bare_and_by_labels(six_groups):
+    kmeans = KMeans(6, n_init=10, random_state=0).fit(six_groups)
+    by_default = ExplainableKMeans(6, random_state=0).fit(six_groups)
     for clusterer in (kmeans, FrozenEstimator(kmeans), kmeans.cluster_centers_, KMeans(6, n_init=10, random_state=0)):
-        model = ExplainableKMeans(clusterer=clusterer).fit(blobs)
+        model = ExplainableKMeans(clusterer=clusterer).fit(six_groups)
         np.testing.assert_array_equal(model.labels_, by_default.labels_)
         np.testing.assert_allclose(model.reference_centers_, kmeans.cluster_centers_)
-    assert clone(ExplainableKMeans(clusterer=FrozenEstimator(kmeans))).fit(blobs).n_leaves_ == 6
-    ExplainableKMeans(clusterer=MiniBatchKMeans(4, random_state=0, n_init=3)).fit(blobs)
-    by_labels = ExplainableKMeans(clusterer=AgglomerativeClustering(5)).fit(blobs)
+    assert clone(ExplainableKMeans(clusterer=FrozenEstimator(kmeans))).fit(six_groups).n_leaves_ == 6
+    ExplainableKMeans(clusterer=MiniBatchKMeans(4, random_state=0, n_init=3)).fit(six_groups)
+    by_labels = ExplainableKMeans(clusterer=AgglomerativeClustering(5)).fit(six_groups)
     assert by_labels.n_leaves_ == 5
     assert [cluster.name for cluster in by_labels.rules_.clusters] == list("01234")
 
 
-def test_given_labels_keep_their_names(blobs):
-    given = np.array(["low", "high"])[(blobs[:, 0] > 0).astype(int)]
-    model = ExplainableKMeans(clusterer=Given(given)).fit(blobs)
+def test_given_labels_keep_their_names(six_groups):
+    given = np.array(["low", "high"])[(six_groups[:, 0] > 0).astype(int)]
+    model = ExplainableKMeans(clusterer=Given(given)).fit(six_groups)
     assert {cluster.name for cluster in model.rules_.clusters} == {"low", "high"}
 
 
@@ -330,12 +332,12 @@ def test_labels_no_cut_can_follow_are_warned_of():
         ExplainableKMeans(clusterer=Given(np.arange(800) % 2)).fit(rings)
 
 
-def test_row_of_weight_three_is_three_rows(blobs):
+def test_row_of_weight_three_is_three_rows(six_groups):
     rng = np.random.default_rng(1)
-    weight = rng.integers(0, 4, len(blobs)).astype(float)
-    centers = KMeans(6, n_init=1, random_state=0).fit(blobs).cluster_centers_
-    weighted = ExplainableKMeans(clusterer=centers).fit(blobs, sample_weight=weight)
-    repeated = ExplainableKMeans(clusterer=centers).fit(np.repeat(blobs, weight.astype(int), axis=0))
+    weight = rng.integers(0, 4, len(six_groups)).astype(float)
+    centers = KMeans(6, n_init=1, random_state=0).fit(six_groups).cluster_centers_
+    weighted = ExplainableKMeans(clusterer=centers).fit(six_groups, sample_weight=weight)
+    repeated = ExplainableKMeans(clusterer=centers).fit(np.repeat(six_groups, weight.astype(int), axis=0))
     np.testing.assert_array_equal(weighted.tree_.threshold, repeated.tree_.threshold)
     np.testing.assert_array_equal(weighted.tree_.feature, repeated.tree_.feature)
     assert weighted.waes_ == pytest.approx(repeated.waes_)
@@ -373,26 +375,26 @@ def test_too_few_distinct_rows_give_fewer_leaves():
         ({"clusterer": StandardScaler()}, "neither cluster_centers_ nor labels_"),
     ],
 )
-def test_options_that_are_refused(blobs, parameters, message):
+def test_options_that_are_refused(six_groups, parameters, message):
     with pytest.raises(OptionError, match=message):
-        ExplainableKMeans(**parameters).fit(blobs)
+        ExplainableKMeans(**parameters).fit(six_groups)
 
 
 @pytest.mark.parametrize(
     ("weight", "message"),
     [(np.zeros(600), "all 0"), (-np.ones(600), "Negative values")],
 )
-def test_weights_that_are_refused(blobs, weight, message):
+def test_weights_that_are_refused(six_groups, weight, message):
     with pytest.raises(DataError, match=message):
-        ExplainableKMeans(3).fit(blobs, sample_weight=weight)
+        ExplainableKMeans(3).fit(six_groups, sample_weight=weight)
 
 
-def test_tables_that_are_refused(blobs):
+def test_tables_that_are_refused(six_groups):
     with pytest.raises(DataError, match="n_samples=2 should be >= n_clusters=3"):
-        ExplainableKMeans(3).fit(blobs[:2])
+        ExplainableKMeans(3).fit(six_groups[:2])
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        ExplainableKMeans(3).fit(csr_matrix(blobs))
-    frame = pd.DataFrame(blobs, columns=list("abcd"))
+        ExplainableKMeans(3).fit(csr_matrix(six_groups))
+    frame = pd.DataFrame(six_groups, columns=list("abcd"))
     with pytest.raises(DataError, match=r"missing values .* 'b' \(2 rows\)"):
         ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
     with pytest.raises(DataError, match=r"infinity in 'c' \(1 rows\)"):
@@ -405,44 +407,44 @@ def test_tables_that_are_refused(blobs):
         ExplainableKMeans(3).fit(frame[:0])
 
 
-def test_missing_and_infinite_values_are_refused_in_arrays(blobs):
+def test_missing_and_infinite_values_are_refused_in_arrays(six_groups):
     for value, message in ((np.nan, r"NaN.* 'x1' \(1 rows\)"), (np.inf, r"infinity in 'x1' \(1 rows\)")):
-        spoilt = blobs.copy()
+        spoilt = six_groups.copy()
         spoilt[3, 1] = value
         with pytest.raises(DataError, match=message):
             ExplainableKMeans(3).fit(spoilt)
 
 
-def test_columns_of_one_name_are_refused(blobs):
+def test_columns_of_one_name_are_refused(six_groups):
     with pytest.raises(DataError, match="same name"):
-        ExplainableKMeans(3).fit(pd.DataFrame(blobs, columns=list("aabc")))
+        ExplainableKMeans(3).fit(pd.DataFrame(six_groups, columns=list("aabc")))
 
 
-def test_what_is_no_clusterer_is_refused_by_name(blobs):
+def test_what_is_no_clusterer_is_refused_by_name(six_groups):
     with pytest.raises(OptionError, match="clusterer='foo' is neither"):
-        ExplainableKMeans(clusterer="foo").fit(blobs)
+        ExplainableKMeans(clusterer="foo").fit(six_groups)
 
 
-def test_score_is_minus_the_cost_in_the_space_that_was_clustered(blobs):
+def test_score_is_minus_the_cost_in_the_space_that_was_clustered(six_groups):
     for scale in (None, "minmax", "robust"):
-        model = ExplainableKMeans(6, scale=scale, random_state=0).fit(blobs * [1, 1000, 1e-3, 1])
-        assert model.score(blobs * [1, 1000, 1e-3, 1]) == pytest.approx(-model.inertia_)
+        model = ExplainableKMeans(6, scale=scale, random_state=0).fit(six_groups * [1, 1000, 1e-3, 1])
+        assert model.score(six_groups * [1, 1000, 1e-3, 1]) == pytest.approx(-model.inertia_)
 
 
-def test_exporting_a_model_says_where_its_rules_are(blobs):
+def test_exporting_a_model_says_where_its_rules_are(six_groups):
     with pytest.raises(OptionError, match="rules_"):
-        export(ExplainableKMeans(3, random_state=0).fit(blobs), "sql")
+        export(ExplainableKMeans(3, random_state=0).fit(six_groups), "sql")
 
 
-def test_verbose_reports_the_stages(blobs, capsys):
-    ExplainableKMeans(3, random_state=0, verbose=1).fit(blobs)
+def test_verbose_reports_the_stages(six_groups, capsys):
+    ExplainableKMeans(3, random_state=0, verbose=1).fit(six_groups)
     assert "growing" in capsys.readouterr().out
 
 
-def test_fit_does_not_warn(blobs):
+def test_fit_does_not_warn(six_groups):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(blobs, columns=list("abcd")))
+        ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(six_groups, columns=list("abcd")))
 
 
 def test_progress_can_be_watched(capsys):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def blobs(seed: int = 0) -> Problem:
+def separate_groups(seed: int = 0) -> Problem:
     """Six separate groups on two columns, where every choice is clear."""
     random = np.random.default_rng(seed)
     centers = random.uniform(-20, 20, size=(6, 2))
@@ -196,7 +196,7 @@ class TestWrongTrees:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_a_cut_moved_past_rows(self, seed):
-        problem = blobs(seed)
+        problem = separate_groups(seed)
         tree = grow(problem)
         for node in np.flatnonzero(tree.feature >= 0):
             for beyond in (tree.upper[node], np.nextafter(tree.lower[node], -np.inf)):
@@ -206,7 +206,7 @@ class TestWrongTrees:
                     check(wrong, problem)
 
     def test_the_second_best_cut(self):
-        problem = blobs()
+        problem = separate_groups()
         tree = grow(problem)
         root = oracle.make_root(*problem.arrays, None)
         cuts = oracle.candidate_cuts(root)
@@ -218,14 +218,14 @@ class TestWrongTrees:
             check(tree, problem)
 
     def test_a_cut_that_separates_no_centers(self):
-        problem = blobs()
+        problem = separate_groups()
         tree = grow(problem)
         tree.cut[0] = -1e3
         with pytest.raises(AssertionError, match="not valid"):
             check(tree, problem)
 
     def test_a_leaf_made_too_early(self):
-        problem = blobs()
+        problem = separate_groups()
         tree = grow(problem)
         tree.feature[0] = tree.left[0] = tree.right[0] = -1
         tree.center[0] = 0
@@ -237,7 +237,7 @@ class TestWrongTrees:
         [("rows", "rows"), ("weight", "weight"), ("lower", "gap"), ("upper", "gap"), ("center", "center")],
     )
     def test_a_wrong_statistic(self, array, message):
-        problem = blobs()
+        problem = separate_groups()
         tree = grow(problem)
         for node in range(len(tree.feature)):
             if array in ("lower", "upper") and tree.feature[node] < 0:
@@ -248,7 +248,7 @@ class TestWrongTrees:
                 check(wrong, problem)
 
     def test_children_swapped_or_shared(self):
-        problem = blobs()
+        problem = separate_groups()
         tree = grow(problem)
         swapped, shared = copy.deepcopy(tree), copy.deepcopy(tree)
         swapped.left[0], swapped.right[0] = tree.right[0], tree.left[0]
@@ -412,7 +412,7 @@ def test_a_tree_grown_by_the_definition_of_a_method_passes(options, problem):
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_trees_of_every_method_do_not_pass(options, seed):
-    problem = blobs(seed)
+    problem = separate_groups(seed)
     tree = oracle.grow(*problem.arrays, **problem.options, **options)
     for node in range(len(tree.feature)):
         wrong = copy.deepcopy(tree)

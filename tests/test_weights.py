@@ -156,7 +156,7 @@ def test_trees_of_given_centers(drawn, k, scale):
 
 
 @pytest.fixture(scope="module")
-def blobs():
+def groups():
     return make_blobs(400, 3, centers=5, cluster_std=1.0, random_state=3)[0]
 
 
@@ -165,52 +165,52 @@ def weight():
     return np.random.default_rng(0).integers(0, 4, 400).astype(float)
 
 
-def test_weights_reach_the_clusterer_and_its_transformers(blobs, weight):
-    model = ExplainableKMeans(clusterer=KMeans(5, n_init=3, random_state=0)).fit(blobs, sample_weight=weight)
-    by_hand = KMeans(5, n_init=3, random_state=0).fit(blobs[weight > 0], sample_weight=weight[weight > 0])
+def test_weights_reach_the_clusterer_and_its_transformers(groups, weight):
+    model = ExplainableKMeans(clusterer=KMeans(5, n_init=3, random_state=0)).fit(groups, sample_weight=weight)
+    by_hand = KMeans(5, n_init=3, random_state=0).fit(groups[weight > 0], sample_weight=weight[weight > 0])
     np.testing.assert_array_equal(model.reference_centers_, by_hand.cluster_centers_)
     pipeline = make_pipeline(StandardScaler(), KMeans(5, n_init=3, random_state=0))
-    model = ExplainableKMeans(clusterer=pipeline).fit(blobs, sample_weight=weight)
-    np.testing.assert_allclose(model.clusterer_[0].mean_, np.average(blobs, axis=0, weights=weight))
-    np.testing.assert_allclose(model.score(blobs, sample_weight=weight), -model.inertia_)
+    model = ExplainableKMeans(clusterer=pipeline).fit(groups, sample_weight=weight)
+    np.testing.assert_allclose(model.clusterer_[0].mean_, np.average(groups, axis=0, weights=weight))
+    np.testing.assert_allclose(model.score(groups, sample_weight=weight), -model.inertia_)
     assert model.rules_.statistics.notes == ()
-    weighed = DBSCAN(eps=1.5, min_samples=6).fit(blobs[weight > 0], sample_weight=weight[weight > 0])
-    model = ExplainableKMeans(clusterer=DBSCAN(eps=1.5, min_samples=6)).fit(blobs, sample_weight=weight)
+    weighed = DBSCAN(eps=1.5, min_samples=6).fit(groups[weight > 0], sample_weight=weight[weight > 0])
+    model = ExplainableKMeans(clusterer=DBSCAN(eps=1.5, min_samples=6)).fit(groups, sample_weight=weight)
     np.testing.assert_array_equal(model.reference_labels_[weight > 0], weighed.labels_)
 
 
-def test_what_cannot_weigh_rows_is_named(blobs, weight):
+def test_what_cannot_weigh_rows_is_named(groups, weight):
     clusterer = make_pipeline(PCA(2), AgglomerativeClustering(5))
-    model = ExplainableKMeans(clusterer=clusterer).fit(blobs, sample_weight=weight)
+    model = ExplainableKMeans(clusterer=clusterer).fit(groups, sample_weight=weight)
     assert model.rules_.statistics.notes == (
         "PCA and AgglomerativeClustering cannot weigh rows: fitted as if each counted once",
     )
     # Rows of weight 0 are not there.
     inside = weight > 0
-    without = ExplainableKMeans(clusterer=clusterer).fit(blobs[inside], sample_weight=weight[inside])
+    without = ExplainableKMeans(clusterer=clusterer).fit(groups[inside], sample_weight=weight[inside])
     np.testing.assert_array_equal(model.tree_.threshold, without.tree_.threshold)
     assert (model.reference_labels_[~inside] == -1).all()
     assert model.rules_.statistics.left_out == 0
 
 
-def test_a_label_of_no_weight_is_not_there(blobs):
+def test_a_label_of_no_weight_is_not_there(groups):
     class Given(ClusterMixin, BaseEstimator):
         def fit(self, X, y=None):
             self.labels_ = np.where(X[:, 0] > 0, "a", "b")
             return self
 
-    labels = np.where(blobs[:, 0] > 0, "a", "b")
+    labels = np.where(groups[:, 0] > 0, "a", "b")
     weight = (labels == "b").astype(float)
-    for clusterer in (labels, Given().fit(blobs)):
-        model = ExplainableKMeans(clusterer=clusterer).fit(blobs, sample_weight=weight)
+    for clusterer in (labels, Given().fit(groups)):
+        model = ExplainableKMeans(clusterer=clusterer).fit(groups, sample_weight=weight)
         assert [cluster.name for cluster in model.rules_.clusters] == ["b"]
         assert model.rules_.statistics.weight == weight.sum()
 
 
-def test_figures_count_rows_by_their_weight(blobs, weight):
-    given_labels = KMeans(5, n_init=3, random_state=0).fit_predict(blobs)
+def test_figures_count_rows_by_their_weight(groups, weight):
+    given_labels = KMeans(5, n_init=3, random_state=0).fit_predict(groups)
     given_labels[::9] = (given_labels[::9] + 1) % 5
-    model = ExplainableKMeans(clusterer=given_labels).fit(blobs, sample_weight=weight)
+    model = ExplainableKMeans(clusterer=given_labels).fit(groups, sample_weight=weight)
     statistics = model.rules_.statistics
     assert statistics.weighted
     assert statistics.rows == np.count_nonzero(weight)
@@ -220,4 +220,4 @@ def test_figures_count_rows_by_their_weight(blobs, weight):
         here, there = model.labels_ == cluster.index, given_labels == cluster.index
         assert math.isclose(cluster.precision, weight[here & there].sum() / weight[here].sum())
         assert math.isclose(cluster.recall, weight[here & there].sum() / weight[there].sum())
-        np.testing.assert_allclose(cluster.means, np.average(blobs[here], axis=0, weights=weight[here]))
+        np.testing.assert_allclose(cluster.means, np.average(groups[here], axis=0, weights=weight[here]))
