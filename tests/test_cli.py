@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def blobs(path="t.csv", n_rows=60):
+def write_groups(path="t.csv", n_rows=60):
     """Write a table of three groups and two columns, and return its path."""
     generator = np.random.default_rng(0)
     centers = np.array([[0, 0], [10, 0], [0, 10]])[np.arange(n_rows) % 3]
@@ -57,7 +57,7 @@ SCALED = (
 
 
 def test_run_writes_four_files_and_a_summary(folder):
-    result = call("run", blobs(), "-k", 3)
+    result = call("run", write_groups(), "-k", 3)
     assert result.exit_code == 0
     assert sorted(os.listdir(folder / "t_rules")) == FILES
     assert sorted(os.listdir(folder)) == ["t.csv", "t_rules"]
@@ -74,14 +74,14 @@ def test_run_writes_four_files_and_a_summary(folder):
 
 
 def test_run_repeats_itself(folder):
-    call("run", blobs(), "-k", 3, "-o", "a")
-    call("run", blobs(), "-k", 3, "-o", "b", "--seed", 0)
+    call("run", write_groups(), "-k", 3, "-o", "a")
+    call("run", write_groups(), "-k", 3, "-o", "b", "--seed", 0)
     for name in FILES:
         assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
 
 
 def test_the_emitted_forms_agree_with_the_rules(folder):
-    call("run", blobs(), "-k", 3)
+    call("run", write_groups(), "-k", 3)
     result = call("verify", "t_rules/rules.json", "t.csv")
     assert result.exit_code == 0
     assert result.stderr == ""
@@ -91,7 +91,7 @@ def test_the_emitted_forms_agree_with_the_rules(folder):
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_every_kind_of_file_gives_the_same_rules(folder, form):
-    with open(blobs(), encoding="utf-8") as stream:
+    with open(write_groups(), encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     rows = [{name: float(value) for name, value in row.items()} for row in rows]
     if form == "parquet":
@@ -102,7 +102,7 @@ def test_every_kind_of_file_gives_the_same_rules(folder, form):
 
 
 def test_run_options_reach_the_sql(folder):
-    call("run", blobs(), "-k", 3, "--dialect", "mysql", "--style", "select", "--column", "my height=h")
+    call("run", write_groups(), "-k", 3, "--dialect", "mysql", "--style", "select", "--column", "my height=h")
     text = (folder / "t_rules" / "rules.sql").read_text()
     assert "FROM `t`" in text
     assert "my height" not in text
@@ -111,14 +111,14 @@ def test_run_options_reach_the_sql(folder):
 
 
 def test_fit_writes_json_to_stdout_and_the_rest_to_stderr():
-    result = call("fit", blobs(), "-k", 3)
+    result = call("fit", write_groups(), "-k", 3)
     assert result.exit_code == 0
     assert json.loads(result.stdout)["format"] == "shallowrules/1"
     assert "k-means cost" in result.stderr
 
 
 def test_fit_writes_to_a_file(folder):
-    result = call("fit", blobs(), "-k", 3, "-o", "rules.json")
+    result = call("fit", write_groups(), "-k", 3, "-o", "rules.json")
     assert result.exit_code == 0
     assert result.stdout == ""
     assert len(RuleSet.from_json("rules.json")) == 3
@@ -127,7 +127,7 @@ def test_fit_writes_to_a_file(folder):
 
 @pytest.mark.parametrize("method", ["exshallow", "exgreedy"])
 def test_methods(method):
-    statistics = json.loads(call("fit", blobs(), "-k", 3, "--method", method).stdout)["statistics"]
+    statistics = json.loads(call("fit", write_groups(), "-k", 3, "--method", method).stdout)["statistics"]
     assert statistics["method"] == method
 
 
@@ -135,7 +135,7 @@ def test_methods(method):
     "arguments", [("imm",), ("exkmc", "--max-leaves", 5), ("exkmc", "--max-leaves", 5, "--base", "imm")]
 )
 def test_imm_and_exkmc(arguments):
-    result = call("run", blobs(), "-k", 3, "--scale", "none", "--method", *arguments)
+    result = call("run", write_groups(), "-k", 3, "--scale", "none", "--method", *arguments)
     assert result.exit_code == 0
     rules = RuleSet.from_json("t_rules/rules.json")
     assert rules.statistics.method == arguments[0]
@@ -207,7 +207,7 @@ def test_goals_and_leaves_that_are_refused(arguments, status, message):
 
 
 def test_the_tradeoff_and_the_scale_are_passed_on():
-    statistics = json.loads(call("fit", blobs(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
+    statistics = json.loads(call("fit", write_groups(), "-k", 3, "--tradeoff", 0.25).stdout)["statistics"]
     assert statistics["tradeoff"] == 0.25
     for scale in ("none", "standard", "robust"):
         notes = json.loads(call("fit", "t.csv", "-k", 3, "--scale", scale).stdout)["statistics"]["notes"]
@@ -296,7 +296,7 @@ def test_weights_count():
 
 def labelled(path="t.csv"):
     """Write the three groups with a name for each but the last row's, a weight, and one row named wrongly."""
-    with open(blobs("plain.csv"), encoding="utf-8") as stream:
+    with open(write_groups("plain.csv"), encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)
     names = [["low", "wide|", "high"][i % 3] for i in range(len(rows))]
     names[0], names[-1] = "high", ""
@@ -484,7 +484,7 @@ def test_a_first_line_of_whole_numbers_is_said_and_kept(folder):
 
 
 def test_files_are_not_replaced_unasked(folder):
-    blobs()
+    write_groups()
     (folder / "t_rules").mkdir()
     (folder / "t_rules" / "report.md").write_text("mine")
     (folder / "t_rules" / "other.txt").write_text("mine too")
@@ -500,7 +500,7 @@ def test_files_are_not_replaced_unasked(folder):
 def test_on_a_terminal_it_asks(folder, answer, status):
     import pty
 
-    blobs()
+    write_groups()
     (folder / "t_rules").mkdir()
     (folder / "t_rules" / "report.md").write_text("mine")
     master, terminal = pty.openpty()
@@ -516,7 +516,7 @@ def test_on_a_terminal_it_asks(folder, answer, status):
 
 @pytest.mark.parametrize("existed", [False, True])
 def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, existed):
-    blobs()
+    write_groups()
     if existed:
         (folder / "t_rules").mkdir()
         (folder / "t_rules" / "report.md").write_text("mine")
@@ -535,7 +535,7 @@ def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, exi
 
 def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch):
     monkeypatch.setattr("shallowrules.cli.commands.run.fit_rules", lambda *_: pytest.fail("it went to work"))
-    blobs()
+    write_groups()
     (folder / "file").write_text("x")
     (folder / "full").mkdir()
     (folder / "full" / "rules.sql").mkdir()
@@ -549,7 +549,7 @@ def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeyp
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder(folder):
-    blobs()
+    write_groups()
     (folder / "closed").mkdir(mode=0o500)
     assert "cannot be written to" in refused("run", "t.csv", "-k", 3, "-o", "closed")
 
@@ -637,7 +637,7 @@ def test_a_folder_is_no_table(folder):
     ],
 )
 def test_wrong_usage_is_status_2(arguments, message):
-    blobs()
+    write_groups()
     assert message in refused(*arguments, status=2)
 
 
@@ -741,7 +741,7 @@ def damage(document, what):
     ],
 )
 def test_damaged_rules_are_refused(folder, rules, what, message):
-    blobs()
+    write_groups()
     (folder / "rules.json").write_text(damage(json.loads((folder / "rules.json").read_text()), what))
     for arguments in (["export", "rules.json", "sql", "-o", "r.sql"], ["verify", "rules.json", "t.csv"]):
         found = refused(*arguments)
@@ -831,7 +831,7 @@ def test_version_and_help():
 
 
 def test_streams_and_status_of_a_process(folder):
-    blobs()
+    write_groups()
     done = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (0, f"note: {SCALED}\n")
     assert "k-means cost" in done.stdout
@@ -893,7 +893,7 @@ def test_an_interrupt_leaves_nothing_behind(folder):
 def test_colour_only_where_it_is_wanted(folder, no_color):
     import pty
 
-    blobs()
+    write_groups()
     master, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", **({"NO_COLOR": "1"} if no_color else {})}
     if not no_color:
