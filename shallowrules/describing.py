@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_unusable
 from shallowrules.errors import DataError
 from shallowrules.metrics import (
@@ -22,14 +23,14 @@ from shallowrules.metrics import (
     partition_cost,
     precision_and_recall,
     weighted_average_depth,
-    weighted_average_explanation_size,
 )
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.rules.nodes import derive_rules
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
 from shallowrules.tree import LEAF, Tree
 
-__all__ = ["describe_tree", "rule_nodes", "rules_of_tree"]
+__all__ = ["describe_tree", "rules_of_tree"]
 
 
 def rules_of_tree(
@@ -51,27 +52,30 @@ def rules_of_tree(
         weight = np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
             raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
-    if not n_rows or (weight is not None and not weight.any()):
-        raise DataError("there is no row to measure the tree on: give at least one of positive weight")
     encoding = encode(table)
     explained = encoding.X_explain
     points = explained if clustered is None else np.asarray(clustered)
     if points.ndim != 2 or len(points) != n_rows:
         raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
-    counted = tree.count(explained, weight)
     labels = tree.predict(explained)
     k = max(len(tree.names), int(tree.cluster.max()) + 1)
     names = tree.names or tuple(str(i) for i in range(k))
+    followed = labels if reference is None else _numbered(reference, names, n_rows)
+    unlabelled = followed == UNLABELLED
+    fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight) if unlabelled.any() else weight
+    if not n_rows or (fit_weight is not None and not fit_weight.any()):
+        raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
     return describe_tree(
-        replace(counted, names=names),
+        replace(tree.count(explained, fit_weight), names=names),
         table,
         replace(encoding, X_cluster=points),
         labels,
-        labels if reference is None else _numbered(np.asarray(reference), names, n_rows),
-        weight=weight,
+        followed,
+        weight=fit_weight,
         weighted=weight is not None,
         labelled=reference is not None,
-        fallback=np.tile(np.average(explained, axis=0, weights=weight), (k, 1)),
+        left_out=int(unlabelled.sum()),
+        fallback=np.tile(np.average(explained, axis=0, weights=fit_weight), (k, 1)),
         method=method,
     )[0]
 
@@ -145,6 +149,8 @@ def describe_tree(
         )
         for i in np.unique(tree.cluster[tree.leaves])
     )
+    nodes = _rule_nodes(tree, encoding.encoder, filled)
+    rules = derive_rules(nodes, columns, float(sums.sum()))
     statistics = Statistics(
         rows=int(counts.sum()),
         weight=float(sums.sum()),
@@ -156,12 +162,13 @@ def describe_tree(
         normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
         agreement=agreement(labels, reference, weight),
         wad=weighted_average_depth(tree),
-        waes=weighted_average_explanation_size(tree),
+        # By raw columns, of which the tree may test several images.
+        waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
         labelled=labelled,
         left_out=left_out,
         notes=(*_imputation_notes(table, encoding.encoder), *notes),
     )
-    return RuleSet(columns, rule_nodes(tree, encoding.encoder, filled), clusters, statistics), means
+    return RuleSet(columns, nodes, clusters, statistics), means
 
 
 def _describe_columns(
@@ -235,7 +242,7 @@ def _describe_values(
     return described, shares
 
 
-def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
+def _rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
     """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns."""
     nodes: list[Node] = []
     for node in range(tree.n_nodes):
@@ -274,16 +281,43 @@ def _check_columns(tree: Tree, table: Table) -> None:
             )
 
 
-def _numbered(given: NDArray[Any], names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
-    """Return given labels as the numbers of the clusters that are named so."""
-    if given.shape != (n_rows,):
-        raise DataError(f"reference must have {n_rows} labels, one per row; its shape is {given.shape}")
+def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
+    """Return given labels as the numbers of the clusters that are named so, `UNLABELLED` where there is none.
+
+    A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
+    """
+    column = Column.of("reference", reference)
+    if len(column.values) != n_rows:
+        raise DataError(f"reference must have {n_rows} labels, one per row; it has {len(column.values)}")
+    rows = np.flatnonzero(~column.absent)
+    keys = [(type(label), str(label)) for label in column.values[rows].tolist()]
+    distinct = dict(zip(keys, column.values[rows].tolist(), strict=True))
     known = {name: number for number, name in enumerate(names)}
-    numbers = [known.get(str(label), LEAF) for label in given.tolist()]
-    if LEAF in numbers:
-        unknown = sorted({str(label) for label in given.tolist()} - set(known))
+    found = {
+        key: next((known[n] for n in _names_of(label) if n in known), UNLABELLED) for key, label in distinct.items()
+    }
+    unknown = sorted({str(distinct[key]) for key, number in found.items() if number == UNLABELLED})
+    if unknown:
         raise DataError(
             f"reference has labels that the tree does not know: {', '.join(map(repr, unknown[:5]))}; "
             f"its clusters are: {', '.join(map(repr, names[:20]))}"
         )
-    return np.array(numbers, dtype=np.int32)
+    meant: dict[int, Any] = {}
+    for key, number in found.items():
+        if meant.setdefault(number, distinct[key]) != distinct[key]:
+            raise DataError(
+                f"reference has the labels {meant[number]!r} and {distinct[key]!r}, which name the same cluster: "
+                "make them of one type"
+            )
+    numbers = np.full(n_rows, UNLABELLED, dtype=np.int32)
+    numbers[rows] = [found[key] for key in keys]
+    return numbers
+
+
+def _names_of(label: Any) -> tuple[str, ...]:
+    """Return what a cluster of this label may be named."""
+    if isinstance(label, float) and label.is_integer():
+        return str(label), str(int(label))
+    if isinstance(label, int) and not isinstance(label, bool):
+        return str(label), f"{label}.0"
+    return (str(label),)

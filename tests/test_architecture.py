@@ -44,7 +44,7 @@ ALLOWED = {
     "thresholds": set(),
     "rules": {"table", "tree"},
     "metrics": {"_kernel", "tree"},
-    "describing": {"table", "encoding", "tree", "metrics", "rules"},
+    "describing": {"table", "encoding", "clustering", "tree", "metrics", "rules"},
     "exporters": {"rules"},
     "pipeline": BEFORE_PIPELINE,
     "estimator": {"pipeline", "table", "encoding", "growing", "tree", "rules", "metrics"},
