@@ -1,12 +1,16 @@
 """Rule sets for tests of everything that comes after the tree: made by hand, or drawn by hypothesis."""
 
+import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
 
@@ -23,43 +27,59 @@ Branch = tuple[int, Any, Any, Any]
 def make_rules(
     columns: Sequence[tuple[str, str]], tree: Branch | int, names: dict[int, str] | None = None, **statistics: Any
 ) -> RuleSet:
-    """Return a rule set over ``(name, type)`` columns, its figures made up but consistent."""
-    nodes: list[Node] = []
-    pending: list[tuple[Branch | int, int | None]] = [(tree, None)]
+    """Return a rule set over ``(name, type)`` columns, its figures made up but free of contradictions.
+
+    A leaf that no row of the columns' ranges and categories can reach has no rows.
+    """
+    nodes: list[Node | None] = []
+    paths: dict[int, list[Step]] = {}
+    pending: list[tuple[Branch | int, int | None, list[Step]]] = [(tree, None, [])]
     children: dict[int, list[int]] = {}
-    described: dict[int, Branch | int] = {}
+    branches: dict[int, Branch] = {}
+    carried: dict[int, int] = {}
     while pending:
-        branch, parent = pending.pop()
-        index = len(described)
-        described[index] = branch
+        branch, parent, path = pending.pop()
+        index = len(branches) + len(carried)
         if parent is not None:
             children.setdefault(parent, []).append(index)
         if isinstance(branch, tuple):
-            pending += [(branch[3], index), (branch[2], index)]
-    for index, branch in described.items():
-        if isinstance(branch, tuple):
-            kind = columns[branch[0]][1]
-            several = isinstance(branch[1], tuple)
-            if kind in NUMBERS:
-                nodes.append(Cut(branch[0], branch[1], *children[index]))
-            else:
-                values = branch[1] if several else (branch[1],)
-                nodes.append(Membership(branch[0], values, *children[index], ordered=several))
+            branches[index] = branch
+            column, value, left, right = branch
+            pending += [(right, index, [*path, (column, value, False)]), (left, index, [*path, (column, value, True)])]
         else:
-            rows = 1 + (index * 37) % 100
-            nodes.append(Leaf(branch, rows, float(rows)))
-    leaves = [node for node in nodes if isinstance(node, Leaf)]
-    total = sum(leaf.rows for leaf in leaves)
-    made = [_column(j, name, kind, nodes) for j, (name, kind) in enumerate(columns)]
+            carried[index], paths[index] = branch, path
+    nodes = [None] * (len(branches) + len(carried))
+    for index, (column, value, *_) in branches.items():
+        if columns[column][1] in NUMBERS:
+            nodes[index] = Cut(column, value, *children[index])
+        else:
+            values = value if isinstance(value, tuple) else (value,)
+            nodes[index] = Membership(column, values, *children[index], ordered=isinstance(value, tuple))
+    asked = [[branch[1] for branch in branches.values() if branch[0] == j] for j in range(len(columns))]
+    ranges = [_values_of(kind, values) for (_, kind), values in zip(columns, asked, strict=True)]
+    reached = {
+        leaf: [_meeting(j, columns[j][1], ranges[j], paths[leaf]) for j in range(len(columns))] for leaf in paths
+    }
+    rows = {leaf: 1 + (leaf * 37) % 100 if all(reached[leaf]) else 0 for leaf in paths}
+    total = sum(rows.values())
+    of_a_row = statistics.get("weight", total) / total
+    for leaf, cluster in carried.items():
+        nodes[leaf] = Leaf(cluster, rows[leaf], rows[leaf] * of_a_row)
     clusters = []
-    for index in sorted({leaf.cluster for leaf in leaves}):
-        rows = sum(leaf.rows for leaf in leaves if leaf.cluster == index)
-        means = tuple(10.0 + (7 * index + 31 * j) % 43 if c.type in NUMBERS else None for j, c in enumerate(made))
-        turned = (index % max(1, len(c.shares)) for c in made)
-        shares = tuple(c.shares[turn:] + c.shares[:turn] for c, turn in zip(made, turned, strict=True))
-        name = (names or {}).get(index, str(index))
-        figures = (rows, float(rows), rows / total, 0.97, 0.945, means)
-        clusters.append(Cluster(index, name, *figures, shares if any(shares) else ()))
+    for index in sorted(set(carried.values())):
+        mine = [leaf for leaf in carried if carried[leaf] == index]
+        size = sum(rows[leaf] for leaf in mine)
+        means = tuple(
+            10.0 + (7 * index + 31 * j) % 43 if kind in NUMBERS else None for j, (_, kind) in enumerate(columns)
+        )
+        shares = tuple(
+            () if kind in NUMBERS else _shares(ranges[j], [(rows[leaf], reached[leaf][j]) for leaf in mine])
+            for j, (_, kind) in enumerate(columns)
+        )
+        agreeing = (0.9625, 0.97) if size else (0.0, 0.0)
+        figures = (size, size * of_a_row, size / total, *agreeing, means)
+        clusters.append(Cluster(index, (names or {}).get(index, str(index)), *figures, shares if any(shares) else ()))
+    made = [_column(j, *columns[j], ranges[j], clusters) for j in range(len(columns))]
     figures = {
         "rows": total,
         "weight": float(total),
@@ -68,22 +88,66 @@ def make_rules(
         "tradeoff": 0.03,
         "cost": 1234.5,
         "reference_cost": 1200.0,
-        "normalized_cost": 1234.5 / 1200.0,
         "agreement": 0.9625,
-        "wad": 1.75,
-        "waes": 1.5,
+        "wad": sum(rows[leaf] * len(path) for leaf, path in paths.items()) / total,
+        "waes": sum(rows[leaf] * _explanation_size(path) for leaf, path in paths.items()) / total,
+        **statistics,
     }
-    return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**{**figures, **statistics}))
+    if "normalized_cost" not in statistics:
+        figures["normalized_cost"] = figures["cost"] / figures["reference_cost"]
+    return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**figures))
 
 
-def _column(j: int, name: str, kind: str, nodes: Sequence[Node]) -> RuleColumn:
-    """Return a column; one of categories has those that the tree asks for, and one more."""
+Step = tuple[int, Any, bool]
+"""A column, the value of its branch, and whether the path goes left."""
+
+
+def _explanation_size(path: Sequence[Step]) -> int:
+    """Return the distinct questions with their answers; of categories, each that is asked for by itself is one."""
+    return len({(column, value if isinstance(value, str | bool) else None, left) for column, value, left in path})
+
+
+def _values_of(kind: str, asked: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the smallest and the largest number of a column, or its categories: those asked for, and one more."""
+    if kind == "boolean":
+        return (True, False)
+    if kind == "text":
+        each = [value for values in asked for value in (values if isinstance(values, tuple) else (values,))]
+        return tuple(dict.fromkeys([*each, "one more"]))
+    above = [cut + 1 if kind == "integer" else math.nextafter(cut, math.inf) for cut in asked]
+    beyond = INT64[1] if kind == "integer" else sys.float_info.max
+    return (min([-5, *asked]), max([100, *(min(number, beyond) for number in above)]))
+
+
+def _meeting(column: int, kind: str, values: tuple[Any, ...], path: Sequence[Step]) -> tuple[Any, ...]:
+    """Return the categories that a path leaves, or some number if it leaves one; empty if it leaves nothing."""
+    steps = [(value, left) for j, value, left in path if j == column]
+    if kind not in NUMBERS:
+        return tuple(
+            v for v in values if all((v in (a if isinstance(a, tuple) else (a,))) == left for a, left in steps)
+        )
+    highest = min([values[1], *(cut for cut, left in steps if left)])
+    lower = max((cut for cut, left in steps if not left), default=None)
+    return () if highest < values[0] or (lower is not None and highest <= lower) else (highest,)
+
+
+def _shares(values: Sequence[Any], leaves: Sequence[tuple[int, Sequence[Any]]]) -> tuple[float, ...]:
+    """Return the shares of categories in leaves of so many rows, each of which has the earlier ones more often."""
+    weight = dict.fromkeys(values, 0.0)
+    for rows, found in leaves:
+        parts = range(len(found), 0, -1)
+        for value, part in zip(found, parts, strict=True):
+            weight[value] += rows * part / sum(parts)
+    total = sum(weight.values())
+    return tuple(part / total if total else 0.0 for part in weight.values())
+
+
+def _column(j: int, name: str, kind: str, values: tuple[Any, ...], clusters: Sequence[Cluster]) -> RuleColumn:
     if kind in NUMBERS:
-        return RuleColumn(name, kind, mean=10.0 + j, minimum=-5, maximum=100 + j)  # type: ignore[arg-type]
-    asked = [value for node in nodes if isinstance(node, Membership) and node.column == j for value in node.values]
-    values = (True, False) if kind == "boolean" else tuple(dict.fromkeys([*asked, "one more"]))
-    parts = range(len(values), 0, -1)
-    return RuleColumn(name, kind, None, None, None, values, tuple(part / sum(parts) for part in parts))  # type: ignore[arg-type]
+        mean = sum(cluster.share * cluster.means[j] for cluster in clusters if cluster.rows)
+        return RuleColumn(name, kind, mean, *values)
+    shares = [sum(cluster.share * cluster.shares[j][i] for cluster in clusters) for i in range(len(values))]
+    return RuleColumn(name, kind, None, None, None, values, tuple(shares))
 
 
 def example_rules() -> RuleSet:
@@ -158,6 +222,67 @@ def route(rules: RuleSet, row: Sequence[Any]) -> int:
         holds = value <= node.threshold if isinstance(node, Cut) else value in node.values
         node = rules.nodes[node.left if holds else node.right]
     return node.cluster
+
+
+def small_rules() -> RuleSet:
+    """Return the rules of x <= 0.5 (cluster 0), else i <= 3 (cluster 1), else cluster 2."""
+    return make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 3, 1, 2)))
+
+
+DELETE = object()
+
+
+def change(*path_and_value: Any) -> Callable[[Any], None]:
+    """Return what sets (or, for DELETE, removes) an entry of a document."""
+    *path, last, value = path_and_value
+
+    def apply(document: Any) -> None:
+        for key in path:
+            document = document[key]
+        if value is DELETE:
+            del document[last]
+        elif isinstance(document, list) and last == len(document):
+            document.append(value)
+        else:
+            document[last] = value
+
+    return apply
+
+
+JUNK = (None, True, -1, 0, 1, 2, 10**30, 10**400, 0.5, 1.5, -1e308, "", "cut", "<=", [], {}, [[]], math.nan, DELETE)
+"""What may stand where something else is meant."""
+
+
+@st.composite
+def damaged_documents(draw: st.DrawFn, rules: st.SearchStrategy[RuleSet]) -> dict[str, Any]:
+    """Draw a document one entry of which is another or not there, or has one beside it that nobody knows."""
+    document: dict[str, Any] = json.loads(draw(rules).to_json())
+    place: Any = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = draw(st.sampled_from(keys))
+        if isinstance(place[key], dict | list) and place[key] and draw(st.integers(0, 5)):
+            place = place[key]
+            continue
+        if isinstance(place, dict) and not draw(st.integers(0, 9)):
+            key = draw(st.sampled_from(["more", "ordered", "imputed", "values", "kind"]))
+        value = draw(st.sampled_from(JUNK))
+        if value is DELETE and key not in keys:
+            value = []
+        change(key, value)(place)
+        return document
+
+
+def as_columns(rules: RuleSet, rows: Sequence[Sequence[Any]]) -> dict[str, NDArray[Any]]:
+    """Return rows of plain values as a mapping: floats with NaN, all else as objects, which may be None."""
+    columns = {}
+    for index, column in enumerate(rules.columns):
+        values = [row[index] for row in rows]
+        if column.type != "float":
+            columns[column.name] = np.array(values, dtype=object)
+        else:
+            columns[column.name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return columns
 
 
 def boundary_rows(rules: RuleSet, seed: int, n_rows: int = 40) -> list[tuple[Any, ...]]:
@@ -239,5 +364,7 @@ def rule_sets(
         column = draw(st.integers(0, len(columns) - 1))
         return (column, draw(values[columns[column][1]]), grow(depth + 1), grow(depth + 1))
 
-    labels = None if cluster_names is None else {index: draw(cluster_names) for index in range(5)}
+    labels = None
+    if cluster_names is not None:
+        labels = dict(enumerate(draw(st.lists(cluster_names, min_size=5, max_size=5, unique=True))))
     return make_rules(columns, grow(0), labels)

@@ -113,7 +113,7 @@ def test_run_options_reach_the_sql(folder):
 def test_fit_writes_json_to_stdout_and_the_rest_to_stderr():
     result = call("fit", write_groups(), "-k", 3)
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["format"] == "shallowrules/1"
+    assert json.loads(result.stdout)["format"] == "shallowrules/2"
     assert "k-means cost" in result.stderr
 
 
@@ -717,13 +717,13 @@ def damage(document, what):
     if what == "truncated":
         return json.dumps(document)[:-40]
     if what == "of another version":
-        document["format"] = "shallowrules/2"
+        document["format"] = "shallowrules/3"
     elif what == "has a cycle":
         document["nodes"][2]["left"] = 0
     elif what == "has a NaN":
-        document["nodes"][0]["value"] = float("nan")
-    elif what == "has an unknown operator":
-        document["nodes"][0]["operator"] = "~"
+        document["nodes"][0]["threshold"] = float("nan")
+    elif what == "has an unknown kind of node":
+        document["nodes"][0]["kind"] = "slope"
     elif what == "a table":
         return "a,b\n1,2\n"
     return json.dumps(document)
@@ -733,10 +733,10 @@ def damage(document, what):
     ("what", "message"),
     [
         ("truncated", "not valid JSON"),
-        ("of another version", "'shallowrules/2'"),
+        ("of another version", "'shallowrules/3'"),
         ("has a cycle", "no cycles"),
         ("has a NaN", "not finite"),
-        ("has an unknown operator", "'~'"),
+        ("has an unknown kind of node", "'slope'"),
         ("a table", "not valid JSON"),
     ],
 )

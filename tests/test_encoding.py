@@ -15,11 +15,11 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
-from shallowrules.describing import rule_nodes
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, ModelColumn, encode, imputed_values
+from shallowrules.describing import describe_tree
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
 from shallowrules.pipeline import _place_thresholds
-from shallowrules.rules import Cluster, Leaf, RuleColumn, Statistics
+from shallowrules.rules import Leaf
 from shallowrules.verification import verify
 
 
@@ -293,18 +293,19 @@ def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
     """Return the rules over raw columns that explain fixed centers by fixed distances."""
     grown = grow(explained, clustered, explained_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
-    names = tuple(str(i) for i in range(len(centers)))
-    nodes = rule_nodes(_place_thresholds(grown, encoder, table, names), encoder, table)
-    leaves = [node for node in nodes if isinstance(node, Leaf)]
-    numbers = sorted({leaf.cluster for leaf in leaves})
-    rows = [sum(leaf.rows for leaf in leaves if leaf.cluster == i) for i in numbers]
-    clusters = [
-        Cluster(i, str(i), n, float(n), n / len(raw), 1.0, 1.0, (0.0,) * raw.shape[1])
-        for i, n in zip(numbers, rows, strict=True)
-    ]
-    described = tuple(RuleColumn(f"x{j}", "float", 0.0, 0.0, 0.0) for j in range(raw.shape[1]))
-    statistics = Statistics(len(raw), float(len(raw)), False, "exshallow", 0.03, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    return grown, RuleSet(described, nodes, tuple(clusters), statistics)
+    tree = _place_thresholds(grown, encoder, table, tuple(str(i) for i in range(len(centers))))
+    rules, _ = describe_tree(
+        tree,
+        table,
+        Encoding(encoder, explained, explained, clustered),
+        grown.labels,
+        grown.labels,
+        weight=None,
+        weighted=False,
+        fallback=explained_centers,
+        method="exshallow",
+    )
+    return grown, rules
 
 
 @given(monotone_cases())

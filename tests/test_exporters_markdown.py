@@ -69,8 +69,7 @@ def _rename_values(document, index, data):
     column["values"] = new
     for node in document["nodes"]:
         if node.get("column") == index:
-            value = node["value"]
-            node["value"] = [renamed[one] for one in value] if isinstance(value, list) else renamed[value]
+            node["values"] = [renamed[value] for value in node["values"]]
 
 
 @settings(max_examples=60)
@@ -85,8 +84,10 @@ def test_hostile_names_change_no_structure(data):
     )
     for column, name in zip(document["columns"], names, strict=True):
         column["name"] = name
-    for cluster in document["clusters"]:
-        cluster["name"] = data.draw(hostile_names.filter(write_md))
+    n_clusters = len(tame.clusters)
+    names = data.draw(st.lists(hostile_names.filter(write_md), min_size=n_clusters, max_size=n_clusters, unique=True))
+    for cluster, name in zip(document["clusters"], names, strict=True):
+        cluster["name"] = name
     document["statistics"]["notes"] = [data.draw(hostile_names.filter(write_md)), "note"]
     tame_document = {**tame.to_dict(), "statistics": {**document["statistics"], "notes": ["a", "b"]}}
     for index, column in enumerate(document["columns"]):
@@ -148,18 +149,19 @@ def test_very_many_columns_are_cut_and_counted():
     ("mean", "mark"), [(16, ""), (24, ""), (25, "higher"), (39, "higher"), (40, "much higher"), (-5, "lower")]
 )
 def test_deviations_are_marked(mean, mark):
-    document = make_rules([("x", "float")], 0).to_dict()
+    document = make_rules([("x", "float")], (0, 0.5, 0, 1)).to_dict()  # 38 and 75 rows
     document["columns"][0].update(minimum=-30, maximum=70, mean=10)
     document["clusters"][0]["means"] = [mean]
+    document["clusters"][1]["means"] = [10 + (10 - mean) * 38 / 75]
     text = export(RuleSet.from_dict(document), "markdown")
-    assert f"| x | {mean} | 10 | {mark} |" in text
+    assert f"| x (tested) | {mean} | 10 | {mark} |" in text
 
 
 def test_a_constant_column_deviates_in_nothing():
     document = make_rules([("x", "float")], 0).to_dict()
-    document["columns"][0].update(minimum=3, maximum=3, mean=3)
+    document["columns"][0].update(minimum=10, maximum=10, mean=10)
     text = export(RuleSet.from_dict(document), "markdown")
-    assert "| x | 10 | 3 |  |" in text
+    assert "| x | 10 | 10 |  |" in text
 
 
 def test_a_single_leaf_takes_every_row():
@@ -171,7 +173,7 @@ def test_a_single_leaf_takes_every_row():
     [(1.05, "5.00 % less tight"), (1.0, "costs nothing"), (0.9, "10.00 % tighter")],
 )
 def test_the_price_is_in_words(cost, sentence):
-    assert sentence in export(make_rules([("x", "float")], 0, normalized_cost=cost), "markdown")
+    assert sentence in export(make_rules([("x", "float")], 0, cost=cost, reference_cost=1.0), "markdown")
 
 
 def test_weights_are_named():

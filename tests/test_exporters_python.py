@@ -90,7 +90,7 @@ def test_hostile_names_are_contained(data, seed):
     n_columns, n_clusters = len(tame.columns), len(tame.clusters)
     document = tame.to_dict()
     column_names = data.draw(st.lists(any_text, min_size=n_columns, max_size=n_columns, unique=True))
-    cluster_names = data.draw(st.lists(any_text, min_size=n_clusters, max_size=n_clusters))
+    cluster_names = data.draw(st.lists(any_text, min_size=n_clusters, max_size=n_clusters, unique=True))
     for column, name in zip(document["columns"], column_names, strict=True):
         column["name"] = name
     for cluster, name in zip(document["clusters"], cluster_names, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from shallowrules.errors import OptionError, OptionName, PluginError
@@ -147,7 +147,7 @@ def _samples() -> tuple[RuleSet, RuleSet]:
     from shallowrules.rules import Cluster, Cut, Leaf, RuleColumn, RuleSet, Statistics
 
     columns = (
-        RuleColumn('a "quoted" `name` | <b>', "float", 0.5, -1.5, 1e22),
+        RuleColumn('a "quoted" `name` | <b>', "float", 0.65, -1.5, 1e22),
         RuleColumn("order", "integer", 2.0, -3, 2**53 + 1),
     )
     statistics = Statistics(
@@ -168,8 +168,8 @@ def _samples() -> tuple[RuleSet, RuleSet]:
         Cluster(2, "it's */ -- {{ two }}", 5, 5.0, 0.5, 0.8, 1.0, (1.2, 1.0)),
     )
     nodes = (Cut(0, 0.1, 1, 2), Leaf(0, 5, 5.0), Cut(1, 2, 3, 4), Leaf(2, 3, 3.0), Leaf(2, 2, 2.0))
-    whole = (Cluster(0, "0", 10, 10.0, 1.0, 1.0, 1.0, (0.5, 2.0)),)
+    whole = (Cluster(0, "0", 10, 10.0, 1.0, 1.0, 1.0, (0.65, 2.0)),)
     return (
         RuleSet(columns, nodes, clusters, statistics),
-        RuleSet(columns, (Leaf(0, 10, 10.0),), whole, statistics),
+        RuleSet(columns, (Leaf(0, 10, 10.0),), whole, replace(statistics, agreement=1.0, wad=0.0, waes=0.0)),
     )

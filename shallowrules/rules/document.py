@@ -1,27 +1,35 @@
-"""The JSON document: how a rule set is written and read.
+"""The JSON document: how a rule set is written and read; `docs/rules-format.md` describes it.
 
-A part of the document is an object with the fields of a dataclass. `load` checks the type of every entry;
-whether the parts fit one another is checked where the `RuleSet` is made (`shallowrules.rules.validation`).
+A part of the document is an object with the fields of a dataclass (`shallowrules.rules.entries`), and a node says its
+kind. `load` checks the type of every entry; whether the parts fit one another is checked where the `RuleSet` is made
+(`shallowrules.rules.validation`).
+
+To add an optional field, give its dataclass one with a default and ``metadata=OPTIONAL``. Readers of this version that
+do not know it leave it out with a warning, so it must not bear on which cluster a row gets: what does
+needs a new `FORMAT`.
 """
 
 from __future__ import annotations
 
 import json
-import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, cast
+from typing import Any
 
-from shallowrules.conversion import Number
-from shallowrules.errors import RulesFormatError
+from shallowrules.errors import RulesFormatError, ShallowRulesWarning
+from shallowrules.rules import version1
 from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.entries import read_object, write_object
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
-from shallowrules.table import Value
 
 __all__ = ["FORMAT", "dump", "load", "parse", "write"]
 
-FORMAT = "shallowrules/1"
+FORMAT = "shallowrules/2"
+
+PARTS = ("format", "columns", "nodes", "clusters", "statistics")
+
+NODE_KINDS: dict[str, type[Node]] = {"cut": Cut, "membership": Membership, "leaf": Leaf}
 
 Parts = tuple[tuple[RuleColumn, ...], tuple[Node, ...], tuple[Cluster, ...], Statistics]
 
@@ -30,17 +38,20 @@ def dump(
     columns: Sequence[RuleColumn], nodes: Sequence[Node], clusters: Sequence[Cluster], statistics: Statistics
 ) -> dict[str, Any]:
     """Return the parts of a rule set as JSON-ready data."""
+    kinds = {kind: name for name, kind in NODE_KINDS.items()}
     return {
         "format": FORMAT,
-        "columns": [_plain(column) for column in columns],
-        "nodes": [_plain_node(node) for node in nodes],
-        "clusters": [_plain(cluster) for cluster in clusters],
-        "statistics": _plain(statistics),
+        "columns": [write_object(column) for column in columns],
+        "nodes": [{"kind": kinds[type(node)], **write_object(node)} for node in nodes],
+        "clusters": [write_object(cluster) for cluster in clusters],
+        "statistics": write_object(statistics),
     }
 
 
 def load(document: Any) -> Parts:
     """Return the parts of a rule set from `dump`'s data, the type of every entry checked.
+
+    Entries that this version does not know are left out with a `ShallowRulesWarning`.
 
     Raises
     ------
@@ -50,20 +61,40 @@ def load(document: Any) -> Parts:
     if not isinstance(document, dict):
         raise RulesFormatError("not a rules document: the top level is not a JSON object")
     version = document.get("format")
-    if version != FORMAT:
+    if version == version1.FORMAT:
+        document = version1.upgrade(document)
+    elif version != FORMAT:
         raise RulesFormatError(
-            f'this is not a {FORMAT!r} document (its "format" is {version!r}); '
-            "write it again with this version of shallowrules"
+            f'its "format" is {version!r}, and this version of shallowrules reads {version1.FORMAT!r} and {FORMAT!r}: '
+            "if a newer version wrote it, use that one, else write the rules again"
         )
-    unknown = set(document) - {"format", "columns", "nodes", "clusters", "statistics"}
-    if unknown:
-        raise RulesFormatError(f"unknown entries in the rules document: {', '.join(sorted(map(repr, unknown)))}")
-    return (
-        tuple(_build(RuleColumn, item, f"columns[{i}]") for i, item in _items(document, "columns")),
-        tuple(_build_node(item, f"nodes[{i}]") for i, item in _items(document, "nodes")),
-        tuple(_build(Cluster, item, f"clusters[{i}]") for i, item in _items(document, "clusters")),
-        _build(Statistics, document.get("statistics"), "statistics"),
+    ignored = [repr(name) for name in document if name not in PARTS]
+    parts = (
+        tuple(read_object(RuleColumn, item, where, ignored) for where, item in _items(document, "columns")),
+        tuple(_load_node(item, where, ignored) for where, item in _items(document, "nodes")),
+        tuple(read_object(Cluster, item, where, ignored) for where, item in _items(document, "clusters")),
+        read_object(Statistics, document.get("statistics"), "statistics", ignored),
     )
+    if ignored:
+        more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""
+        warnings.warn(
+            f"this version of shallowrules does not know the entries {', '.join(ignored[:5])}{more} of the rules "
+            "document and leaves them out; they do not bear on which cluster a row gets",
+            ShallowRulesWarning,
+            stacklevel=3,
+        )
+    return parts
+
+
+def _load_node(item: Any, where: str, ignored: list[str]) -> Node:
+    """Return the node of its kind that a JSON object describes."""
+    if not isinstance(item, dict):
+        raise RulesFormatError(f"{where} must be an object")
+    entries = dict(item)
+    kind = entries.pop("kind", None)
+    if not isinstance(kind, str) or kind not in NODE_KINDS:
+        raise RulesFormatError(f"{where}.kind is {kind!r}, not one of {', '.join(NODE_KINDS)}")
+    return read_object(NODE_KINDS[kind], entries, where, ignored)
 
 
 def write(document: Mapping[str, Any]) -> str:
@@ -89,52 +120,6 @@ def parse(text: bytes) -> Any:
         raise RulesFormatError(f"not valid JSON ({error}); write the rules again") from error
 
 
-def _plain(item: Any) -> dict[str, Any]:
-    """Return a part of a document as JSON-ready data, without what is optional and empty."""
-    return {
-        entry.name: _list(getattr(item, entry.name))
-        for entry in fields(item)
-        if not (entry.metadata.get("optional") and getattr(item, entry.name) == entry.default)
-    }
-
-
-def _list(value: Any) -> Any:
-    return [_list(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _plain_node(node: Node) -> dict[str, Any]:
-    if isinstance(node, Leaf):
-        return _plain(node)
-    test: dict[str, Any]
-    if isinstance(node, Cut):
-        test = {"operator": "<=", "value": node.threshold}
-    elif node.ordered:
-        test = {"operator": "in", "value": list(node.values)}
-    else:
-        test = {"operator": "=", "value": node.values[0]}
-    return {"column": node.column, **test, "left": node.left, "right": node.right}
-
-
-def _build_node(item: Any, where: str) -> Node:
-    if isinstance(item, dict) and "cluster" in item:
-        return cast(Leaf, _build(Leaf, item, where))
-    split: _Split = _build(_Split, item, where)
-    value: Any = split.value
-    if split.operator == "<=":
-        return Cut(split.column, value, split.left, split.right)
-    values = value if split.operator == "in" else (value,)
-    return Membership(split.column, values, split.left, split.right, ordered=split.operator == "in")
-
-
-@dataclass(frozen=True)
-class _Split:
-    column: int
-    operator: Literal["<=", "=", "in"]
-    value: Number | Value | tuple[Value, ...]
-    left: int
-    right: int
-
-
 def _refuse_constant(token: str) -> float:
     raise RulesFormatError(f"the number {token} is not finite; rules hold finite numbers only")
 
@@ -146,112 +131,9 @@ def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[int, Any]]:
+def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+    """Return the items of a part of the document, and what to call each."""
     items = document.get(key)
     if not isinstance(items, list) or not items:
         raise RulesFormatError(f"{key!r} must be a list that is not empty")
-    return iter(enumerate(items))
-
-
-def is_number(value: object) -> bool:
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-
-
-def is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_text(value: object) -> bool:
-    """Say whether a value is text that can be written: JSON can escape half a surrogate pair, UTF-8 has none."""
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
-
-
-def is_texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(is_text(item) for item in value)
-
-
-def is_numbers(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(is_number(item) for item in value)
-
-
-def is_numbers_or_none(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(item is None or is_number(item) for item in value)
-
-
-def is_value(value: object) -> bool:
-    return isinstance(value, bool) or is_text(value)
-
-
-def is_values(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(is_value(item) for item in value)
-
-
-def _floats(numbers: Sequence[Number | None]) -> tuple[float | None, ...]:
-    return tuple(None if number is None else float(number) for number in numbers)
-
-
-# What each annotation allows in a document: a check, what to call it, how to store it.
-_KINDS: dict[str, tuple[Any, str, Any]] = {
-    "str": (is_text, "text", str),
-    "bool": (lambda value: isinstance(value, bool), "true or false", bool),
-    "int": (is_whole, "a whole number", int),
-    "float": (is_number, "a finite number", float),
-    "float | None": (
-        lambda value: value is None or is_number(value),
-        "a finite number",
-        lambda value: None if value is None else float(value),
-    ),
-    "Number | None": (lambda value: value is None or is_number(value), "a finite number", lambda value: value),
-    "Number | Value | tuple[Value, ...]": (
-        lambda value: is_number(value) or is_value(value) or is_values(value),
-        "a finite number, a category or a list of categories",
-        lambda value: tuple(value) if isinstance(value, list | tuple) else value,
-    ),
-    "Number | Value | None": (
-        lambda value: value is None or is_number(value) or is_value(value),
-        "a finite number, a category or null",
-        lambda value: value,
-    ),
-    "tuple[Value, ...]": (is_values, "a list of texts or of true and false", tuple),
-    "tuple[float, ...]": (is_numbers, "a list of finite numbers", lambda value: tuple(map(float, value))),
-    "tuple[float | None, ...]": (is_numbers_or_none, "a list of finite numbers", _floats),
-    "tuple[tuple[float, ...], ...]": (
-        lambda value: isinstance(value, list | tuple) and all(map(is_numbers, value)),
-        "a list of lists of finite numbers",
-        lambda value: tuple(tuple(map(float, item)) for item in value),
-    ),
-    "tuple[str, ...]": (is_texts, "a list of texts", tuple),
-    "Literal['<=', '=', 'in']": (lambda value: value in ("<=", "=", "in"), "one of the operators <=, = and in", str),
-    "Literal['integer', 'float', 'text', 'boolean']": (
-        lambda value: value in ("integer", "float", "text", "boolean"),
-        "integer, float, text or boolean",
-        str,
-    ),
-}
-
-
-def _build(kind: type, item: Any, where: str) -> Any:
-    """Make a `kind` from a JSON object, checking every entry against its annotation."""
-    if not isinstance(item, dict):
-        raise RulesFormatError(f"{where} must be an object")
-    known = {entry.name: str(entry.type).replace('"', "'") for entry in fields(kind)}
-    optional = {entry.name for entry in fields(kind) if entry.metadata.get("optional")}
-    missing = [name for name in known if name not in item and name not in optional]
-    unknown = [name for name in item if name not in known]
-    if missing or unknown:
-        what = f"lacks {', '.join(missing)}" if missing else f"has unknown entries {', '.join(map(repr, unknown))}"
-        raise RulesFormatError(f"{where} {what}")
-    values = {}
-    for name, annotation in known.items():
-        if name not in item:
-            continue
-        allowed, description, convert = _KINDS[annotation]
-        if not allowed(item[name]):
-            raise RulesFormatError(f"{where}.{name} is {item[name]!r}, not {description}")
-        try:
-            values[name] = convert(item[name])
-        except OverflowError:
-            raise RulesFormatError(f"{where}.{name} is too large a number") from None
-    return kind(**values)
+    return ((f"{key}[{i}]", item) for i, item in enumerate(items))

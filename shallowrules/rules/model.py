@@ -23,7 +23,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.matching import match_rules
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
-from shallowrules.rules.validation import validate
+from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.tree import Tree
 
 __all__ = ["RuleSet"]
@@ -49,7 +49,7 @@ class RuleSet:
     Raises
     ------
     RulesFormatError
-        If the parts do not form a tree over the columns and clusters.
+        If the parts do not form a tree over the columns and clusters, or a figure contradicts another.
     """
 
     columns: tuple[RuleColumn, ...]
@@ -58,7 +58,8 @@ class RuleSet:
     statistics: Statistics
 
     def __post_init__(self) -> None:
-        validate(self.columns, self.nodes, self.clusters, self.statistics)
+        check_structure(self.columns, self.nodes, self.clusters, self.statistics)
+        check_figures(self.columns, self.rules, self.clusters, self.statistics)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -153,7 +154,8 @@ class RuleSet:
             The raw columns, complete. Names and types of the rules' columns are theirs.
         reference : array-like of shape (n_rows,), optional
             The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
-            precision and recall are against it; by default it is what the tree itself predicts.
+            precision and recall are against it; by default it is what the tree itself predicts. A row whose
+            label is missing (None, NaN) is left out, as in ``fit``.
         clustered : array-like of shape (n_rows, m), optional
             The space in which costs are measured; by default `X`.
         sample_weight : array-like of shape (n_rows,), optional
@@ -186,7 +188,7 @@ class RuleSet:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as JSON-ready data, format ``shallowrules/1``."""
+        """Return the rules as JSON-ready data, format ``shallowrules/2``."""
         return document.dump(self.columns, self.nodes, self.clusters, self.statistics)
 
     @classmethod
@@ -208,7 +210,7 @@ class RuleSet:
         Raises
         ------
         RulesFormatError
-            If the file is not a complete, valid ``shallowrules/1`` document.
+            If the file is not a complete, valid document of format ``shallowrules/1`` or ``shallowrules/2``.
         OSError
             If it cannot be read.
         """

@@ -1,93 +1,108 @@
-"""What must hold between the parts of a rule set."""
+"""What must hold between the parts of a rule set, so that it cannot contradict itself.
+
+`check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; the rules can be
+derived from what passes it. `check_figures` then holds every figure that follows from others against these. What
+remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
+means and shares of clusters within those that their columns set. Figures that are not finite are let pass: no document
+holds any.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, cast
-
-import numpy as np
+from typing import Any, NoReturn, cast
 
 from shallowrules.errors import RulesFormatError
 from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.document import is_number, is_text, is_values, is_whole
+from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster, Statistics
-from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
+from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.table import Value
 
-__all__ = ["validate"]
+__all__ = ["MAX_CLUSTER", "TOLERANCE", "check_figures", "check_structure"]
 
-MOST_CLUSTER = np.iinfo(np.int32).max
+MAX_CLUSTER = 2**31 - 1
+"""The largest number that a label can be: labels are int32."""
+
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
+"""The ends of what a column of integers can hold: those of int64 and of uint64."""
+
+MAX_COUNT = 2**63 - 1
+
+TOLERANCE = 1e-6
+"""By how much of itself a figure may differ from what follows from the others (a share: of 1; a mean: of the largest
+value of its column). Sums of floats depend on their order; six digits are more than any report shows."""
+
+MAX_SHARE = 1 + 1e-9
 
 
-def validate(
+def _refuse(message: str) -> NoReturn:
+    raise RulesFormatError(message)
+
+
+def check_structure(
     columns: Sequence[RuleColumn], nodes: Sequence[Node], clusters: Sequence[Cluster], statistics: Statistics
 ) -> None:
-    """Check that nodes form one tree over known columns and that clusters match its leaves."""
+    """Check that the nodes form one tree over the columns, and that the clusters are those of its leaves.
 
-    def refuse(message: str) -> None:
-        raise RulesFormatError(message)
-
-    n_nodes = len(nodes)
+    Raises
+    ------
+    RulesFormatError
+        Naming the part that is at fault.
+    """
     names = [column.name for column in columns]
     if len(set(names)) != len(names):
-        refuse("two columns have the same name")
+        _refuse("two columns have the same name")
     for column in columns:
-        fault = _column_fault(column)
+        fault = _reading_fault(column) or _column_fault(column)
         if fault:
-            refuse(f"column {column.name!r} {fault}")
-    parents = [0] * n_nodes
+            _refuse(f"column {column.name!r} {fault}")
+    _check_tree(nodes, columns)
+    _check_clusters(nodes, clusters)
+    if not 0 < statistics.rows <= MAX_COUNT or not 0 < statistics.weight <= sys.float_info.max:
+        _refuse("statistics.rows and statistics.weight must be positive, and rows at most 2**63 - 1")
+    if not 0 <= statistics.left_out <= MAX_COUNT:
+        _refuse(f"statistics.left_out is {statistics.left_out}, not from 0 to 2**63 - 1")
+
+
+def _check_tree(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> None:
+    """Check every node, and that each but the root has one parent before it."""
+    parents = [0] * len(nodes)
     for index, node in enumerate(nodes):
         if isinstance(node, Leaf):
-            if node.rows < 0 or node.weight < 0:
-                refuse(f"nodes[{index}] has a negative number of rows or weight")
+            if not 0 <= node.rows <= MAX_COUNT or not 0 <= node.weight <= sys.float_info.max:
+                _refuse(f"nodes[{index}] has a negative number of rows or weight, or more than 64 bits hold")
+            if (node.rows == 0) != (node.weight == 0):
+                _refuse(f"nodes[{index}] has {node.rows} rows of weight {node.weight}: only rows with weight count")
             continue
-        if not 0 <= node.column < len(names):
-            refuse(f"nodes[{index}] tests column {node.column}; there are {len(names)} columns")
+        if not 0 <= node.column < len(columns):
+            _refuse(f"nodes[{index}] tests column {node.column}; there are {len(columns)} columns")
         fault = _node_fault(node, columns[node.column])
         if fault:
-            refuse(f"nodes[{index}] {fault}")
+            _refuse(f"nodes[{index}] {fault}")
         for child in (node.left, node.right):
-            if not index < child < n_nodes:
-                refuse(f"nodes[{index}] has child {child}: children must come after their parent (no cycles)")
+            if not index < child < len(nodes):
+                _refuse(f"nodes[{index}] has child {child}: children must come after their parent (no cycles)")
             parents[child] += 1
     for index, count in enumerate(parents[1:], start=1):
         if count != 1:
-            refuse(f"nodes[{index}] has {count} parents; in a tree it has one")
+            _refuse(f"nodes[{index}] has {count} parents; in a tree it has one")
+
+
+def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
+    """Check that the clusters are those of the leaves, each once and with a name of its own."""
     carried = {node.cluster for node in nodes if isinstance(node, Leaf)}
     listed = [cluster.index for cluster in clusters]
     if len(set(listed)) != len(listed) or set(listed) != carried or min(listed) < 0:
-        refuse(f"the clusters listed ({sorted(listed)}) are not those of the leaves ({sorted(carried)})")
-    if max(listed) > MOST_CLUSTER:
-        refuse(f"cluster {max(listed)} is beyond {MOST_CLUSTER}, the largest number that a label can be")
+        _refuse(f"the clusters listed ({sorted(listed)}) are not those of the leaves ({sorted(carried)})")
+    if max(listed) > MAX_CLUSTER:
+        _refuse(f"cluster {max(listed)} is beyond {MAX_CLUSTER}, the largest number that a label can be")
+    names: dict[str, int] = {}
     for cluster in clusters:
-        fault = _profile_fault(cluster, columns)
-        if fault:
-            refuse(f"cluster {cluster.index} has {fault}")
-    if statistics.weight <= 0 or statistics.rows <= 0:
-        refuse("statistics.rows and statistics.weight must be positive")
-    if statistics.left_out < 0:
-        refuse("statistics.left_out must not be negative")
-    rows = dict.fromkeys(listed, 0)
-    weight = dict.fromkeys(listed, 0.0)
-    for node in nodes:
-        if isinstance(node, Leaf):
-            rows[node.cluster] += node.rows
-            weight[node.cluster] += node.weight
-    shares = {"statistics.agreement": statistics.agreement}
-    for cluster in clusters:
-        where = f"cluster {cluster.index}"
-        shares |= {f"{where}: {name}": getattr(cluster, name) for name in ("share", "precision", "recall")}
-        if cluster.rows != rows[cluster.index]:
-            refuse(f"{where} has {cluster.rows} rows, its leaves have {rows[cluster.index]}")
-        if not math.isclose(cluster.weight, weight[cluster.index], rel_tol=1e-6):
-            refuse(f"{where} has weight {cluster.weight}, its leaves have {weight[cluster.index]}")
-    if statistics.rows != sum(cluster.rows for cluster in clusters):
-        refuse(f"statistics.rows is {statistics.rows}, which is not the sum over the clusters")
-    for where, share in shares.items():
-        if not 0 <= share <= 1 + 1e-9:
-            refuse(f"{where} is {share}, not a share from 0 to 1")
+        if names.setdefault(cluster.name, cluster.index) != cluster.index:
+            _refuse(f"the clusters {names[cluster.name]} and {cluster.index} have the same name, {cluster.name!r}")
 
 
 def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
@@ -95,17 +110,13 @@ def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
     if column.is_numeric != isinstance(node, Cut):
         return f"tests the {column.type} column {column.name!r} by {'a cut' if isinstance(node, Cut) else 'categories'}"
     if isinstance(node, Cut):
-        bound: Any = node.threshold
-        if not is_number(bound) or not -sys.float_info.max <= bound <= sys.float_info.max:
-            return f"does not cut {column.name!r} at a finite number"
-        if column.type == "integer" and not is_whole(bound):
-            return f"cuts the integer column {column.name!r} at {bound!r}"
-        return None
-    if not is_values(node.values):
-        return f"compares {column.name!r} with {node.values!r}"
-    unknown = [value for value in node.values if not _among(value, column.values)]
-    if unknown or not node.values:
-        return f"compares {column.name!r} with {node.values!r}, which is not among the column's values"
+        fault = _number_fault(node.threshold, column)
+        return fault and f"cuts the {column.type} column {column.name!r} at a threshold that is {fault}"
+    known = [value for value in node.values if _among(value, column.values)]
+    if not node.values or len(known) < len(node.values):
+        return f"compares {column.name!r} with {list(node.values)!r}, not all of which are values of the column"
+    if len(set(node.values)) < len(node.values):
+        return f"compares {column.name!r} with {list(node.values)!r}, a value twice"
     return None
 
 
@@ -114,26 +125,40 @@ def _among(value: Value, values: Sequence[Value]) -> bool:
     return any(type(value) is type(other) and value == other for other in values)
 
 
+def _number_fault(number: Any, column: RuleColumn) -> str | None:
+    """Return why a column cannot hold a number, to follow "that is"."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return f"not a number ({number!r})"
+    if column.type == "integer":
+        if not isinstance(number, int):
+            return f"not a whole number ({number!r})"
+        return None if MIN_INTEGER <= number <= MAX_INTEGER else "beyond 64 bits"
+    return None if -sys.float_info.max <= number <= sys.float_info.max else "not finite"
+
+
 def _column_fault(column: RuleColumn) -> str | None:
     """Return what is wrong with the figures of a column, to follow its name."""
-    minimum, maximum = column.minimum, column.maximum
-    fault = _reading_fault(column)
-    if fault:
-        return fault
+    mean, minimum, maximum = column.mean, column.minimum, column.maximum
     if column.is_numeric:
-        if column.mean is None or minimum is None or maximum is None:
+        if mean is None or minimum is None or maximum is None:
             return f"is of type {column.type} and has no mean, minimum or maximum"
         if column.values or column.shares:
             return f"is of type {column.type} and has values"
-        return f"has its minimum {minimum} above its maximum {maximum}" if minimum > maximum else None
-    if not (column.mean is minimum is maximum is None):
+        for what, number in (("minimum", minimum), ("maximum", maximum)):
+            fault = _number_fault(number, column)
+            if fault:
+                return f"is of type {column.type} and has a {what} that is {fault}"
+        if minimum > maximum:
+            return f"has its minimum {minimum} above its maximum {maximum}"
+        return f"has the mean {mean}, outside {minimum} to {maximum}" if _outside(mean, column) else None
+    if not (mean is minimum is maximum is None):
         return f"is of type {column.type} and has a mean, minimum or maximum"
     kind = bool if column.type == "boolean" else str
     if not column.values or not all(type(value) is kind for value in column.values):
         return f"is of type {column.type} and has the values {list(column.values)!r}"
     if len(set(column.values)) != len(column.values):
         return "has a value twice"
-    return _shares_fault(column.shares, column)
+    return _shares_fault(column.shares, column, total=1)
 
 
 def _reading_fault(column: RuleColumn) -> str | None:
@@ -146,12 +171,99 @@ def _reading_fault(column: RuleColumn) -> str | None:
         return "has spaces around a text that means a missing value"
     if column.imputed is None:
         return None
-    kinds: dict[str, Any] = {"integer": is_whole, "float": is_number, "text": is_text}
-    if not kinds.get(column.type, lambda value: isinstance(value, bool))(column.imputed):
+    if column.is_numeric:
+        fault = _number_fault(column.imputed, column)
+        return fault and f"is of type {column.type} and takes missing values as something that is {fault}"
+    if type(column.imputed) is not (bool if column.type == "boolean" else str):
         return f"is of type {column.type} and takes missing values as {column.imputed!r}"
-    if column.is_numeric and not -sys.float_info.max <= cast(float, column.imputed) <= sys.float_info.max:
-        return "takes missing values as a number that is not finite"
     return None
+
+
+def _shares_fault(shares: Sequence[float], column: RuleColumn, total: int) -> str | None:
+    """Return what is wrong with the shares of a column's values, which sum to `total`."""
+    if len(shares) != len(column.values):
+        return f"has {len(shares)} shares for {len(column.values)} values"
+    if not all(0 <= share <= MAX_SHARE for share in shares):
+        return "has a share that is not from 0 to 1"
+    if abs(sum(shares) - total) > TOLERANCE:
+        return f"has shares that sum to {sum(shares):.7g}, not to {total}"
+    return None
+
+
+def _outside(mean: float, column: RuleColumn) -> bool:
+    """Return whether a mean cannot be one of values from a column's minimum to its maximum."""
+    minimum, maximum = float(cast(float, column.minimum)), float(cast(float, column.maximum))
+    slack = TOLERANCE * max(abs(minimum), abs(maximum))
+    return math.isfinite(mean) and not minimum - slack <= mean <= maximum + slack
+
+
+def check_figures(
+    columns: Sequence[RuleColumn], rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics
+) -> None:
+    """Check that figures agree with those that they follow from.
+
+    Parameters
+    ----------
+    columns : sequence of RuleColumn
+    rules : sequence of Rule
+        All of them: one per leaf.
+    clusters : sequence of Cluster
+    statistics : Statistics
+
+    Raises
+    ------
+    RulesFormatError
+        Naming the figure, and what it should be.
+    """
+    _check_sums(rules, clusters, statistics)
+    for cluster in clusters:
+        fault = _profile_fault(cluster, columns)
+        if fault:
+            _refuse(f"cluster {cluster.index} has {fault}")
+    for index, column in enumerate(columns):
+        _check_whole_of_clusters(index, column, clusters)
+    for rule in rules:
+        for condition in rule.conditions:
+            most = _MaxShare()(condition)
+            if rule.share > most + TOLERANCE or (rule.rows and not most):
+                _refuse(
+                    f"nodes[{rule.leaf}] has {rule.rows} rows, more than there are with {condition} "
+                    f"by the figures of column {condition.column.name!r}"
+                )
+    _check_agreement(clusters, statistics)
+    _check_statistics(rules, statistics)
+
+
+def _check_sums(rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics) -> None:
+    """Check that rows and weights of leaves, clusters and the table add up."""
+    rows = dict.fromkeys((cluster.index for cluster in clusters), 0)
+    weight = dict.fromkeys(rows, 0.0)
+    for rule in rules:
+        rows[rule.cluster] += rule.rows
+        weight[rule.cluster] += rule.weight
+    for cluster in clusters:
+        where = f"cluster {cluster.index}"
+        if cluster.rows != rows[cluster.index]:
+            _refuse(f"{where} has {cluster.rows} rows, its leaves have {rows[cluster.index]}")
+        _check_close(f"{where}: weight", cluster.weight, weight[cluster.index], "its leaves")
+        if not statistics.weighted:
+            _check_close(f"{where}: weight", cluster.weight, cluster.rows, "its rows, which have no weights,")
+        _check_share(f"{where}: share", cluster.share, cluster.weight / statistics.weight, "the weights")
+    if statistics.rows != sum(rows.values()):
+        _refuse(f"statistics.rows is {statistics.rows}, which is not the sum over the clusters, {sum(rows.values())}")
+    _check_close("statistics.weight", statistics.weight, sum(weight.values()), "the clusters")
+
+
+def _check_close(what: str, found: float, derived: float, source: str) -> None:
+    if not math.isclose(found, derived, rel_tol=TOLERANCE):
+        _refuse(f"{what} is {found}, but {source} give {derived:.7g}")
+
+
+def _check_share(what: str, found: float, derived: float, source: str) -> None:
+    if not 0 <= found <= MAX_SHARE:
+        _refuse(f"{what} is {found}, not a share from 0 to 1")
+    if abs(found - derived) > TOLERANCE:
+        _refuse(f"{what} is {found}, but {source} give {derived:.7g}")
 
 
 def _profile_fault(cluster: Cluster, columns: Sequence[RuleColumn]) -> str | None:
@@ -164,15 +276,91 @@ def _profile_fault(cluster: Cluster, columns: Sequence[RuleColumn]) -> str | Non
     for column, mean, of_values in zip(columns, cluster.means, shares, strict=True):
         if (mean is None) == column.is_numeric:
             return f"{'no' if mean is None else 'a'} mean of the {column.type} column {column.name!r}"
-        fault = None if column.is_numeric and not of_values else _shares_fault(of_values, column)
+        if mean is not None and cluster.rows and _outside(mean, column):
+            return f"the mean {mean} of column {column.name!r}, outside {column.minimum} to {column.maximum}"
+        fault = None
+        if not column.is_numeric or of_values:
+            fault = _shares_fault(of_values, column, total=1 if cluster.rows else 0)
         if fault:
             return f"a column {column.name!r} that {fault}"
     return None
 
 
-def _shares_fault(shares: Sequence[float], column: RuleColumn) -> str | None:
-    if len(shares) != len(column.values):
-        return f"has {len(shares)} shares for {len(column.values)} values"
-    if not all(0 <= share <= 1 + 1e-9 for share in shares):
-        return "has a share that is not from 0 to 1"
-    return None
+def _check_whole_of_clusters(index: int, column: RuleColumn, clusters: Sequence[Cluster]) -> None:
+    """Check that the mean and the shares of a column are those of the clusters, by their share."""
+    filled = [cluster for cluster in clusters if cluster.rows]
+    if column.is_numeric:
+        mean = sum(cluster.share * cast(float, cluster.means[index]) for cluster in filled)
+        largest = max(abs(cast(float, column.minimum)), abs(cast(float, column.maximum)))
+        if abs(mean - cast(float, column.mean)) > 2 * TOLERANCE * largest:
+            _refuse(f"column {column.name!r} has the mean {column.mean}, but the clusters give {mean:.7g}")
+        return
+    for place, (value, share) in enumerate(zip(column.values, column.shares, strict=True)):
+        derived = sum(cluster.share * cluster.shares[index][place] for cluster in filled)
+        if abs(derived - share) > TOLERANCE:
+            _refuse(f"column {column.name!r} has the share {share} of {value!r}, but the clusters give {derived:.7g}")
+
+
+class _MaxShare(ConditionVisitor[float]):
+    """The largest share of the rows that can meet a condition, by what is known of its column."""
+
+    def between(self, condition: Between) -> float:
+        """Return 0 where no number from the column's minimum to its maximum is between the bounds, else 1."""
+        column, lower, upper = condition.column, condition.lower, condition.upper
+        lowest, highest = cast(float, column.minimum), cast(float, column.maximum)
+        if lower is not None and lower >= lowest:
+            lowest = lower + 1 if column.type == "integer" else math.nextafter(lower, math.inf)
+        if upper is not None:
+            highest = min(highest, upper)
+        return 1.0 if lowest <= highest else 0.0
+
+    def one_of(self, condition: OneOf) -> float:
+        """Return the share of the categories to be one of."""
+        column = condition.column
+        pairs = zip(column.values, column.shares, strict=True)
+        return sum(share for value, share in pairs if value in condition.values)
+
+    def none_of(self, condition: NoneOf) -> float:
+        """Return the share of the other categories."""
+        column = condition.column
+        pairs = zip(column.values, column.shares, strict=True)
+        return sum(share for value, share in pairs if value not in condition.values)
+
+
+def _check_agreement(clusters: Sequence[Cluster], statistics: Statistics) -> None:
+    """Check precision, recall and agreement: all three share out the weight on which both clusterings agree."""
+    reference = 0.0
+    for cluster in clusters:
+        where, precision, recall = f"cluster {cluster.index}", cluster.precision, cluster.recall
+        for what, share in (("precision", precision), ("recall", recall)):
+            _check_share(f"{where}: {what}", share, share, "")
+        if not cluster.rows and max(precision, recall) > 0:
+            _refuse(f"{where} has no rows, but the precision {precision} and the recall {recall}, not 0")
+        if min(precision, recall) == 0 and max(precision, recall) > TOLERANCE:
+            _refuse(f"{where} has the precision {precision} and the recall {recall}: both are 0 or neither")
+        if recall > 0:
+            reference += cluster.share * precision / recall
+    if reference > 1 + TOLERANCE:
+        _refuse(
+            f"by precision and recall the unrestricted clusters hold {reference:.7g} of the weight, more than there is"
+        )
+    derived = sum(cluster.share * cluster.precision for cluster in clusters)
+    _check_share("statistics.agreement", statistics.agreement, derived, "the clusters' precision and share")
+
+
+def _check_statistics(rules: Sequence[Rule], statistics: Statistics) -> None:
+    """Check the figures of the whole that follow from the tree, or from one another."""
+    s = statistics
+    if min(s.cost, s.reference_cost, s.tradeoff) < 0:
+        _refuse("statistics.cost, statistics.reference_cost and statistics.tradeoff must not be negative")
+    _check_close("statistics.wad", s.wad, sum(rule.share * rule.depth for rule in rules), "the leaves")
+    _check_close("statistics.waes", s.waes, sum(rule.share * rule.size for rule in rules), "the leaves")
+    if math.isfinite(s.cost) and math.isfinite(s.reference_cost):
+        _check_close("statistics.normalized_cost", s.normalized_cost, _price(s.cost, s.reference_cost), "the costs")
+
+
+def _price(cost: float, reference_cost: float) -> float:
+    """Return a cost in units of the other; the largest number there is where it is beyond all bounds."""
+    if reference_cost == 0:
+        return 1.0 if cost == 0 else sys.float_info.max
+    return min(cost / reference_cost, sys.float_info.max)
