@@ -40,7 +40,7 @@ class OptionName:
     """An option in a message, with or without a value: ``method='exkmc'``; the command line spells it its own way."""
 
     name: str
-    value: str | None = None
+    value: object = None
 
     def __str__(self) -> str:
         return self.name if self.value is None else f"{self.name}={self.value!r}"

@@ -18,7 +18,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
-from shallowrules.errors import DataError, OptionError, check_choice
+from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.metrics import normalized_cost
 from shallowrules.pipeline import (
@@ -393,9 +393,12 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     if model.method != "exkmc":
         for name, unset in (("max_leaves", None), ("base", "none")):
             if getattr(model, name) != unset:
-                raise OptionError(f"{name} applies to method='exkmc' only, not to method={model.method!r}")
+                only, given = OptionName("method", "exkmc"), OptionName("method", model.method)
+                raise OptionError(OptionName(name), " applies to ", only, " only, not to ", given)
     if model.max_leaves is not None and (not is_whole(model.max_leaves) or model.max_leaves < 1):
-        raise OptionError(f"max_leaves must be a whole number of at least n_clusters, not {model.max_leaves!r}")
+        raise OptionError(
+            OptionName("max_leaves"), f" must be a whole number of at least n_clusters, not {model.max_leaves!r}"
+        )
     if not is_whole(model.n_clusters) or model.n_clusters < 1:
         raise OptionError(f"n_clusters must be a whole number of at least 1, not {model.n_clusters!r}")
     if not isinstance(model.tradeoff, Real) or isinstance(model.tradeoff, bool) or not 0 <= model.tradeoff < 1e6:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_whole"]
+__all__ = ["atomic_path", "atomic_write"]
 
 
-def write_whole(path: str | Path, text: str) -> None:
+def atomic_write(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8 to `path`: all of it, or the file stays as it was.
 
     Raises
@@ -20,12 +20,12 @@ def write_whole(path: str | Path, text: str) -> None:
     OSError
         If the folder is missing or cannot be written to.
     """
-    with replacing(path) as part:
+    with atomic_path(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give the path of an empty file to write to, which takes the place of `path` if all goes well.
 
     Raises

@@ -24,7 +24,7 @@ from shallowrules import growing
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
 from shallowrules.describing import describe_tree
 from shallowrules.encoding import Encoder, Encoding, encode, encode_through, fitted_transformer, transformed
-from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
 from shallowrules.metrics import partition_cost
 from shallowrules.refining import refine
@@ -230,7 +230,8 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     data = FitData(parameters, given, table, encoding, reference, cluster_columns, clusterer, weight, fit_weight)
     k, max_leaves = len(data.kept_centers), parameters.max_leaves
     if max_leaves is not None and max_leaves < k:
-        raise OptionError(f"max_leaves={max_leaves} is less than the {k} clusters: each may need a leaf")
+        given_leaves = OptionName("max_leaves", max_leaves)
+        raise OptionError(given_leaves, f" is less than the {k} clusters: each may need a leaf")
     return data
 
 

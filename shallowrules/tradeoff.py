@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import (
@@ -297,7 +297,8 @@ def tradeoff_path(
     if not values or not all(0 <= value < 1e6 for value in values):
         raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
     if model.method != "exshallow":
-        raise OptionError(f"method={model.method!r} has no trade-off to search: use method='exshallow'")
+        given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
+        raise OptionError(given, " has no trade-off to search: use ", wanted)
     model = _unfitted(model)
     return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), values)
 
@@ -353,10 +354,10 @@ def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
 def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
     """Raise OptionError unless at least one bound is given, and each is a number above 0."""
     if max_cost is None and max_conditions is None:
-        raise OptionError("give a goal: max_cost, max_conditions or both")
+        raise OptionError("give a goal: ", OptionName("max_cost"), ", ", OptionName("max_conditions"), " or both")
     for name, value in (("max_cost", max_cost), ("max_conditions", max_conditions)):
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not value > 0):
-            raise OptionError(f"{name} must be a number above 0, not {value!r}")
+            raise OptionError(OptionName(name), f" must be a number above 0, not {value!r}")
 
 
 def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:

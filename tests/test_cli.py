@@ -198,7 +198,7 @@ def test_goals_choose_on_the_path():
         (["--max-cost", "1.1", "--method", "exgreedy"], 2, "--method exgreedy has no trade-off to search"),
         (["--max-leaves", "9"], 2, "--max-leaves applies to --method exkmc only, not to --method exshallow"),
         (["--base", "imm"], 2, "--base applies to --method exkmc only"),
-        (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves=4 is less than the 9 clusters"),
+        (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves 4 is less than the 9 clusters"),
     ],
 )
 def test_goals_and_leaves_that_are_refused(arguments, status, message):
@@ -520,14 +520,14 @@ def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, exi
     if existed:
         (folder / "t_rules").mkdir()
         (folder / "t_rules" / "report.md").write_text("mine")
-    write_whole = output.write_whole
+    atomic_write = output.atomic_write
 
     def full_disk(path, text):
         if path.name == "rules.py":
             raise OSError(28, "No space left on device", str(path))
-        write_whole(path, text)
+        atomic_write(path, text)
 
-    monkeypatch.setattr(output, "write_whole", full_disk)
+    monkeypatch.setattr(output, "atomic_write", full_disk)
     message = refused("run", "t.csv", "-k", 3, "--force")
     assert "No space left on device" in message
     assert (folder / "t_rules").exists() == existed

@@ -22,7 +22,7 @@ from rulesets import (
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.markdown import MarkdownLanguage
-from shallowrules.exporters.rendering import write_md
+from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.rules import RuleSet
 
 markdown_it = pytest.importorskip("markdown_it")
@@ -54,7 +54,10 @@ def test_golden():
 @settings(max_examples=100)
 @given(name=hostile_names | st.text(max_size=10))
 def test_names_show_as_they_are(name):
-    for text, kind in ((f"{write_md(name)} x", "paragraph_open"), (f"## {write_md(name)} x", "heading_open")):
+    for text, kind in (
+        (f"{escape_markdown(name)} x", "paragraph_open"),
+        (f"## {escape_markdown(name)} x", "heading_open"),
+    ):
         assert structure(text) == [kind, "inline", kind.replace("open", "close")]
         plain = "".join(c if c.isprintable() else " " for c in name)
         assert shown(text).split() == [*plain.split(), "x"]
@@ -79,16 +82,18 @@ def test_hostile_names_change_no_structure(data):
     document = tame.to_dict()
     names = data.draw(
         st.lists(hostile_names, min_size=len(tame.columns), max_size=len(tame.columns), unique=True).filter(
-            lambda names: all(write_md(name) for name in names)
+            lambda names: all(escape_markdown(name) for name in names)
         )
     )
     for column, name in zip(document["columns"], names, strict=True):
         column["name"] = name
     n_clusters = len(tame.clusters)
-    names = data.draw(st.lists(hostile_names.filter(write_md), min_size=n_clusters, max_size=n_clusters, unique=True))
+    names = data.draw(
+        st.lists(hostile_names.filter(escape_markdown), min_size=n_clusters, max_size=n_clusters, unique=True)
+    )
     for cluster, name in zip(document["clusters"], names, strict=True):
         cluster["name"] = name
-    document["statistics"]["notes"] = [data.draw(hostile_names.filter(write_md)), "note"]
+    document["statistics"]["notes"] = [data.draw(hostile_names.filter(escape_markdown)), "note"]
     tame_document = {**tame.to_dict(), "statistics": {**document["statistics"], "notes": ["a", "b"]}}
     for index, column in enumerate(document["columns"]):
         if column["type"] == "text":
@@ -100,7 +105,7 @@ def test_hostile_names_change_no_structure(data):
 def test_clusters_come_largest_first():
     rules = example_rules()
     headings = re.findall(r"^## Cluster (.*)$", export(rules, "markdown"), re.MULTILINE)
-    assert headings == [write_md(cluster.title) for cluster in rules.by_size]
+    assert headings == [escape_markdown(cluster.title) for cluster in rules.by_size]
 
 
 @pytest.mark.parametrize("value", [0.1, 12.85, 1e-07, 1e22, 123456.789, -5e-324, 5.0, 2.0**60])

@@ -10,7 +10,7 @@ from rulesets import example_rules, make_rules
 
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.rendering import render, write_md
+from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.sql import DIALECTS, STYLES
 
 TEMPLATES = sorted(path.name for path in files("shallowrules.templates").iterdir() if path.name.endswith(".j2"))
@@ -126,7 +126,7 @@ def test_only_html_is_escaped_by_itself(write):
     ],
 )
 def test_markdown_filter(text, written):
-    assert write_md(text) == written
+    assert escape_markdown(text) == written
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

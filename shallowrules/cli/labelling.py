@@ -10,7 +10,7 @@ from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
-from shallowrules.files import replacing
+from shallowrules.files import atomic_path
 from shallowrules.rules import RuleSet
 from shallowrules.sources import open_source
 from shallowrules.sources.engine import DuckDBSource, Field, quote_name, quote_text
@@ -96,7 +96,7 @@ def label_file(
         if compressed:
             options += ", COMPRESSION gzip"
         try:
-            with replacing(target) as part:
+            with atomic_path(target) as part:
                 database.execute(
                     f"COPY (SELECT * EXCLUDE ({NUMBER}) FROM labelled) TO {quote_text(str(part))} ({options})"
                 )

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
-from shallowrules.files import write_whole
+from shallowrules.files import atomic_write
 
 __all__ = ["check_folder", "check_replacing", "check_target", "progress", "say", "write_files", "write_result"]
 
@@ -69,7 +69,7 @@ def write_result(text: str, target: Path | None) -> None:
     if target is None:
         click.echo(text.encode("utf-8"), nl=False)
     else:
-        write_whole(target, text)
+        atomic_write(target, text)
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         with TemporaryDirectory(prefix=".unfinished-", dir=folder) as stage:
             for name, text in texts.items():
-                write_whole(Path(stage, name), text)
+                atomic_write(Path(stage, name), text)
             for name in texts:
                 os.replace(Path(stage, name), folder / name)
     except BaseException:

@@ -11,10 +11,10 @@ The context is stable, because users' own templates read it:
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
-    values), ``share_text`` ("33.1 %"), ``size`` ("59 rows, 33.1 %") and ``rules``.
+    values), ``share_text`` ("33.1 %"), ``rows_text`` ("59 rows, 33.1 %") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
-    ``size`` (text) and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
+    ``rows_text`` and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
     ``upper`` (a number or none): the value is above the one and at most the other; and ``included`` (a
     list of categories or none) and ``excluded`` (a list): the value is one of the former, none of the latter.
 ``options``
@@ -53,7 +53,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
                 "weight": rule.weight,
                 "share": rule.share,
                 "depth": rule.depth,
-                "size": _size(rule.rows, rule.share),
+                "rows_text": _rows_text(rule.rows, rule.share),
                 "conditions": [describe_condition(condition) for condition in rule.conditions],
                 **add_to_rule(rule),
             }
@@ -75,7 +75,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
                 "title": cluster.title,
                 "means": list(cluster.means),
                 "shares": [list(shares) for shares in cluster.shares],
-                "size": _size(cluster.rows, cluster.share),
+                "rows_text": _rows_text(cluster.rows, cluster.share),
                 "share_text": percent(cluster.share),
                 "rules": described[cluster.index],
             }
@@ -102,7 +102,7 @@ def percent(share: float) -> str:
     return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
-def _size(rows: int, share: float) -> str:
+def _rows_text(rows: int, share: float) -> str:
     return f"{count(rows, 'row')}, {percent(share)}"
 
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import bounds, count, describe, percent
-from shallowrules.exporters.rendering import render, write_md
+from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.rules import (
     Between,
     Cluster,
@@ -45,11 +45,11 @@ class MarkdownLanguage:
 
     def identifier(self, name: str) -> str:
         """Return a column name, escaped."""
-        return write_md(name)
+        return escape_markdown(name)
 
     def string(self, text: str) -> str:
         """Return text, escaped."""
-        return write_md(text)
+        return escape_markdown(text)
 
     def number(self, value: int | float) -> str:
         """Return a number to read: four significant digits, thousands apart."""
@@ -66,7 +66,7 @@ class MarkdownLanguage:
 
     def comment(self, text: str) -> str:
         """Return text for an HTML comment, where ``--`` would end it."""
-        return write_md(text).replace("-", "‐")
+        return escape_markdown(text).replace("-", "‐")
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _words(rule: Rule) -> str:
     """Return a rule as a Markdown sentence without a full stop."""
     words = _ConditionWords()
     parts = [
-        f"**{write_md(condition.column.name)}**{_words_of_missing(condition.column)} is {words(condition)}"
+        f"**{escape_markdown(condition.column.name)}**{_words_of_missing(condition.column)} is {words(condition)}"
         for condition in rule.conditions
     ]
     return ", and ".join(parts) or "every row"
@@ -176,7 +176,7 @@ def _words_of_missing(column: RuleColumn) -> str:
 
 
 def _listed(values: Sequence[Value]) -> str:
-    return ", ".join(write_md(format_value(value)) for value in values)
+    return ", ".join(escape_markdown(format_value(value)) for value in values)
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
@@ -188,7 +188,7 @@ def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
 
 def _quality(cluster: Cluster, labelled: bool) -> str:
     if labelled:
-        label = write_md(repr(cluster.name))
+        label = escape_markdown(repr(cluster.name))
         return (
             f"{percent(cluster.precision)} of what the rules put here has the given label {label} (precision), "
             f"and the rules find {percent(cluster.recall)} of what has it (recall)."

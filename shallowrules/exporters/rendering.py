@@ -16,7 +16,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
 
-__all__ = ["Language", "one_line", "render", "write_md"]
+__all__ = ["Language", "escape_markdown", "one_line", "render"]
 
 
 class Language(Protocol):
@@ -80,7 +80,7 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
         string=language.string,
         number=language.number,
         comment=language.comment,
-        md=write_md,
+        md=escape_markdown,
     )
     return environment
 
@@ -126,7 +126,7 @@ _MD_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MD_LINE_START = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")
 
 
-def write_md(text: object) -> str:
+def escape_markdown(text: object) -> str:
     """Return text as Markdown that shows exactly it, anywhere in a line or table cell."""
     escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip()).translate(_MD_HTML)
     start = _MD_LINE_START.match(escaped)

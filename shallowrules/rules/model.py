@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import RulesFormatError
-from shallowrules.files import write_whole
+from shallowrules.files import atomic_write
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster, Statistics
@@ -200,7 +200,7 @@ class RuleSet:
         """Return the rules as JSON text, and write it to `path` if one is given."""
         text = document.write(self.to_dict())
         if path is not None:
-            write_whole(path, text)
+            atomic_write(path, text)
         return text
 
     @classmethod

@@ -6,7 +6,6 @@ needs of the package it imports when it runs, so that its help is quick.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -46,7 +45,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except OptionError as error:
-            raise click.UsageError(_as_typed(error)) from error
+            raise click.UsageError(error.worded(spell_plainly)) from error
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell_plainly)) from error
         except UnicodeEncodeError as error:
@@ -56,14 +55,6 @@ class Commands(click.Group):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
-
-
-def _as_typed(error: OptionError) -> str:
-    """Return a message of the estimator with its options as the command line spells them."""
-    message = error.worded(spell_plainly)
-    message = re.sub(r"(?<!['\w])max_(cost|conditions|leaves)\b", r"--max-\1", message)
-    message = re.sub(r"\bmethod='(\w+)'", r"--method \1", message)
-    return re.sub(r"^base\b", "--base", message)
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
