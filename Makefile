@@ -30,7 +30,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo examples test test-all test-others sanitize lint format bench clean
+.PHONY: help build demo examples test test-all test-others sanitize wheel lint format bench clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -38,6 +38,7 @@ help:
 	@echo "make test      the tests"
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
+	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the others do so by themselves when a source has changed"
@@ -119,6 +120,21 @@ sanitize: $(VENV)/with-test
 	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_SHORT=$(SHORT) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
 		tests/test_sanitizers.py tests/test_kernel*.py tests/test_oracle.py tests/test_refining*.py
+
+# Built from the sdist, so that nothing that lies about gets in. auditwheel puts libgomp inside and names the wheel
+# after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
+# PYTHONSAFEPATH keeps the folder of their sources off the path. What is marked slow is about sources, not packages.
+wheel: $(VENV)/with-dev
+	@[ "$$(uname -s)" = Linux ] || { echo "make wheel: auditwheel repairs wheels on Linux only. For this machine" \
+		"alone, \"$(BIN)/python -m build\" makes one" >&2; exit 1; }
+	rm -rf build/wheel dist/shallowrules-*
+	$(BIN)/python -m build --no-isolation --outdir build/wheel . >/dev/null
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
+	cp build/wheel/*.tar.gz dist
+	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
+	build/wheel/env/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
+	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
+		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m 'not slow' $(PYTEST_FLAGS) $(CURDIR)/tests
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .

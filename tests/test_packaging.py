@@ -1,5 +1,6 @@
 """What is built from a clean tree: the sdist, the wheel made from it, and the package installed elsewhere."""
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -81,6 +82,33 @@ def sources(*patterns: str) -> set[str]:
     }
 
 
+wheel_only = pytest.mark.skipif("SHALLOWRULES_WHEEL" not in os.environ, reason="`make wheel` runs these")
+
+# Fits with two threads, KMeans before and after; prints the files of the OpenMP libraries that were loaded.
+TWO_OPENMPS = """
+import threadpoolctl
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+import shallowrules
+
+X = load_digits().data.repeat(20, axis=0)
+labels = []
+for n_jobs in (1, 2):
+    reference = KMeans(10, n_init=1, random_state=0).fit(X)
+    labels.append(shallowrules.ExplainableKMeans(clusterer=reference, n_jobs=n_jobs).fit(X).labels_.tolist())
+assert labels[0] == labels[1]
+for library in threadpoolctl.threadpool_info():
+    if library["user_api"] == "openmp":
+        print(library["filepath"])
+"""
+
+TYPED_USE = """
+from shallowrules import ExplainableKMeans, RuleSet, export
+rules: RuleSet = ExplainableKMeans(3).fit([[0.0], [1.0], [2.0]]).rules_
+text: str | bytes | dict[str, str | bytes] = export(rules, "sql")
+"""
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Built:
     """Build from a copy: what lies about in the tree (old manifests, compiled files) must not help."""
@@ -152,3 +180,45 @@ def test_templates_are_found_where_the_package_is_installed(folder):
     listing = "import jinja2; print(*jinja2.PackageLoader('shallowrules.templates', '').list_templates())"
     found = run(sys.executable, "-c", listing, cwd=folder).split()
     assert {path.name for path in (ROOT / "templates").glob("*.j2")} <= set(found)
+
+
+def installed() -> Path:
+    """Return the folder that the package is installed in."""
+    return Path(sysconfig.get_path("platlib"))
+
+
+@wheel_only
+def test_the_wheel_is_what_is_tested():
+    import shallowrules
+
+    package = installed() / "shallowrules"
+    assert Path(shallowrules.__file__) == package / "__init__.py"
+    for name in sources("*.j2", "*.pyi", "py.typed"):
+        assert (package / name.removeprefix("shallowrules/")).is_file(), name
+    tags = importlib.metadata.distribution("shallowrules").read_text("WHEEL") or ""
+    assert "manylinux" in tags or "musllinux" in tags
+
+
+@wheel_only
+def test_the_wheels_command_line_works(tmp_path):
+    command = Path(sysconfig.get_path("scripts"), "shallowrules")
+    run(command, "sample", "iris", "-o", "iris.csv", cwd=tmp_path)
+    run(command, "run", "iris.csv", "-k", "3", cwd=tmp_path)
+    for exporter in importlib.metadata.entry_points(group="shallowrules.exporters"):
+        if exporter.dist and exporter.dist.name == "shallowrules":
+            assert run(command, "export", "iris_rules/rules.json", exporter.name, cwd=tmp_path).strip()
+
+
+@wheel_only
+def test_the_wheels_types_are_seen(tmp_path):
+    (tmp_path / "use.py").write_text(TYPED_USE)
+    run(sys.executable, "-m", "mypy", "--follow-imports=silent", "use.py", cwd=tmp_path)
+    (tmp_path / "use.py").write_text(TYPED_USE.replace("RuleSet = ", "int = "))
+    wrong = subprocess.run([sys.executable, "-m", "mypy", "use.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert 'has type "RuleSet"' in wrong.stdout
+
+
+@wheel_only
+def test_the_wheels_openmp_and_scikit_learns_work_side_by_side(tmp_path):
+    loaded = [Path(line) for line in run(sys.executable, "-c", TWO_OPENMPS, cwd=tmp_path).splitlines()]
+    assert {"shallowrules.libs", "scikit_learn.libs"} <= {path.parent.name for path in loaded}
