@@ -1,17 +1,14 @@
 """The kernel's one Python entry: arrays in, arrays out."""
 
-from shallowrules._kernel.growth.builder import (
-    grow_ahead,
-    grow_exkmc,
-    grow_imm,
-    grow_path,
-    grow_tree,
-    openmp_enabled,
-)
+from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad
+from shallowrules._kernel.growth.forest import grow_path
 from shallowrules._kernel.growth.nearest_lists import nearest_centers
+from shallowrules._kernel.growth.tree import grow_imm, grow_tree
+from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput
 from shallowrules._kernel.refinement.improving import improve_tree
+from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.matrix import column_ranges

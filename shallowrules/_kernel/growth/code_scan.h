@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SR_SCANNED 64 /* rows that are asked about together */
+#define SR_SCAN_BLOCK 64 /* rows that are asked about together */
 
 /* Whether one of the codes is `first` or `second`, or lies between; for codes that few rows have. */
 static inline int sr_any_within(const int32_t *codes, ptrdiff_t count, int32_t first, int32_t second)
@@ -27,13 +27,13 @@ static inline int sr_any_equal(const int32_t *codes, ptrdiff_t count, int32_t fi
 
 /* side: 1 where the code is at most `below`; highest: of these codes; lowest: of those from `above` on.
  * Returns how many rows have side 1. */
-static inline ptrdiff_t sr_take_sides(const int32_t *codes, ptrdiff_t count, int32_t below, int32_t above,
+static inline ptrdiff_t sr_mark_sides(const int32_t *codes, ptrdiff_t count, int32_t below, int32_t above,
                                       unsigned char *side, int32_t *highest, int32_t *lowest)
 {
     ptrdiff_t n_left = 0;
     int32_t high = -1, low = INT_MAX;
-    for (ptrdiff_t begin = 0; begin < count; begin += SR_SCANNED) {
-        const ptrdiff_t end = begin + SR_SCANNED < count ? begin + SR_SCANNED : count;
+    for (ptrdiff_t begin = 0; begin < count; begin += SR_SCAN_BLOCK) {
+        const ptrdiff_t end = begin + SR_SCAN_BLOCK < count ? begin + SR_SCAN_BLOCK : count;
         int32_t n = 0;
         for (ptrdiff_t i = begin; i < end; i++) {
             const int32_t code = codes[i], left = code <= below, high_here = left ? code : -1,

@@ -1,39 +1,36 @@
-"""The best cut of a feature at a node, from its histograms."""
+"""The best cuts of a feature at a node, from its histograms."""
 
 from libc.stdint cimport int64_t, uint64_t
 
-from shallowrules._kernel.growth.state cimport Cut, FixedPoint, Node, Scratch, State, Stretch
+from shallowrules._kernel.growth.fixed_point cimport FixedPoint
+from shallowrules._kernel.growth.objective cimport Objective
+from shallowrules._kernel.growth.state cimport Cut, CutRun, Histograms, Node, Scratch, State
 
 cdef enum Search:
-    BOUNDS      # a lower bound of all cuts' objectives
-    ENDS        # the lowest objective of the cuts at the ends of bins
-    INSIDE      # of all cuts
-    FIRST       # the first cut within the limit
-    CLOSE       # the stretches of cuts that may be within the limit
+    LOWER_BOUND     # a lower bound of all cuts' objectives
+    BIN_ENDS        # the lowest objective of the cuts at the ends of bins
+    ALL_CUTS        # the lowest objective of all cuts
+    FIRST_CUT       # the first cut within the limit
+    LIST_RUNS       # the runs of cuts that may be within the limit
 
 
-cdef struct Offer:
+cdef struct Candidate:
     # One of a node's best cuts.
     Cut cut
     int feature
-    uint64_t split      # which centers it parts from which
+    uint64_t split      # which centers it separates from which
 
 
-cdef void offer_cuts(
-    const State* state, const Node* node, Scratch* scratch, double unit_scale, int64_t total_weight, int feature,
-    Offer* offers, int* n_offers, int most,
-) noexcept nogil
-cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil
-cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil
-cdef bint within_reach(double objective, const FixedPoint* fixed) noexcept nogil
-cdef int64_t weight_of(const State* state, const Node* node, const Scratch* sums) noexcept nogil
 cdef int by_value(const void* a, const void* b) noexcept nogil
-cdef double power_for(double most, int bits) noexcept nogil
-cdef bint examine(
-    const State* state, const Node* node, Scratch* scratch, const Scratch* sums, const FixedPoint* fixed,
-    int64_t total_weight, int feature, double limit, Search search, Cut* best,
+cdef bint scan_feature(
+    const State* state, const Node* node, Scratch* scratch, const Histograms* sums, const FixedPoint* fixed,
+    const Objective* of_node, int feature, double limit, Search search, Cut* best,
 ) noexcept nogil
-cdef double open_stretch(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int64_t total_weight,
-    const Stretch* stretch, int64_t induced, double tolerance, Cut* first,
+cdef double search_run(
+    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Objective* of_node,
+    const CutRun* run, int64_t induced, Cut* first,
+) noexcept nogil
+cdef void list_candidates(
+    const State* state, const Node* node, Scratch* scratch, const Objective* of_node, double unit_scale, int feature,
+    Candidate* candidates, int* n_candidates, int max_candidates,
 ) noexcept nogil

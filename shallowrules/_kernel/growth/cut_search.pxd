@@ -1,14 +1,15 @@
 """Finding the cut of a node."""
 
-from shallowrules._kernel.growth.cut_scan cimport Offer
+from shallowrules._kernel.growth.cut_scan cimport Candidate
 from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State
 
-cdef void mark_killers(const State* state, int index, Scratch* scratch) noexcept nogil
-cdef void prepare(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil
-cdef bint choose(
+cdef void mark_path_sides(const Node* nodes, int index, int n_features, unsigned char* path_sides) noexcept nogil
+cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil
+cdef bint choose_cuts(
     State* state, int index, Scratch* scratches, int n_threads,
     const double* tradeoffs, const int* wanted, int n_wanted, Cut* cuts, int* features,
 ) noexcept nogil
-cdef int choose_several(
-    State* state, int index, Scratch* scratches, int n_threads, Offer* offers, int most
+cdef int choose_candidates(
+    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidate* candidates,
+    int max_candidates,
 ) noexcept nogil

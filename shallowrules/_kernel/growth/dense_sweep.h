@@ -18,7 +18,7 @@
 #include "../shared/lanes.h"
 #include "list_sweep.h"
 
-#define SR_MOST 128                 /* centers of a dense node */
+#define SR_MAX_DENSE 128                 /* centers of a dense node */
 #define SR_UNIT_CAP (1 << 24)       /* units of one row: 127 of them fit in a lane */
 
 /* distances: K x 16. sr_dense_units: what each center adds to the cost of its row beyond the nearest,
@@ -97,7 +97,7 @@ static inline void sr_dense_places(const int32_t *codes, ptrdiff_t count, int32_
     static inline void NAME(const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at,         \
                             const int32_t *q, const int32_t *place, UNIT *sums, UNIT *own)                         \
     {                                                                                                              \
-        UNIT right[SR_MOST][SR_LANES], left[SR_LANES];                                                             \
+        UNIT right[SR_MAX_DENSE][SR_LANES], left[SR_LANES];                                                             \
         const ptrdiff_t last = n_centers - 1;                                                                      \
         for (ptrdiff_t g = 0; g < n_groups; g++) {                                                                 \
             const UNIT *u = units + g * n_centers * SR_LANES;                                                      \
@@ -137,7 +137,7 @@ SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
         const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at, const int32_t *q,           \
         const int32_t *place, UNIT *sums, UNIT *own)                                                               \
     {                                                                                                              \
-        VEC right[SR_MOST];                                                                                        \
+        VEC right[SR_MAX_DENSE];                                                                                        \
         const ptrdiff_t last = n_centers - 1;                                                                      \
         for (ptrdiff_t begin = 0; begin < n_groups * SR_LANES; begin += W) {                                       \
             const UNIT *u = units + begin / SR_LANES * n_centers * SR_LANES + begin % SR_LANES;                    \
@@ -219,7 +219,7 @@ static inline void sr_dense_exact(int instructions, const int64_t *units, ptrdif
 /* Up to how many centers a dense sweep is faster than walking lists; without vectors it never is. */
 static inline int sr_dense_limit(int instructions)
 {
-    return instructions == SR_AVX512 ? SR_MOST : instructions == SR_AVX2 ? 64 : 1;
+    return instructions == SR_AVX512 ? SR_MAX_DENSE : instructions == SR_AVX2 ? 64 : 1;
 }
 
 /* to[i] += from[i] */
@@ -248,7 +248,7 @@ static inline void sr_dense_tally(const int32_t *place, const int32_t *own, ptrd
         sr_tally *here = tally + place[i];
         const int32_t sign = own[i] >> 31;
         here->rows++;
-        (&here->added)[-sign] += (own[i] ^ sign) - sign;
+        (&here->step_up)[-sign] += (own[i] ^ sign) - sign;
     }
 }
 

@@ -1,27 +1,25 @@
 """The induced cost of all cuts at a node of few centers, in two sweeps.
 
-The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense_sweep.h`).
-Mostly that is enough to choose a cut (`cut_search._settle`). If not, the second adds it up exactly, in 64
-bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between
-nodes: distances are taken anew, which costs less than lists of nearest centers would to keep, and lets a
-node be cut in several ways.
+The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense_sweep.h`). That is enough
+to choose a cut at nearly every node (`cut_search._choose_if_certain`). If not, the second adds it up exactly, in 64
+bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between nodes:
+distances are taken anew, which costs less than to keep lists of nearest centers, and lets a node be cut in several ways.
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histograms, in_units
-from shallowrules._kernel.shared.matrix cimport ask_ahead, load_block, load_point
+from shallowrules._kernel.growth.fixed_point cimport FixedPoint, in_units, llrint
+from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histograms
+from shallowrules._kernel.shared.matrix cimport prefetch_rows, load_block, load_point
 from shallowrules._kernel.growth.nearest_lists cimport distance_to, list_members
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, LANES, FixedPoint, Node, Scratch, State, Tally, chunk_place
+    BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Scratch, Slots, State, Table, Tally,
+    chunk_place
 )
 from shallowrules._kernel.shared.threads cimport CHUNK
 
-
-cdef extern from "<math.h>" nogil:
-    long long llrint(double) noexcept
 
 cdef extern from "shared/lanes.h" nogil:
     void sr_lane_distances(
@@ -46,99 +44,162 @@ cdef extern from "growth/dense_sweep.h" nogil:
     const int UNIT_CAP "SR_UNIT_CAP"
 
 cdef enum:
-    SAMPLED = 8             # groups of rows that tell the scale of a node's distances
-    SWEPT = 7               # blocks whose units fit in 32 bits together: 112 groups
+    SAMPLE_GROUPS = 8       # groups of rows that tell the scale of a node's distances
+    FLUSH_BLOCKS = 7        # blocks whose units fit in 32 bits together: 112 of the 127 groups that do
 
-cdef double FAR = 64.0          # mean distances to the nearest center that one row may add, in a bound,
-cdef double FARTHEST = 1024.0   # and that it may add at most, where some row seems to need more
+# What one row may add to a bound before it is capped, in mean distances to the nearest center: at least MIN_ROW_CAP, at
+# most MAX_ROW_CAP where the sample has rows that need more. Capping any scale is right, only slower: a node with a
+# capped row is summed exactly.
+cdef double MIN_ROW_CAP = 64.0
+cdef double MAX_ROW_CAP = 1024.0
 
 
 cdef void _measure(
-    const State* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, int n_members, Scratch* scratch
+    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, int n_members,
+    RowBuffers* rows,
 ) noexcept nogil:
-    """Write the distances of up to 16 slots to the node's centers to scratch.lane_distance; go on to `end` then."""
-    ask_ahead(&state.clustered, state.row + last, min(end - last, <Py_ssize_t>LANES))
-    load_block(&state.clustered, state.row + first, last - first, scratch.lanes, LANES)
+    """Write the distances of up to 16 slots to the node's centers to rows.lane_distance; the next go on to `end`."""
+    prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
+    load_block(&table.X_cluster, slots.row + first, last - first, rows.lanes, LANES)
     sr_lane_distances(
-        state.instructions, scratch.lanes, state.clustered.n_columns, state.centers, scratch.members, n_members,
-        scratch.lane_distance,
+        table.instructions, rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
+        rows.lane_distance,
     )
 
 
-cdef const double* _weights(const State* state, Py_ssize_t first, Py_ssize_t last, double* room) noexcept nogil:
-    """Return the weights of up to 16 slots, lanes beyond them 0; NULL where there are none."""
+cdef const double* _weights(const Slots* slots, Py_ssize_t first, Py_ssize_t last, double* buffer) noexcept nogil:
+    """Return the weights of up to 16 slots, lanes beyond them 0; NULL if there are none."""
     cdef Py_ssize_t r
-    if state.weight == NULL:
+    if slots.weight == NULL:
         return NULL
     for r in range(LANES):
-        room[r] = state.weight[first + r] if first + r < last else 0.0
-    return room
+        buffer[r] = slots.weight[first + r] if first + r < last else 0.0
+    return buffer
 
 
-cdef void _line_up(const State* state, const Node* node, Scratch* scratch, Py_ssize_t feature) noexcept nogil:
-    """Write the node's centers in the order of a feature: scratch.at, places in members; scratch.edge, codes."""
-    cdef Py_ssize_t k = state.n_centers, j
+cdef void _line_up(
+    const Table* table, const CenterOrder* centers, const Node* node, const int* member_place, DenseBuffers* dense,
+    Py_ssize_t feature,
+) noexcept nogil:
+    """Write the node's centers in the order of a feature: dense.at, places in `members`; dense.edge, codes."""
+    cdef Py_ssize_t k = table.n_centers, j
     cdef int center
     for j in range(node.last_center - node.first_center):
-        center = state.order[feature * k + node.first_center + j]
-        scratch.at[j] = scratch.member_place[center]
-        scratch.edge[j] = state.center_codes[feature * k + center]
+        center = centers.order[feature * k + node.first_center + j]
+        dense.at[j] = member_place[center]
+        dense.edge[j] = table.center_codes[feature * k + center]
 
 
-cdef void _place_members(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
+cdef void _place_members(const CenterOrder* centers, const Node* node, RowBuffers* rows) noexcept nogil:
     cdef int j
-    list_members(state, node, scratch)
+    list_members(centers, node, rows.members)
     for j in range(node.last_center - node.first_center):
-        scratch.member_place[scratch.members[j]] = j
+        rows.member_place[rows.members[j]] = j
 
 
-cdef double bound_scale(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
+cdef double bound_scale(const State* state, const Node* node, RowBuffers* rows) noexcept nogil:
     """Return units per unit of cost for the bounds, from the distances of a few rows and the largest weight.
 
-    Any would be right; best are the finest that hold what every row adds.
+    Any scale is right. The best is the finest that holds what every row adds.
     """
     cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center
     cdef double nearest, far, total = 0.0, farthest = 0.0, weight, heaviest = 1.0
-    _place_members(state, node, scratch)
-    for g in range(SAMPLED):
-        begin = node.first + n * g // SAMPLED
+    _place_members(&state.centers, node, rows)
+    for g in range(SAMPLE_GROUPS):
+        begin = node.first + n * g // SAMPLE_GROUPS
         end = min(begin + LANES, node.last)
-        _measure(state, begin, end, end, n_members, scratch)
+        _measure(&state.table, &state.slots, begin, end, end, n_members, rows)
         for r in range(end - begin):
-            weight = 1.0 if state.weight == NULL else state.weight[begin + r]
-            nearest = far = scratch.lane_distance[r]
+            weight = 1.0 if state.slots.weight == NULL else state.slots.weight[begin + r]
+            nearest = far = rows.lane_distance[r]
             for c in range(n_members):
-                nearest = min(nearest, scratch.lane_distance[c * LANES + r])
-                far = max(far, scratch.lane_distance[c * LANES + r])
+                nearest = min(nearest, rows.lane_distance[c * LANES + r])
+                far = max(far, rows.lane_distance[c * LANES + r])
             total += weight * nearest
             farthest = max(farthest, far - nearest)
             count += 1
-    if state.weight != NULL:
+    if state.slots.weight != NULL:
         heaviest = 0.0
         for slot in range(node.first, node.last):
-            heaviest = max(heaviest, state.weight[slot])
+            heaviest = max(heaviest, state.slots.weight[slot])
     farthest *= heaviest
     if total > 0.0:
-        farthest = min(max(2.0 * farthest, FAR * total / count), FARTHEST * total / count)
+        farthest = min(max(2.0 * farthest, MIN_ROW_CAP * total / count), MAX_ROW_CAP * total / count)
     return UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0
 
 
-cdef void _flush_sums(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
-    """Move the lanes' sums of all features to scratch.event."""
-    cdef Py_ssize_t k = state.n_centers, f, j, r
+cdef void _flush_sums(
+    const Table* table, const CenterOrder* centers, const Node* node, int* sums, int64_t* center_step
+) noexcept nogil:
+    """Move the lanes' sums of all features to `center_step`."""
+    cdef Py_ssize_t k = table.n_centers, f, j, r
     cdef int n_members = node.last_center - node.first_center
-    cdef int* sums = scratch.sums
     cdef int64_t sum
-    for f in range(state.n_features):
+    for f in range(table.n_features):
         for j in range(n_members):
             sum = 0
             for r in range(LANES):
                 sum += sums[r]
                 sums[r] = 0
             if j < n_members - 1:
-                scratch.event[f * k + state.order[f * k + node.first_center + j]] += sum
+                center_step[f * k + centers.order[f * k + node.first_center + j]] += sum
             sums += LANES
+
+
+cdef double _take_units(
+    const State* state, int n_members, RowBuffers* rows, DenseBuffers* dense, double scale, Py_ssize_t begin,
+    Py_ssize_t end, Py_ssize_t last, int* largest, double cost,
+) noexcept nogil:
+    """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
+
+    largest: by lane, raised to the largest of the units.
+    """
+    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot
+    cdef const double* weight
+    cdef double buffer[LANES]
+    cdef double nearest[LANES]
+    for g in range(n_groups):
+        slot = begin + g * LANES
+        _measure(&state.table, &state.slots, slot, min(slot + LANES, end), last, n_members, rows)
+        weight = _weights(&state.slots, slot, end, buffer)
+        sr_dense_units(
+            state.table.instructions, rows.lane_distance, n_members, weight, scale,
+            dense.units + g * n_members * LANES, nearest, largest,
+        )
+        for r in range(min(LANES, end - slot)):
+            cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
+    for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
+        for j in range(n_members):
+            dense.units[((n_groups - 1) * n_members + j) * LANES + g % LANES] = 0
+    return cost
+
+
+cdef void _sweep_block(
+    const State* state, const Node* node, Scratch* scratch, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """Add a block of rows, whose units are taken, to the histograms of all features."""
+    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = state.table.n_codes
+    cdef int n_members = node.last_center - node.first_center
+    cdef DenseBuffers* dense = &scratch.dense
+    cdef int* place = scratch.rows.place
+    cdef int64_t weight_units[BLOCK]
+    for i in range(end - begin if state.table.weighted else 0):
+        weight_units[i] = llrint(state.slots.weight[begin + i] * state.table.weight_scale)
+    for f in range(state.table.n_features):
+        _line_up(&state.table, &state.centers, node, scratch.rows.member_place, dense, f)
+        sr_dense_places(
+            state.slots.codes + f * state.table.n_rows + begin, end - begin, dense.edge[0], dense.edge[n_members - 1],
+            place,
+        )
+        sr_dense_sweep(
+            state.table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
+            dense.sums + f * n_members * LANES, dense.own,
+        )
+        sr_dense_tally(place, dense.own, end - begin, scratch.histograms.tally + f * n_codes)
+        if state.table.weighted:
+            for i in range(end - begin):
+                scratch.histograms.weight[f * n_codes + place[i]] += weight_units[i]
 
 
 cdef void bound_rows(
@@ -148,64 +209,35 @@ cdef void bound_rows(
 
     Also sums the chunks' current costs, to state.chunk_cost.
     """
-    cdef Py_ssize_t last = min(node.first + last_chunk * CHUNK, node.last), begin, end, slot, f, g, r, j, i
-    cdef Py_ssize_t n_groups, chunk = first_chunk, n = state.n_rows
-    cdef int n_members = node.last_center - node.first_center
-    cdef const double* weight
-    cdef double room[LANES]
-    cdef double nearest[LANES]
+    cdef Py_ssize_t last = min(node.first + last_chunk * CHUNK, node.last), begin, end, r, chunk = first_chunk
+    cdef int n_members = node.last_center - node.first_center, n_unflushed = 0
     cdef int largest[LANES]
     cdef double cost = 0.0
-    cdef int64_t weight_units[BLOCK]
-    cdef int n_swept = 0
-    _place_members(state, node, scratch)
-    clear_histograms(state, node, scratch)
+    _place_members(&state.centers, node, &scratch.rows)
+    clear_histograms(&state.table, &state.centers, node, &scratch.histograms)
     memset(largest, 0, LANES * sizeof(int))
-    memset(scratch.sums, 0, state.n_features * n_members * LANES * sizeof(int))
+    memset(scratch.dense.sums, 0, state.table.n_features * n_members * LANES * sizeof(int))
     begin = node.first + first_chunk * CHUNK
     while begin < last:
         end = min(begin + BLOCK, last)
-        n_groups = (end - begin + LANES - 1) // LANES
-        for g in range(n_groups):
-            slot = begin + g * LANES
-            _measure(state, slot, min(slot + LANES, end), last, n_members, scratch)
-            weight = _weights(state, slot, end, room)
-            sr_dense_units(
-                state.instructions, scratch.lane_distance, n_members, weight, scale,
-                scratch.units + g * n_members * LANES, nearest, largest,
-            )
-            for r in range(min(LANES, end - slot)):
-                cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
-        for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
-            for j in range(n_members):
-                scratch.units[((n_groups - 1) * n_members + j) * LANES + g % LANES] = 0
-        for i in range(end - begin if state.weighted else 0):
-            weight_units[i] = llrint(state.weight[begin + i] * state.weight_scale)
-        for f in range(state.n_features):
-            _line_up(state, node, scratch, f)
-            sr_dense_places(
-                state.codes + f * n + begin, end - begin, scratch.edge[0], scratch.edge[n_members - 1], scratch.place
-            )
-            sr_dense_sweep(
-                state.instructions, scratch.units, n_groups, n_members, scratch.at, scratch.edge, scratch.place,
-                scratch.sums + f * n_members * LANES, scratch.own,
-            )
-            sr_dense_tally(scratch.place, scratch.own, end - begin, scratch.tally + f * state.n_codes)
-            if state.weighted:
-                for i in range(end - begin):
-                    scratch.weight[f * state.n_codes + scratch.place[i]] += weight_units[i]
+        cost = _take_units(
+            state, n_members, &scratch.rows, &scratch.dense, scale, begin, end, last, largest, cost
+        )
+        _sweep_block(state, node, scratch, begin, end)
         begin = end
-        n_swept += 1
-        if n_swept == SWEPT or begin == last:
-            _flush_sums(state, node, scratch)
-            n_swept = 0
+        n_unflushed += 1
+        if n_unflushed == FLUSH_BLOCKS or begin == last:
+            _flush_sums(
+                &state.table, &state.centers, node, scratch.dense.sums, scratch.histograms.center_step
+            )
+            n_unflushed = 0
         if (begin - node.first) % CHUNK == 0 or begin == last:
             chunk_place(state, node)[chunk] = cost
             cost = 0.0
             chunk += 1
-    scratch.capped = False
+    scratch.dense.capped = False
     for r in range(LANES):
-        scratch.capped |= largest[r] == UNIT_CAP
+        scratch.dense.capped |= largest[r] == UNIT_CAP
 
 
 cdef void sum_rows(
@@ -213,80 +245,84 @@ cdef void sum_rows(
     Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Add up exactly what slots first .. last - 1 add to every cut of one feature."""
-    cdef Py_ssize_t begin = first, end, r, j, k = state.n_centers
+    cdef Py_ssize_t begin = first, end, r, j, k = state.table.n_centers
     cdef int n_members = node.last_center - node.first_center
-    cdef const int* codes = state.codes + feature * state.n_rows
-    cdef Tally* tally = scratch.tally + feature * state.n_codes
-    cdef double room[LANES]
+    cdef const int* codes = state.slots.codes + feature * state.table.n_rows
+    cdef Tally* tally = scratch.histograms.tally + feature * state.table.n_codes
+    cdef double buffer[LANES]
     cdef int64_t own[LANES]
     cdef int64_t sum
-    _place_members(state, node, scratch)
-    clear_feature(state, node, scratch, feature)
-    _line_up(state, node, scratch, feature)
-    memset(scratch.exact_sums, 0, n_members * LANES * sizeof(int64_t))
+    cdef DenseBuffers* dense = &scratch.dense
+    cdef int* place = scratch.rows.place
+    _place_members(&state.centers, node, &scratch.rows)
+    clear_feature(&state.table, &state.centers, node, &scratch.histograms, feature)
+    _line_up(&state.table, &state.centers, node, scratch.rows.member_place, dense, feature)
+    memset(dense.exact_sums, 0, n_members * LANES * sizeof(int64_t))
     while begin < last:
         end = min(begin + LANES, last)
-        _measure(state, begin, end, last, n_members, scratch)
+        _measure(&state.table, &state.slots, begin, end, last, n_members, &scratch.rows)
         sr_dense_exact_units(
-            state.instructions, scratch.lane_distance, n_members, _weights(state, begin, end, room), fixed.scale,
-            fixed.cap, scratch.exact_units,
+            state.table.instructions, scratch.rows.lane_distance, n_members, _weights(&state.slots, begin, end, buffer), fixed.scale,
+            fixed.cap, dense.exact_units,
         )
         for r in range(end - begin, LANES):
             for j in range(n_members):
-                scratch.exact_units[j * LANES + r] = 0
-        sr_dense_places(codes + begin, end - begin, scratch.edge[0], scratch.edge[n_members - 1], scratch.place)
+                dense.exact_units[j * LANES + r] = 0
+        sr_dense_places(codes + begin, end - begin, dense.edge[0], dense.edge[n_members - 1], place)
         sr_dense_exact(
-            state.instructions, scratch.exact_units, 1, n_members, scratch.at, scratch.edge, scratch.place,
-            scratch.exact_sums, own,
+            state.table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
+            dense.exact_sums, own,
         )
         for r in range(end - begin):
-            tally[scratch.place[r]].rows += 1
+            tally[place[r]].rows += 1
             if own[r] > 0:
-                tally[scratch.place[r]].added += own[r]
+                tally[place[r]].step_up += own[r]
             else:
-                tally[scratch.place[r]].removed -= own[r]
-            if state.weighted:
-                scratch.weight[feature * state.n_codes + scratch.place[r]] += llrint(
-                    state.weight[begin + r] * state.weight_scale
+                tally[place[r]].step_down -= own[r]
+            if state.table.weighted:
+                scratch.histograms.weight[feature * state.table.n_codes + place[r]] += llrint(
+                    state.slots.weight[begin + r] * state.table.weight_scale
                 )
         begin = end
     for j in range(n_members - 1):
         sum = 0
         for r in range(LANES):
-            sum += scratch.exact_sums[j * LANES + r]
-        scratch.event[feature * k + state.order[feature * k + node.first_center + j]] = sum
+            sum += dense.exact_sums[j * LANES + r]
+        scratch.histograms.center_step[feature * k + state.centers.order[feature * k + node.first_center + j]] = sum
 
 
-cdef void settle_events(const State* state, const Node* node, Scratch* sums, int feature) noexcept nogil:
-    """Turn what is added to the cuts next to each center into differences, as `cut_scan` expects them."""
-    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes
-    cdef const int* order = state.order + feature * k
-    cdef const int* center_codes = state.center_codes + feature * k
-    cdef int64_t* event = sums.event + feature * k
-    cdef const Tally* tally = sums.tally + base
+cdef void to_differences(
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
+) noexcept nogil:
+    """Turn what is added to the cuts next to each center into steps, as `cut_scan` expects them."""
+    cdef Py_ssize_t k = table.n_centers
+    cdef const int* order = centers.order + f * k
+    cdef const int* center_codes = table.center_codes + f * k
+    cdef int64_t* center_step = histograms.center_step + f * k
+    cdef const Tally* tally = histograms.tally + f * table.n_codes
     cdef int code = center_codes[order[node.first_center]], j
-    cdef int64_t before = tally[code].added - tally[code].removed, after
+    cdef int64_t before = tally[code].step_up - tally[code].step_down, after
     for j in range(node.first_center, node.last_center):
         while code < center_codes[order[j]]:
             code += 1
-            before += tally[code].added - tally[code].removed
-        after = event[order[j]]
-        event[order[j]] = after - before
+            before += tally[code].step_up - tally[code].step_down
+        after = center_step[order[j]]
+        center_step[order[j]] = after - before
         before = after
 
 
-cdef int64_t dense_event(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+cdef int64_t dense_step(
+    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil:
-    """The nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
-    cdef const int* center_codes = state.center_codes + feature * state.n_centers
-    cdef int code = state.codes[feature * state.n_rows + slot], j, center
-    cdef double weight = 1.0 if state.weight == NULL else state.weight[slot], d
+    """Return the nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
+    cdef const int* center_codes = state.table.center_codes + feature * state.table.n_centers
+    cdef int code = state.slots.codes[feature * state.table.n_rows + slot], j, center
+    cdef double weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot], d
     cdef double left = INFINITY, right = INFINITY, nearest
-    load_point(&state.clustered, state.row[slot], scratch.point)
+    load_point(&state.table.X_cluster, state.slots.row[slot], rows.point)
     for j in range(node.first_center, node.last_center):
-        center = state.order[j]
-        d = distance_to(state, scratch.point, center)
+        center = state.centers.order[j]
+        d = distance_to(&state.table, rows.point, center)
         if center_codes[center] <= code:
             left = min(left, d)
         else:

@@ -1,141 +1,183 @@
 """The trees of many trade-offs at once.
 
-Price and DExp of a cut do not depend on the trade-off, so that trees share a node's sweep for as long as they
-agree on the cuts above it. A node on which they part has a sibling for each further cut, with the same rows and
-centers; its part of the arrays is put in order again before the next sibling is cut.
+Price and DExp of a cut do not depend on the trade-off, so that trees share a node's sweep as long as they agree on the
+cuts above it. A node at which they part has a sibling for each further cut, with the same rows and centers; its part of
+the arrays is put in order again before the next sibling is cut. A path of 20 trade-offs takes the time of 4 single
+growths on avila, 7.4 on letter, 9.1 on 100,000 x 20 with k = 20.
 """
+
+import numpy as np
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from shallowrules._kernel.growth.nodes cimport look_up, make_children, make_leaf, work_of
-from shallowrules._kernel.growth.partition cimport part_rows, split_centers, take_sides
-from shallowrules._kernel.growth.cut_search cimport choose, prepare
-from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State
-from shallowrules._kernel.shared.threads cimport MIN_SHARED_ROWS, POLL_INTERVAL
+from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node
+from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
+from shallowrules._kernel.growth.state cimport LEAF, CenterOrder, Cut, Node, Scratch, State, Table
+from shallowrules._kernel.growth.workspace cimport Workspace
+from shallowrules._kernel.shared.allocation cimport address_of, allocate
+from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
+from shallowrules._kernel.shared.threads cimport threads_for
 
 
-cdef bint _same(const Cut* one, const Cut* two) noexcept nogil:
+cdef struct Forest:
+    int n_tradeoffs
+    const double* tradeoffs
+    int n_places                # that are taken
+    # Of the node being cut: the trade-offs whose trees have it, and their cuts.
+    int* wanted
+    Cut* cuts
+    int* features
+
+
+cdef bint _is_same(const Cut* one, const Cut* two) noexcept nogil:
     return one.code == two.code and one.inside == two.inside and (not one.inside or one.value == two.value)
 
 
-cdef void sort_centers(State* state, const Node* node) noexcept nogil:
+cdef void sort_centers(const Table* table, CenterOrder* centers, const Node* node) noexcept nogil:
     """Put the node's centers in every feature's order again."""
-    cdef Py_ssize_t k = state.n_centers, f
+    cdef Py_ssize_t k = table.n_centers, f
     cdef int i, place
-    memset(state.center_side, 0, k)
+    memset(centers.side, 0, k)
     for i in range(node.first_center, node.last_center):
-        state.center_side[state.order[i]] = 1
-    for f in range(state.n_features):
+        centers.side[centers.order[i]] = 1
+    for f in range(table.n_features):
         place = node.first_center
-        for i in range(state.n_centers):
-            if state.center_side[state.sorted_centers[f * k + i]]:
-                state.order[f * k + place] = state.sorted_centers[f * k + i]
+        for i in range(table.n_centers):
+            if centers.side[centers.sorted[f * k + i]]:
+                centers.order[f * k + place] = centers.sorted[f * k + i]
                 place += 1
 
 
-cdef int _offer(
-    State* state, int index, Scratch* scratches, int n_threads, int n_tradeoffs, int n_places,
-    int* wanted, Cut* cuts, int* features,
-) noexcept nogil:
-    """Choose a node's cuts, one sibling for each different one; return how many places are taken now."""
+cdef void _plan_cuts(State* state, int index, Scratch* scratches, int n_threads, Forest* forest) noexcept nogil:
+    """Choose a node's cuts, and enter a sibling for each different one."""
     cdef Node* node = &state.nodes[index]
     cdef Node* sibling
     cdef int i, n_wanted = 0
-    cdef uint64_t all_of_them = node.tradeoffs
-    for i in range(n_tradeoffs):
-        if all_of_them >> i & 1:
-            wanted[n_wanted] = i
+    for i in range(forest.n_tradeoffs):
+        if node.tradeoffs >> i & 1:
+            forest.wanted[n_wanted] = i
             n_wanted += 1
-    if node.last_center - node.first_center == 1 or not choose(
-        state, index, scratches, n_threads, state.tradeoffs, wanted, n_wanted, cuts, features
+    if node.last_center - node.first_center == 1 or not choose_cuts(
+        state, index, scratches, n_threads, forest.tradeoffs, forest.wanted, n_wanted, forest.cuts, forest.features
     ):
-        make_leaf(state, node, scratches)
-        return n_places
+        make_leaf(state, node, &scratches.rows)
+        return
     node.tradeoffs = 0
-    node.offer = cuts[0]
-    node.offered = features[0]
+    node.planned_cut = forest.cuts[0]
+    node.planned_feature = forest.features[0]
     for i in range(n_wanted):
         sibling = node
-        while not (sibling.offered == features[i] and _same(&sibling.offer, &cuts[i])):
+        while not (
+            sibling.planned_feature == forest.features[i] and _is_same(&sibling.planned_cut, &forest.cuts[i])
+        ):
             if sibling.sibling < 0:
-                sibling.sibling = n_places
-                state.nodes[n_places] = node[0]
-                sibling = &state.nodes[n_places]
+                sibling.sibling = forest.n_places
+                state.nodes[forest.n_places] = node[0]
+                sibling = &state.nodes[forest.n_places]
                 sibling.tradeoffs = 0
                 sibling.sibling = -1
-                sibling.offer = cuts[i]
-                sibling.offered = features[i]
-                n_places += 1
+                sibling.planned_cut = forest.cuts[i]
+                sibling.planned_feature = forest.features[i]
+                forest.n_places += 1
             else:
                 sibling = &state.nodes[sibling.sibling]
-        sibling.tradeoffs |= <uint64_t>1 << wanted[i]
-    return n_places
+        sibling.tradeoffs |= <uint64_t>1 << forest.wanted[i]
 
 
-cdef int _threads_for(const Node* node, int n_threads) noexcept nogil:
-    return n_threads if node.last - node.first >= MIN_SHARED_ROWS else 1
+cdef double _shared_work(const Node* node, int n_tradeoffs) noexcept nogil:
+    """Return the work of a node, once for each tree that has its parent's cut."""
+    cdef int shared = 0, i
+    for i in range(n_tradeoffs):
+        shared += <int>(node.tradeoffs >> i & 1)
+    return shared * work_below(node)
 
 
-cdef void grow_forest(
-    State* state, Scratch* scratches, int n_threads, int n_tradeoffs, int* wanted, Cut* cuts, int* features
-) noexcept nogil:
+cdef void _grow_forest(State* state, Scratch* scratches, int n_threads, Forest* forest) noexcept nogil:
     """Grow the trees of all trade-offs; the root is the node at place 0, or one of its siblings.
 
-    `wanted`, `cuts` and `features` are room for `n_tradeoffs` of them. scratches.stack needs a place for every
-    node that may be.
+    scratches.worker.stack has a place for every node that there may be.
     """
-    cdef int* stack = scratches.stack
-    cdef int n_stacked = 0, n_places = 1, index, n_left, side, shared, i
-    cdef Py_ssize_t n_rows_left
+    cdef int* stack = scratches.worker.stack
+    cdef int n_stacked = 0, index, side, place
     cdef double done = 0.0
     cdef Node* node = &state.nodes[0]
     cdef Node* child
-    prepare(state, node, scratches, _threads_for(node, n_threads), True)
-    node.tradeoffs = ~<uint64_t>0 if n_tradeoffs == 64 else (<uint64_t>1 << n_tradeoffs) - 1
-    node.sibling = -1
-    n_places = _offer(state, 0, scratches, n_threads, n_tradeoffs, n_places, wanted, cuts, features)
-    if node.feature != -1:
+    prepare_node(state, node, scratches, threads_for(node.last, n_threads), True)
+    node.tradeoffs = ~<uint64_t>0 if forest.n_tradeoffs == 64 else (<uint64_t>1 << forest.n_tradeoffs) - 1
+    _plan_cuts(state, 0, scratches, n_threads, forest)
+    if node.feature != LEAF:
         stack[0] = 0
         n_stacked = 1
-    while n_stacked and not state.stopped:
+    while n_stacked and not state.progress.stopped:
         n_stacked -= 1
         index = stack[n_stacked]
         if index < 0:  # a sibling was cut, and all below it
             index = ~index
             node = &state.nodes[index]
-            sort_centers(state, node)
-            prepare(state, node, scratches, _threads_for(node, n_threads), True)
+            sort_centers(&state.table, &state.centers, node)
+            prepare_node(state, node, scratches, threads_for(node.last - node.first, n_threads), True)
         node = &state.nodes[index]
         if node.sibling >= 0:
             stack[n_stacked] = ~node.sibling
             n_stacked += 1
-        node.feature = node.offered
-        n_rows_left = take_sides(state, node, &node.offer)
-        n_left = split_centers(state, node, &node.offer, scratches)
-        part_rows(state, node.first, node.last, n_rows_left, _threads_for(node, n_threads))
-        make_children(state, index, n_rows_left, n_left, n_places, n_places + 1)
-        n_places += 2
-        shared = 0
-        for i in range(n_tradeoffs):
-            shared += <int>(node.tradeoffs >> i & 1)
-        done += shared * work_of(node)
+        cut_node(
+            state, index, node.planned_feature, &node.planned_cut, scratches,
+            threads_for(node.last - node.first, n_threads), forest.n_places, forest.n_places + 1,
+        )
+        forest.n_places += 2
+        done += _shared_work(node, forest.n_tradeoffs)
         for side in range(2):
             child = &state.nodes[node.left if side else node.right]
             child.tradeoffs = node.tradeoffs
             child.sibling = -1
-            prepare(state, child, scratches, _threads_for(child, n_threads), False)
-            done -= shared * work_of(child)
+            prepare_node(state, child, scratches, threads_for(child.last - child.first, n_threads), False)
+            done -= _shared_work(child, forest.n_tradeoffs)
         for side in range(2):
-            child = &state.nodes[node.left if side else node.right]
-            n_places = _offer(
-                state, node.left if side else node.right, scratches, _threads_for(child, n_threads), n_tradeoffs,
-                n_places, wanted, cuts, features,
-            )
-            if child.feature != -1:
-                stack[n_stacked] = node.left if side else node.right
+            place = node.left if side else node.right
+            child = &state.nodes[place]
+            _plan_cuts(state, place, scratches, threads_for(child.last - child.first, n_threads), forest)
+            if child.feature != LEAF:
+                stack[n_stacked] = place
                 n_stacked += 1
-        scratches.unreported += <double>(node.last - node.first) * state.n_features
-        if scratches.unreported > POLL_INTERVAL:
-            scratches.unreported = 0.0
-            look_up(state, done / (n_tradeoffs * work_of(&state.nodes[0])))
+        if is_poll_due(&scratches.worker.unpolled, <double>(node.last - node.first) * state.table.n_features):
+            poll_interrupts(&state.progress, done / (forest.n_tradeoffs * work_below(&state.nodes[0])))
+
+
+def grow_path(inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None):
+    """Grow ExShallow's trees of several trade-offs, the nodes that they share only once.
+
+    Parameters
+    ----------
+    tradeoffs : ndarray of float64, shape (t,)
+        At most 64.
+    inputs, n_threads, progress, instructions, dense_limit
+        As for `grow_tree`.
+
+    Returns
+    -------
+    dict of ndarray, shape (n_places,)
+        As `grow_tree` returns it, but for the rows: `first` and `last` tell only how many they are. If bit t of
+        `tradeoffs` is set, the tree of trade-off t has this node; if not, it has `sibling`, or one of its siblings.
+    """
+    cdef int n_tradeoffs = <int>len(tradeoffs)
+    cdef Workspace workspace = Workspace(
+        inputs, 2 * len(inputs.cluster_centers) * n_tradeoffs, n_threads=n_threads, progress=progress,
+        instructions=instructions, dense_limit=dense_limit,
+    )
+    cdef State* state = &workspace.state
+    cdef Scratch* scratches
+    cdef Forest forest
+    workspace.allocate_scratches(True)
+    scratches = workspace.scratches
+    forest.n_tradeoffs, forest.n_places = n_tradeoffs, 1
+    forest.tradeoffs = <const double*><size_t>address_of(tradeoffs)
+    workspace.keep(allocate([
+        (<size_t>&forest.wanted, n_tradeoffs, np.int32),
+        (<size_t>&forest.features, n_tradeoffs, np.int32),
+        (<size_t>&forest.cuts, n_tradeoffs, <Py_ssize_t>sizeof(Cut)),
+    ]))
+    n_threads = workspace.n_threads
+    with nogil:
+        _grow_forest(state, scratches, n_threads, &forest)
+    return workspace.finish()

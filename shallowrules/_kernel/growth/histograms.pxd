@@ -1,12 +1,19 @@
-"""A node's histograms: rows and the steps of the induced cost, by code and by center; costs as integers."""
+"""A node's histograms: rows and the steps of the induced cost, by code and by center."""
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport FixedPoint, Node, Scratch, State
+from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, Node, Table
 
-cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil
-cdef void clear_feature(const State* state, const Node* node, Scratch* scratch, Py_ssize_t f) noexcept nogil
-cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil
+cdef void clear_feature(
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
+) noexcept nogil
+cdef void clear_histograms(
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
+) noexcept nogil
 cdef void add_histograms(
-    const State* state, const Node* node, Scratch* total, const Scratch* part, int feature
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* total, const Histograms* part,
+    Py_ssize_t f,
+) noexcept nogil
+cdef int64_t counted_weight(
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* histograms
 ) noexcept nogil

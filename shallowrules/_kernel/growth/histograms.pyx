@@ -1,56 +1,63 @@
-"""A node's histograms: rows and the steps of the induced cost, by code and by center; costs as integers."""
+"""A node's histograms: rows and the steps of the induced cost, by code and by center.
+
+The induced cost of the cuts of a feature is a prefix sum of steps. A step at a row's own value is kept by code, up and
+down apart, so that sums bound what happens inside a bin; a step at a center is kept by center. A node uses the codes
+from its lowest to its highest center only: rows outside are counted at these.
+"""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from shallowrules._kernel.growth.state cimport FixedPoint, Node, Scratch, State, Tally
-
-cdef extern from "<math.h>" nogil:
-    long long llrint(double) noexcept
+from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, Node, Table, Tally, highest_code, lowest_code
 
 
-cdef int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:
-    """Return a cost in fixed point: at most the cap, and not 0 unless the cost is."""
-    cdef double scaled = cost * fixed.scale
-    cdef int64_t units = llrint(min(scaled, fixed.cap))
-    return units + (units == 0 and cost > 0.0)
-
-
-cdef void clear_feature(const State* state, const Node* node, Scratch* scratch, Py_ssize_t f) noexcept nogil:
+cdef void clear_feature(
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
+) noexcept nogil:
     """Zero the part of a feature's histograms that the node uses."""
-    cdef Py_ssize_t n_codes = state.n_codes, k = state.n_centers
-    cdef int low = state.center_codes[f * k + state.order[f * k + node.first_center]]
-    cdef int high = state.center_codes[f * k + state.order[f * k + node.last_center - 1]]
-    cdef int j
-    memset(scratch.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
-    if state.weighted:
-        memset(scratch.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
+    cdef Py_ssize_t n_codes = table.n_codes, k = table.n_centers
+    cdef int low = lowest_code(table, centers, node, f), high = highest_code(table, centers, node, f), j
+    memset(histograms.tally + f * n_codes + low, 0, (high - low + 1) * sizeof(Tally))
+    if table.weighted:
+        memset(histograms.weight + f * n_codes + low, 0, (high - low + 1) * sizeof(int64_t))
     for j in range(node.first_center, node.last_center):
-        scratch.event[f * k + state.order[f * k + j]] = 0
+        histograms.center_step[f * k + centers.order[f * k + j]] = 0
 
 
-cdef void clear_histograms(const State* state, const Node* node, Scratch* scratch) noexcept nogil:
+cdef void clear_histograms(
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
+) noexcept nogil:
     """Zero the part of all features' histograms that the node uses."""
     cdef Py_ssize_t f
-    for f in range(state.n_features):
-        clear_feature(state, node, scratch, f)
+    for f in range(table.n_features):
+        clear_feature(table, centers, node, histograms, f)
 
 
 cdef void add_histograms(
-    const State* state, const Node* node, Scratch* total, const Scratch* part, int feature
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* total, const Histograms* part,
+    Py_ssize_t f,
 ) noexcept nogil:
     """Add one thread's histograms of a feature to another's."""
-    cdef Py_ssize_t k = state.n_centers, base = <Py_ssize_t>feature * state.n_codes, code
-    cdef int low = state.center_codes[feature * k + state.order[feature * k + node.first_center]]
-    cdef int high = state.center_codes[feature * k + state.order[feature * k + node.last_center - 1]]
-    cdef int j, center
+    cdef Py_ssize_t k = table.n_centers, base = f * table.n_codes, code
+    cdef int low = lowest_code(table, centers, node, f), high = highest_code(table, centers, node, f), j, center
     for code in range(base + low, base + high + 1):
-        total.tally[code].added += part.tally[code].added
-        total.tally[code].removed += part.tally[code].removed
+        total.tally[code].step_up += part.tally[code].step_up
+        total.tally[code].step_down += part.tally[code].step_down
         total.tally[code].rows += part.tally[code].rows
-    if state.weighted:
+    if table.weighted:
         for code in range(base + low, base + high + 1):
             total.weight[code] += part.weight[code]
     for j in range(node.first_center, node.last_center):
-        center = state.order[feature * k + j]
-        total.event[feature * k + center] += part.event[feature * k + center]
+        center = centers.order[f * k + j]
+        total.center_step[f * k + center] += part.center_step[f * k + center]
+
+
+cdef int64_t counted_weight(
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* histograms
+) noexcept nogil:
+    """Return the weight in the histograms, in fixed point, or the number of rows if there are no weights."""
+    cdef int64_t total = 0
+    cdef int code
+    for code in range(lowest_code(table, centers, node, 0), highest_code(table, centers, node, 0) + 1):
+        total += histograms.weight[code] if table.weighted else histograms.tally[code].rows
+    return total

@@ -1,59 +1,75 @@
 """The rows that cuts separate from their centers: what IMM minimises (Moshkovitz et al., 2020).
 
-In the histograms of the other methods: a row is a mistake of the cuts from its own value up to its center,
-or from its center up to its own value, with its weight, and costs nothing elsewhere.
+They are counted in the histograms of the other methods: a row is a mistake of the cuts from its own value up to its
+center, or from its center up to its own value, with its weight, and of no other cut. Once a cut separated a row from its
+center, the row counts nowhere below; it stays behind the other rows of its node, because the tree still routes it.
 """
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport BLOCK, Node, Scratch, State, Tally
+from shallowrules._kernel.growth.fixed_point cimport llrint
+from shallowrules._kernel.growth.partition cimport partition_rows
+from shallowrules._kernel.growth.state cimport (
+    BLOCK, Histograms, Node, Slots, State, Table, Tally, highest_code, lowest_code
+)
 
-cdef extern from "<math.h>" nogil:
-    long long llrint(double) noexcept
 
-
-cdef inline int64_t _weight_of(const State* state, Py_ssize_t slot) noexcept nogil:
-    return llrint(state.weight[slot] * state.weight_scale) if state.weighted else 1
+cdef inline int64_t _weight_of(const Table* table, const Slots* slots, Py_ssize_t slot) noexcept nogil:
+    return llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
 
 
 cdef void count_mistakes(
-    const State* state, const Node* node, Scratch* scratch, Py_ssize_t first, Py_ssize_t last
+    const State* state, const Node* node, Histograms* histograms, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Add slots first .. last - 1 to the histograms of all features."""
-    cdef Py_ssize_t n = state.n_rows, k = state.n_centers, begin = first, end, slot, f
+    cdef Py_ssize_t n = state.table.n_rows, k = state.table.n_centers, begin = first, end, slot, f
     cdef int code, own, low, high
     cdef int64_t weight
     cdef const int* center_codes
     cdef const int* codes
     cdef Tally* tally
-    cdef int64_t* event
+    cdef int64_t* center_step
     while begin < last:
         end = min(begin + BLOCK, last)
-        for f in range(state.n_features):
-            center_codes = state.center_codes + f * k
-            low = center_codes[state.order[f * k + node.first_center]]
-            high = center_codes[state.order[f * k + node.last_center - 1]]
-            codes = state.codes + f * n
-            tally = scratch.tally + f * state.n_codes
-            event = scratch.event + f * k
+        for f in range(state.table.n_features):
+            center_codes = state.table.center_codes + f * k
+            low = lowest_code(&state.table, &state.centers, node, f)
+            high = highest_code(&state.table, &state.centers, node, f)
+            codes = state.slots.codes + f * n
+            tally = histograms.tally + f * state.table.n_codes
+            center_step = histograms.center_step + f * k
             for slot in range(begin, end):
                 code = min(max(codes[slot], low), high)
-                own = center_codes[state.assigned[slot]]
-                weight = _weight_of(state, slot)
+                own = center_codes[state.slots.assigned[slot]]
+                weight = _weight_of(&state.table, &state.slots, slot)
                 tally[code].rows += 1
-                if state.weighted:
-                    scratch.weight[f * state.n_codes + code] += weight
+                if state.table.weighted:
+                    histograms.weight[f * state.table.n_codes + code] += weight
                 if code < own:
-                    tally[code].added += weight
-                    event[state.assigned[slot]] -= weight
+                    tally[code].step_up += weight
+                    center_step[state.slots.assigned[slot]] -= weight
                 elif code > own:
-                    tally[code].removed += weight
-                    event[state.assigned[slot]] += weight
+                    tally[code].step_down += weight
+                    center_step[state.slots.assigned[slot]] += weight
         begin = end
 
 
-cdef int64_t own_mistake(const State* state, int feature, Py_ssize_t slot) noexcept nogil:
+cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py_ssize_t slot) noexcept nogil:
     """Return what a row adds to the mistakes of the cuts from its own value on."""
-    cdef int own = state.center_codes[feature * state.n_centers + state.assigned[slot]]
-    cdef int code = state.codes[feature * state.n_rows + slot]
-    return _weight_of(state, slot) * ((code < own) - (code > own))
+    cdef int own = table.center_codes[feature * table.n_centers + slots.assigned[slot]]
+    cdef int code = slots.codes[feature * table.n_rows + slot]
+    return _weight_of(table, slots, slot) * ((code < own) - (code > own))
+
+
+cdef void set_aside_mistakes(State* state, Node* child, int n_threads) noexcept nogil:
+    """Put the rows that a cut separated from their center, now or before, behind the others of a child."""
+    cdef Py_ssize_t slot, n_counted = 0
+    cdef int center
+    for slot in range(child.first, child.last):
+        center = state.slots.assigned[slot]
+        if center >= 0 and state.centers.side[center] != child.is_left:
+            state.slots.assigned[slot] = center = -1
+        state.slots.side[slot] = center >= 0
+        n_counted += center >= 0
+    partition_rows(state, child.first, child.last, n_counted, n_threads)
+    child.last_counted = child.first + n_counted

@@ -71,7 +71,7 @@ static inline void sr_sides(int instructions, const uint16_t *near, const int32_
 }
 
 typedef struct {
-    int64_t added, removed, rows;
+    int64_t step_up, step_down, rows;
 } sr_tally;
 
 static inline int sr_lowest_bit(unsigned bits)
@@ -88,7 +88,7 @@ static inline int sr_lowest_bit(unsigned bits)
 /* Count the rows of a block, and write the events of those that the first listed center on their side
  * settles: one step, from the row's own code to its nearest center. No branches: what does not apply adds 0.
  * Returns how many rows are left for a longer walk; `rest` says which. */
-static inline ptrdiff_t sr_settle(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
+static inline ptrdiff_t sr_first_steps(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
                            const int32_t *place, const uint8_t *bits, const int64_t *values,
                            sr_tally *tally, int64_t *event, int32_t *rest)
 {
@@ -101,7 +101,7 @@ static inline ptrdiff_t sr_settle(const uint16_t *near, ptrdiff_t count, const i
         const int settled = (bits[i] != 0) & ((center_codes[list[j]] ^ mirror) <= (at ^ mirror));
         const int64_t value = values[i * SR_LIST + j] & -(int64_t)settled;
         tally[at].rows++;
-        (&tally[at].added)[-mirror] += value;
+        (&tally[at].step_up)[-mirror] += value;
         event[list[0]] -= (value ^ mirror) - mirror;
         rest[n_rest] = (int32_t)i;
         n_rest += (at != first) & !settled;

@@ -2,11 +2,12 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport FixedPoint, Node, Scratch, State
+from shallowrules._kernel.growth.fixed_point cimport FixedPoint
+from shallowrules._kernel.growth.state cimport Node, RowBuffers, Scratch, State
 
 cdef void sweep_rows(
     const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil
-cdef int64_t listed_event(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+cdef int64_t listed_step(
+    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
 ) noexcept nogil

@@ -1,10 +1,12 @@
-"""What every way of growing does with a node."""
+"""What every way of growing does with a node: make it a leaf, cut it, tell how much work is below it."""
 
-from shallowrules._kernel.growth.state cimport Node, Scratch, State
+from shallowrules._kernel.growth.state cimport Cut, Node, RowBuffers, Scratch, State
 
-cdef void make_leaf(State* state, Node* node, Scratch* scratch) noexcept nogil
-cdef void make_children(
-    State* state, int index, Py_ssize_t n_rows_left, int n_left, int left, int right
+cdef void make_leaf(State* state, Node* node, RowBuffers* rows) noexcept nogil
+cdef void cut_node(
+    State* state, int index, int feature, const Cut* cut, Scratch* scratches, int n_threads, int left, int right
 ) noexcept nogil
-cdef double work_of(const Node* node) noexcept nogil
-cdef void look_up(State* state, double done) noexcept with gil
+cdef void make_children(
+    Node* nodes, int index, Py_ssize_t n_rows_left, int n_left, int left, int right
+) noexcept nogil
+cdef double work_below(const Node* node) noexcept nogil

@@ -1,54 +1,68 @@
-"""What the parts of the builder share: the table in codes, the tree so far, a thread's scratch."""
+"""What the parts of growing share: the table in codes, what is kept by slot, the nodes, a thread's scratch memory.
+
+A slot is a place in the arrays that have an entry per row. Rows move between slots when a node is partitioned, so that
+the slots of a node are contiguous. Centers are kept alike: per feature, those of a node are contiguous and ascending.
+"""
 
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan
+from shallowrules._kernel.shared.interrupts cimport Progress
 from shallowrules._kernel.shared.matrix cimport Matrix
 from shallowrules._kernel.shared.threads cimport CHUNK
 
 cdef enum:
-    LIST = 8            # nearest centers that a row keeps
-    SHORTEST = 3        # a list below this is filled again
-    BLOCK = 256         # rows resolved together
-    LANES = 16
-    MOST_STRETCHES = 16     # listed at a node; where there are more, its rows are summed exactly instead
-    UNUSED = -2         # features of places that hold no node, or one that is not cut yet
-    TO_DO = -3
-    BITS_OF_SUM = 61    # of costs in fixed point
-    BITS_OF_ROW = 50    # so that doubles round what one row adds
+    LIST_LENGTH = 8         # nearest centers that a row keeps, SR_LIST of list_sweep.h
+    MIN_LIST_LENGTH = 3     # shorter lists are filled again
+    BLOCK = 256             # rows that are swept together
+    LANES = 16              # rows whose distances are taken together, SR_LANES of lanes.h
+    MAX_RUNS = 16           # runs of cuts listed at a node; if there are more, its rows are summed exactly instead
+    LEAF = -1               # as a node's feature
+    UNUSED_PLACE = -2
+    NOT_CUT_YET = -3
 
 
-cdef struct Item:
-    # A row in a bin that is looked at exactly.
-    double value        # in the explained column
-    int64_t event       # what it adds to the induced cost of the cuts from its value on
-    int64_t weight
-    int code
+cdef struct Table:
+    # Constant: what is cut, and the centers.
+    Matrix X_explain
+    Matrix X_cluster
+    Py_ssize_t n_rows           # distinct rows of positive weight: the number of slots
+    int n_features
+    int n_centers
+    int n_codes
+    const double* cluster_centers       # [k, m]
+    const double* explain_centers       # [k, d]
+    const int* center_codes             # [d, k]
+    const unsigned char* single_valued  # [d, n_codes] whether all rows with this code have the same value
+    bint weighted
+    double total_weight
+    double weight_scale         # fixed point of the weights
+    int instructions            # which version of the vectorised code to use
+    int dense_limit             # nodes of more centers keep lists of nearest centers
 
 
-cdef struct FixedPoint:
-    # How costs become integers at a node.
-    double scale                # units per unit of cost
-    double cap                  # most units that one row may add
-    double reach                # prices up to 1 + reach are exact; infinity where nothing is capped
+cdef struct Slots:
+    # By slot.
+    int* row                    # row of the table
+    int* codes                  # [d, n]
+    double* weight              # NULL if all are equal
+    int* assigned               # each row's center, -1 once a cut separated them; NULL unless the tree is IMM's
+    unsigned char* side         # where the cut being made sends the row: 1 is left
+    int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
+    int* swap_right
 
 
-cdef struct Bin:
-    # A bin that may hold the best cut, and what lies before it.
-    int code
-    int n_left                  # centers
-    Py_ssize_t rows_left
-    int64_t weight_left
-    int64_t induced             # events so far
+cdef struct NearestLists:
+    # By slot, LIST_LENGTH entries each; NULL if no node needs them.
+    uint16_t* near              # the nearest centers of the row's node, then the first again
+    double* distance            # squared distances, in the same order
+    unsigned char* length       # by slot: how many are listed
 
 
-cdef struct Stretch:
-    # Cuts of a feature between two neighboring centers, the best of which may be the node's best.
-    int feature
-    Bin before                  # what lies left of them all: rows up to its code
-    bint starts_with_cut        # and whether that is the first of them
-    int last                    # code of the last
-    Py_ssize_t n_rows           # between the first and the last
+cdef struct CenterOrder:
+    const int* sorted           # [d, k] all centers by coordinate
+    int* order                  # [d, k] the same, but a node's are contiguous
+    unsigned char* side         # [k] where the last cut sent the center: 1 is left
 
 
 cdef struct Cut:
@@ -62,67 +76,36 @@ cdef struct Node:
     int parent
     bint is_left
     Py_ssize_t first, last      # its rows: slots first .. last - 1
-    Py_ssize_t counted          # of which those before `counted` are priced: IMM leaves out mistaken rows
+    Py_ssize_t last_counted     # rows from here on are not counted in costs: IMM leaves out mistaken rows
     int first_center, last_center
     double cost                 # CurrentCost
-    int feature                 # -1: a leaf; -2: an unused place; -3: not done yet
+    int feature                 # LEAF, UNUSED_PLACE, NOT_CUT_YET or what it is cut by
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
-    Cut offer                   # a cut that is chosen but not made, of feature `offered`
-    int offered
-    uint64_t tradeoffs          # of a forest: whose trees have this node, a bit for each
-    int sibling                 # the same rows and centers, cut differently; -1: no more
-    double gain                 # by how much it lowers the surrogate cost
+    Cut planned_cut             # chosen but not made, of feature `planned_feature`
+    int planned_feature
+    uint64_t tradeoffs          # of a forest: bit t is set if the tree of trade-off t has this node
+    int sibling                 # a node of the same rows and centers that is cut differently; -1: no more
+    double gain                 # ExKMC: by how much the planned cut lowers the surrogate cost
 
 
 cdef struct State:
-    # Constant: the table.
-    Matrix explained
-    Matrix clustered
-    Py_ssize_t n_rows           # distinct rows of positive weight: the slots
-    int n_features
-    int n_centers
-    int n_codes
-    const double* centers       # [k, m] in the space of the distances
-    const double* explained_centers     # [k, d]
-    const int* center_codes     # [d, k]
-    const unsigned char* single         # [d, n_codes] all rows with this code have one value
-    int n_bins                  # ExKMC's
-    const int* bin_of           # [d, n_codes] bin of a code: bins keep the order of codes
-    const unsigned char* single_bin     # [d, B] all rows in this bin have one value
-    bint weighted
-    double total_weight
-    double weight_scale         # fixed point of the weights
-    const double* tradeoffs
-    double tradeoff             # the one that is priced at the moment
-    int instructions            # which version of the vectorised code to use
-    int dense_limit             # nodes of at most so many centers keep no lists
-    # By slot; rows move when a node is split, so that a node's rows are contiguous.
-    int* row                    # row of the table
-    int* codes                  # [d, n]
-    double* weight              # or NULL
-    int* assigned               # [n] each row's center, -1 once a cut separated them; NULL: not IMM
-    uint16_t* near              # [n, LIST] nearest centers of the row's node, then the first; NULL: no lists
-    double* distance            # [n, LIST] squared distances, alike
-    unsigned char* length       # [n] how many are listed
-    unsigned char* side         # [n] where the cut being made sends the row: 1 is left
-    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
-    # The tree.
+    Table table
+    Slots slots
+    NearestLists lists
+    CenterOrder centers
     Node* nodes
-    const int* sorted_centers   # [d, k] all centers by coordinate
-    int* order                  # [d, k] the same, but a node's contiguous
-    unsigned char* center_side  # [k] where the last cut sent the center: 1 is left
-    # Watching: see `builder._watch`.
-    void* report                # a Python callable or None
-    void* failures              # a list, of the exception that ends the work
-    bint stopped
-    int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
-    int* swap_right
+    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
+    Progress progress
 
 
-cdef inline bint is_dense(const State* state, const Node* node) noexcept nogil:
-    return node.last_center - node.first_center <= state.dense_limit
+cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
+    return node.last_center - node.first_center <= table.dense_limit
+
+
+cdef inline bint is_imm(const Slots* slots) noexcept nogil:
+    return slots.assigned != NULL
 
 
 cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:
@@ -130,59 +113,120 @@ cdef inline double* chunk_place(const State* state, const Node* node) noexcept n
     return state.chunk_cost + node.first // CHUNK + node.first_center
 
 
+cdef inline int lowest_code(const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f) noexcept nogil:
+    """Return the code of the node's lowest center on a feature. Rows below it are counted there."""
+    cdef Py_ssize_t k = table.n_centers
+    return table.center_codes[f * k + centers.order[f * k + node.first_center]]
+
+
+cdef inline int highest_code(const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f) noexcept nogil:
+    """Return the code of the node's highest center on a feature. Rows above it are counted there."""
+    cdef Py_ssize_t k = table.n_centers
+    return table.center_codes[f * k + centers.order[f * k + node.last_center - 1]]
+
+
 cdef extern from "growth/list_sweep.h" nogil:
     ctypedef struct Tally "sr_tally":
         # The rows of one code.
-        int64_t added           # what they add to the cuts from their own value on
-        int64_t removed         # what they take away there
+        int64_t step_up         # what they add to the induced cost of the cuts from their own value on
+        int64_t step_down       # what they take away from it
         int64_t rows
 
 
-cdef struct Scratch:
-    Tally* tally                # [d, n_codes] rows by code
-    int64_t* weight             # [d, n_codes] or NULL
-    int64_t* event              # [d, k] events at centers
-    int64_t* value              # [BLOCK, LIST] added cost of each listed center, fixed point
-    int* place                  # [BLOCK] code of each row, clipped to the node's centers
-    unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
-    int* rest                   # [BLOCK] rows whose walk takes more than a step
+cdef struct Item:
+    # A row of a bin whose cuts are evaluated one by one.
+    double value                # in the explained column
+    int64_t step                # what it adds to the induced cost of the cuts from its value on
+    int64_t weight
+    int code
+
+
+cdef struct Prefix:
+    # What lies left of a cut, or before a bin.
+    int code
+    int n_left                  # centers
+    Py_ssize_t rows_left
+    int64_t weight_left
+    int64_t induced             # sum of the steps
+
+
+cdef struct CutRun:
+    # Cuts of a feature between two neighboring centers, the best of which may be the node's best.
+    int feature
+    Prefix before               # what lies left of them all: rows up to its code
+    bint starts_with_cut        # and whether that is the first of them
+    int last                    # code of the last
+    Py_ssize_t n_rows           # between the first and the last
+
+
+cdef struct Histograms:
+    # Sums of rows, and of the steps of the induced cost, by code and by center.
+    Tally* tally                # [d, n_codes]
+    int64_t* weight             # [d, n_codes]; NULL if all weights are equal
+    int64_t* center_step        # [d, k]
+
+
+cdef struct RowBuffers:
     double* point               # [m] one row
     double* points              # [BLOCK, m] a block's rows
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]
-    int* members                # [k] the node's centers by number
-    int* pending                # [LANES] slots whose lists wait to be filled
-    unsigned char* killer       # [d] bit 0: a left edge of the feature is on the path; bit 1: a right one
-    double* unit_scale          # [d] units per unit of cost in the feature's histograms
-    unsigned char* exact        # [d] whether they are exact
-    double* bound               # [d] no cut of the feature has a lower objective
-    unsigned char* searched     # [d] whether the lowest objective of the feature is known
-    double* best                # [d] lowest objective of the feature, infinity where it was not looked for
-    Item* items                 # [capacity]
-    Py_ssize_t capacity
-    Bin* bins                   # [n_codes]
-    int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
-    Stretch stretches[MOST_STRETCHES]
-    int n_stretches             # more than there is room for: not all were listed
-    int* stack                  # [2 k] nodes to do
-    double done                 # work of this thread, see `builder._work`
-    double unreported           # codes that it swept since it last looked up
-    # For dense nodes, M their largest number of centers.
+    int* members                # [k] the node's centers, in the order of the first feature
     int* member_place           # [k] place of a center in `members`
-    int* at                 # [M] place in `members` of each center in the order of a feature
-    int* edge               # [M] its code
-    int* units              # [BLOCK / LANES, M, LANES] added cost of each center, for bounds
-    int* sums               # [d, M, LANES]
-    int* own                # [BLOCK] what a row adds from its own value on
-    bint capped             # some row's added cost was cut off at what a bound can hold
+    int* pending                # [LANES] slots whose lists wait to be filled
+    int* place                  # [BLOCK] code of each row, clipped to the node's centers
+
+
+cdef struct ListBuffers:
+    int64_t* value              # [BLOCK, LIST_LENGTH] added cost of each listed center, fixed point
+    unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
+    int* rest                   # [BLOCK] rows whose walk takes more than a step
+
+
+cdef struct DenseBuffers:
+    # M is the largest number of centers of a dense node.
+    int* at                     # [M] place in `members` of each center in the order of a feature
+    int* edge                   # [M] its code
+    int* units                  # [BLOCK / LANES, M, LANES] added cost of each center, for bounds
+    int* sums                   # [d, M, LANES]
+    int* own                    # [BLOCK] a row's own step
+    bint capped                 # some row's added cost was cut off at what a bound can hold
     int64_t* exact_units        # [M, LANES]
     int64_t* exact_sums         # [M, LANES]
-    # For ExKMC, B the number of its bins.
-    int64_t* bin_costs          # [d, B, k] cost of a bin's rows with each center
-    int* bin_rows               # [d, B]
-    int64_t* center_costs       # [LANES, k] of a few rows
-    int64_t* left_costs         # [k]
-    int64_t* inside_costs       # [k]
-    double* cost_of             # [k]
-    int64_t* all_costs          # [k]
+
+
+cdef struct ScanBuffers:
+    unsigned char* path_sides   # [d] bit 0: the path has a left edge of the feature; bit 1: a right one
+    Item* items                 # [capacity]
+    Py_ssize_t capacity
+    Prefix* bins                # [n_codes] bins to open, and what lies before each
+    int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
+    CutRun runs[MAX_RUNS]
+    int n_runs                  # MAX_RUNS + 1: not all were listed
     DepthPlan plan
+
+
+cdef struct FeatureResults:
+    # By feature.
+    double* unit_scale          # units per unit of cost in the feature's histograms
+    unsigned char* exact        # whether they are exact
+    double* bound               # no cut of the feature has a lower objective
+    unsigned char* searched     # whether the lowest objective of the feature is known
+    double* best                # lowest objective of the feature, infinity if it was not looked for
+
+
+cdef struct Worker:
+    int* stack                  # nodes to do
+    double done                 # work of this thread, see `nodes.work_below`
+    double unpolled             # codes visited since it last polled interrupts
+
+
+cdef struct Scratch:
+    # A thread's.
+    Histograms histograms
+    RowBuffers rows
+    ListBuffers lists
+    DenseBuffers dense
+    ScanBuffers scan
+    FeatureResults features
+    Worker worker

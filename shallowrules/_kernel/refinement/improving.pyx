@@ -16,8 +16,10 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
-from shallowrules._kernel.shared.matrix cimport Matrix, address_of, ask_ahead, entry, load_point, matrix_of
-from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS, POLL_INTERVAL
+from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, matrix_of, prefetch_rows
+from shallowrules._kernel.shared.allocation cimport address_of
+from shallowrules._kernel.shared.interrupts cimport POLL_INTERVAL
+from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS
 
 cdef enum:
     TRIED = 4           # cuts of a node that are tried until one empties no leaf
@@ -158,7 +160,7 @@ cdef inline double _distance(const double* point, const double* mean, Py_ssize_t
 
 cdef inline const double* _point(const Work* work, int slot, double* room) noexcept nogil:
     """Return a row in the clustered space: in place, or copied to `room`."""
-    if not work.clustered.single and work.clustered.column_stride == sizeof(double):
+    if not work.clustered.is_float32 and work.clustered.column_stride == sizeof(double):
         return <const double*>(work.clustered.data + work.row[slot] * work.clustered.row_stride)
     load_point(&work.clustered, work.row[slot], room)
     return room
@@ -167,7 +169,7 @@ cdef inline const double* _point(const Work* work, int slot, double* room) noexc
 cdef inline void _ask_ahead(const Work* work, Py_ssize_t i, Py_ssize_t last) noexcept nogil:
     """Ask for the row that comes some places after one in work.order: rows of a node lie apart in the table."""
     if i + AHEAD < last:
-        ask_ahead(&work.clustered, work.row + work.order[i + AHEAD], 1)
+        prefetch_rows(&work.clustered, work.row + work.order[i + AHEAD], 1)
 
 
 cdef int _list_leaves(Work* work, int node) noexcept nogil:

@@ -1,108 +1,173 @@
 """Looking ahead: of a node's best cuts, the one whose finished subtree is best.
 
-Price and DExp only guess what a cut will lead to. Here the subtrees of several cuts are grown, and their true
-objective is compared: the squared distances of rows to the means of their leaves, and a price for each condition
-that explains a row. Nodes of the first levels are tried so; below them the best cut is taken at once.
+Price and DExp only guess what a cut will lead to. Here the subtrees of several cuts are grown, and their true objective
+is compared: the squared distances of rows to the means of their leaves, and a penalty for each condition that explains
+a row (`leaf_cost`). Nodes of the first levels are tried so; below them the best cut is taken at once.
 """
+
+import numpy as np
 
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
-from shallowrules._kernel.growth.cut_scan cimport Offer
+from shallowrules._kernel.growth.cut_scan cimport Candidate
+from shallowrules._kernel.growth.cut_search cimport choose_candidates, mark_path_sides, prepare_node
+from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE
 from shallowrules._kernel.growth.forest cimport sort_centers
-from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.growth.nodes cimport look_up, make_children, make_leaf
-from shallowrules._kernel.growth.partition cimport part_rows, split_centers, take_sides
-from shallowrules._kernel.growth.cut_search cimport choose_several, mark_killers, prepare
+from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf
 from shallowrules._kernel.growth.state cimport Node, Scratch, State
-from shallowrules._kernel.shared.threads cimport MIN_SHARED_ROWS, POLL_INTERVAL
+from shallowrules._kernel.growth.workspace cimport Workspace
+from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
+from shallowrules._kernel.shared.allocation cimport allocate
+from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
+from shallowrules._kernel.shared.matrix cimport entry
+from shallowrules._kernel.shared.threads cimport threads_for
 
-cdef double _leaf_objective(State* state, int index, Scratch* scratch, double price) noexcept nogil:
+cdef enum:
+    MAX_RANKS = 256     # bins of a feature, of equally many rows: cuts are tried between them
+
+
+cdef struct Lookahead:
+    double tradeoff
+    int levels                  # of the tree on which several cuts are tried
+    int width                   # how many, at most
+    double condition_penalty    # what a condition costs for a unit of weight
+    double max_work             # rows x features of the nodes that are cut until no other cut is tried
+    double work                 # of these, so far
+    Candidate* candidates       # [levels, width]
+    Node* saved                 # [levels, 2 k] the best subtree so far
+
+
+cdef double _leaf_objective(State* state, int index, Scratch* scratch, double condition_penalty) noexcept nogil:
     """Return what a leaf adds to the objective of the tree."""
     cdef Node* node = &state.nodes[index]
-    cdef Py_ssize_t slot, j, m = state.clustered.n_columns
-    cdef int origin = state.row[node.first], size = 0, f
+    cdef Py_ssize_t slot, j, m = state.table.X_cluster.n_columns
+    cdef const int* row = state.slots.row
+    cdef const double* weight = state.slots.weight
+    cdef const unsigned char* path_sides = scratch.scan.path_sides
+    cdef int origin = row[node.first], n_conditions = 0, f
     cdef double mass = 0.0, sum = 0.0, w, gap, squares
-    cdef double* mean = scratch.point
+    cdef double* mean = scratch.rows.point
     for j in range(m):
         mean[j] = 0.0
     for slot in range(node.first, node.last):
-        w = 1.0 if state.weight == NULL else state.weight[slot]
+        w = 1.0 if weight == NULL else weight[slot]
         mass += w
         for j in range(m):
-            mean[j] += w * (entry(&state.clustered, state.row[slot], j) - entry(&state.clustered, origin, j))
+            mean[j] += w * (entry(&state.table.X_cluster, row[slot], j) - entry(&state.table.X_cluster, origin, j))
     for j in range(m):
-        mean[j] = entry(&state.clustered, origin, j) + mean[j] / mass
+        mean[j] = entry(&state.table.X_cluster, origin, j) + mean[j] / mass
     for slot in range(node.first, node.last):
-        w = 1.0 if state.weight == NULL else state.weight[slot]
+        w = 1.0 if weight == NULL else weight[slot]
         squares = 0.0
         for j in range(m):
-            gap = entry(&state.clustered, state.row[slot], j) - mean[j]
+            gap = entry(&state.table.X_cluster, row[slot], j) - mean[j]
             squares += gap * gap
         sum += w * squares
-    mark_killers(state, index, scratch)  # the edges on the path: the conditions of its explanation
-    for f in range(state.n_features):
-        size += (scratch.killer[f] & 1) + (scratch.killer[f] >> 1)
-    return sum + price * mass * size
+    mark_path_sides(state.nodes, index, state.table.n_features, scratch.scan.path_sides)
+    for f in range(state.table.n_features):  # the sides on the path are the conditions of the explanation
+        n_conditions += (path_sides[f] & 1) + (path_sides[f] >> 1)
+    return leaf_cost(sum, mass, n_conditions, condition_penalty)
 
 
-cdef double look_ahead(
-    State* state, int index, Scratch* scratches, int n_threads, Ahead* ahead, int level
+cdef double _look_ahead(
+    State* state, int index, Scratch* scratches, int n_threads, Lookahead* ahead, int level
 ) noexcept nogil:
     """Grow the best tree found below a node, and return its objective.
 
-    The node's rows and centers lie where they lay, in another order; the nodes at its places are those of the
-    best tree, but for their rows' slots, which are those of the last tree that was tried. The objective is infinity
-    if some center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
+    The node's rows and centers stay in their slots, in another order; the nodes at its places are those of the best
+    tree, but for their rows' slots, which are those of the last tree that was tried. The objective is infinity if some
+    center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
     """
     cdef Node* node = &state.nodes[index]
-    cdef int n_centers = node.last_center - node.first_center, n_offers = 0, i, n_left, side
+    cdef int n_centers = node.last_center - node.first_center, n_candidates = 0, i, side
     cdef bint tries = level < ahead.levels
-    cdef Offer one
-    cdef Offer* offers = ahead.offers + level * ahead.width if tries else &one
-    cdef Node* saved = ahead.saved + 2 * level * state.n_centers if tries else NULL
+    cdef Candidate one
+    cdef Candidate* candidates = ahead.candidates + level * ahead.width if tries else &one
+    cdef Node* saved = ahead.saved + 2 * level * state.table.n_centers if tries else NULL
     cdef Node* child
-    cdef Py_ssize_t n_rows_left
-    cdef double objective, best = INFINITY
-    if node.last - node.first < MIN_SHARED_ROWS:
-        n_threads = 1
+    cdef double objective, best = INFINITY, codes = <double>(node.last - node.first) * state.table.n_features
+    n_threads = threads_for(node.last - node.first, n_threads)
     if n_centers > 1:
-        n_offers = choose_several(state, index, scratches, n_threads, offers, ahead.width if tries else 1)
-        ahead.spent += <double>(node.last - node.first) * state.n_features
-        scratches.unreported += <double>(node.last - node.first) * state.n_features
-        if scratches.unreported > POLL_INTERVAL:
-            scratches.unreported = 0.0
-            look_up(state, min(ahead.spent / ahead.most, 1.0))
-    if n_offers == 0:
-        make_leaf(state, node, scratches)
+        n_candidates = choose_candidates(
+            state, index, scratches, n_threads, ahead.tradeoff, candidates, ahead.width if tries else 1
+        )
+        ahead.work += codes
+        if is_poll_due(&scratches.worker.unpolled, codes):
+            poll_interrupts(&state.progress, min(ahead.work / ahead.max_work, 1.0))
+    if n_candidates == 0:
+        make_leaf(state, node, &scratches.rows)
         if n_centers > 1:
             return INFINITY
-        return _leaf_objective(state, index, scratches, ahead.price)
-    for i in range(n_offers):
+        return _leaf_objective(state, index, scratches, ahead.condition_penalty)
+    for i in range(n_candidates):
         if i > 0:
-            if state.stopped or ahead.spent > ahead.most:
+            if state.progress.stopped or ahead.work > ahead.max_work:
                 break
-            sort_centers(state, node)
-            prepare(state, node, scratches, n_threads, True)
-        node.feature = offers[i].feature
-        n_rows_left = take_sides(state, node, &offers[i].cut)
-        n_left = split_centers(state, node, &offers[i].cut, scratches)
-        part_rows(state, node.first, node.last, n_rows_left, n_threads)
-        make_children(state, index, n_rows_left, n_left, index + 1, index + 2 * n_left)
-        for side in range(2):  # both now: it takes state.center_side, which is another one below them
+            sort_centers(&state.table, &state.centers, node)
+            prepare_node(state, node, scratches, n_threads, True)
+        cut_node(state, index, candidates[i].feature, &candidates[i].cut, scratches, n_threads, index + 1, -1)
+        for side in range(2):  # both now: it reads state.centers.side, which changes below them
             child = &state.nodes[node.right if side else node.left]
-            prepare(state, child, scratches, n_threads if child.last - child.first >= MIN_SHARED_ROWS else 1, False)
+            prepare_node(state, child, scratches, threads_for(child.last - child.first, n_threads), False)
         objective = 0.0
         for side in range(2):
-            objective += look_ahead(
+            objective += _look_ahead(
                 state, node.right if side else node.left, scratches, n_threads, ahead, level + 1
             )
             if objective > best:
                 break
         if i == 0 or objective < best:
             best = objective
-            if n_offers > 1:
+            if n_candidates > 1:
                 memcpy(saved, node, (2 * n_centers - 1) * sizeof(Node))
-    if n_offers > 1:
+    if n_candidates > 1:
         memcpy(node, saved, (2 * n_centers - 1) * sizeof(Node))
     return best
+
+
+def grow_ahead(
+    inputs, double tradeoff, lookahead, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None
+):
+    """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
+
+    Parameters
+    ----------
+    lookahead : tuple
+        (levels, width, condition_penalty, max_work): on at most `levels` levels of the tree at most `width` cuts of
+        each node are tried. `condition_penalty` is what a condition costs for a unit of weight, in squared units of
+        `X_cluster`. No further cut is tried once nodes of `max_work` rows x features were cut.
+    dense_limit : int, optional
+        As for `grow_tree`, but cuts are compared by rounded sums here: of nearly equal ones it may decide. The default
+        is the same on every machine.
+    inputs, tradeoff, n_threads, progress, instructions
+        As for `grow_tree`.
+
+    Returns
+    -------
+    dict of ndarray, shape (n_places,)
+        As `grow_tree` returns it, but for the rows: `first` and `last` tell only how many they are. Cuts lie at ends
+        of bins that depend on the ranks of values.
+    """
+    cdef Py_ssize_t k = len(inputs.cluster_centers)
+    cdef Workspace workspace = Workspace(
+        inputs, 2 * k, n_threads=n_threads, progress=progress, instructions=instructions,
+        dense_limit=MAX_DENSE if dense_limit is None else dense_limit, ranks=MAX_RANKS,
+    )
+    cdef State* state = &workspace.state
+    cdef Scratch* scratches
+    cdef Lookahead ahead
+    workspace.allocate_scratches(True)
+    scratches = workspace.scratches
+    ahead.tradeoff = tradeoff
+    ahead.levels, ahead.width, ahead.condition_penalty, ahead.max_work = lookahead
+    ahead.work = 0.0
+    workspace.keep(allocate([
+        (<size_t>&ahead.candidates, ahead.levels * ahead.width, <Py_ssize_t>sizeof(Candidate)),
+        (<size_t>&ahead.saved, 2 * k * ahead.levels, <Py_ssize_t>sizeof(Node)),
+    ]))
+    n_threads = workspace.n_threads
+    with nogil:
+        prepare_node(state, &state.nodes[0], scratches, n_threads, True)
+        _look_ahead(state, 0, scratches, n_threads, &ahead, 0)
+    return workspace.finish()

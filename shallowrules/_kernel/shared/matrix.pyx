@@ -1,16 +1,17 @@
-"""Reading X without a copy of it: any strides, float32 or float64, through one struct."""
+"""Reading a matrix without a copy of it: any strides, float32 or float64, through one struct."""
 
 import numpy as np
 
 from cython.parallel cimport prange
 
+from shallowrules._kernel.shared.threads cimport MIN_SHARED_VALUES
+
 cdef extern from "shared/prefetch.h" nogil:
     void sr_prefetch(const void* place) noexcept
 
 cdef enum:
-    MANY = 300000       # numbers that are worth a second thread
-    APART = 16          # doubles: two cache lines
-    LINE = 64           # bytes
+    CACHE_LINE = 64     # bytes
+    APART = 16          # doubles between the results of two threads: two cache lines
 
 
 cdef Matrix matrix_of(array) except *:
@@ -22,22 +23,15 @@ cdef Matrix matrix_of(array) except *:
     matrix.row_stride = array.strides[0]
     matrix.column_stride = array.strides[1]
     matrix.n_columns = array.shape[1]
-    matrix.single = array.dtype == np.float32
+    matrix.is_float32 = array.dtype == np.float32
     return matrix
-
-
-cdef size_t address_of(array) except 0:
-    """Return the address of a C-contiguous array's data; the caller keeps it alive."""
-    if not array.flags.c_contiguous:
-        raise ValueError("the kernel needs C-contiguous arrays")
-    return array.__array_interface__["data"][0]
 
 
 cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept nogil:
     """Copy one row to out[column]."""
     cdef Py_ssize_t j
     cdef const char* place = matrix.data + row * matrix.row_stride
-    if matrix.single:
+    if matrix.is_float32:
         for j in range(matrix.n_columns):
             out[j] = <double>(<const float*>(place + j * matrix.column_stride))[0]
     else:
@@ -54,7 +48,7 @@ cdef void load_block(
     cdef const double* values
     for r in range(lanes):
         place = matrix.data + rows[r if r < count else count - 1] * matrix.row_stride
-        if matrix.single:
+        if matrix.is_float32:
             for j in range(m):
                 out[j * lanes + r] = <double>(<const float*>(place + j * matrix.column_stride))[0]
         elif matrix.column_stride == sizeof(double):
@@ -66,8 +60,8 @@ cdef void load_block(
                 out[j * lanes + r] = (<const double*>(place + j * matrix.column_stride))[0]
 
 
-cdef void ask_ahead(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil:
-    """Ask for the memory of rows that `load_block` is going to copy, if they lie in one piece each."""
+cdef void prefetch_rows(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil:
+    """Prefetch rows that `load_block` is going to copy, if each lies in one piece."""
     cdef Py_ssize_t r, width = matrix.n_columns * matrix.column_stride
     cdef const char* place
     if not 0 < matrix.column_stride <= 8:
@@ -76,18 +70,18 @@ cdef void ask_ahead(const Matrix* matrix, const int* rows, Py_ssize_t count) noe
         place = matrix.data + rows[r] * matrix.row_stride
         while True:
             sr_prefetch(place)
-            place += LINE
+            place += CACHE_LINE
             if place >= matrix.data + rows[r] * matrix.row_stride + width:
                 break
 
 
 def column_ranges(array, int n_threads=1):
-    """Return the least and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
+    """Return the smallest and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
     cdef Matrix matrix = matrix_of(array)
     cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
-    if n * m < MANY:  # waking threads takes longer
+    if n * m < MIN_SHARED_VALUES:
         n_threads = 1
-    # Threads that write to one cache line would wait for each other all the time.
+    # Threads that write to the same cache line would wait for each other all the time.
     low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
     cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m + APART))
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
