@@ -1,0 +1,194 @@
+"""A finished tree: its leaves, their explanations and means, and the rows that they have.
+
+Recutting a node and moving a leaf both change where rows go. `route_to_leaves` finds the leaves of rows, `gather_leaves`
+puts the rows in the order of their leaves and measures these anew.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.string cimport memcpy
+
+from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
+from shallowrules._kernel.refinement.state cimport (
+    Buffers, Rows, Tree, Work, descend, point_of, prefetch_row, squared_distance, weight_of
+)
+from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
+from shallowrules._kernel.shared.matrix cimport entry
+from shallowrules._kernel.shared.threads cimport threads_for
+
+
+cdef int list_leaves(const Tree* tree, Buffers* buffers, int node) noexcept nogil:
+    """List the leaves below a node from left to right, to buffers.leaves; return how many."""
+    cdef int n_stacked = 1, n_found = 0
+    buffers.stack[0] = node
+    while n_stacked:
+        n_stacked -= 1
+        node = buffers.stack[n_stacked]
+        if tree.feature[node] >= 0:
+            buffers.stack[n_stacked] = tree.right[node]
+            buffers.stack[n_stacked + 1] = tree.left[node]
+            n_stacked += 2
+        else:
+            buffers.leaves[n_found] = node
+            n_found += 1
+    return n_found
+
+
+cdef int mark_path(const Tree* tree, unsigned char* is_seen, int leaf, int without) noexcept nogil:
+    """Mark the (feature, direction) of a leaf's path in is_seen, the edge of one node left out; return how many."""
+    cdef int node = leaf, above = tree.parent[leaf], size = 0
+    cdef Py_ssize_t pair
+    while above >= 0:
+        if above != without:
+            pair = 2 * tree.feature[above] + (tree.left[above] == node)
+            size += not is_seen[pair]
+            is_seen[pair] = 1
+        node = above
+        above = tree.parent[node]
+    return size
+
+
+cdef void forget_path(const Tree* tree, unsigned char* is_seen, int leaf) noexcept nogil:
+    while tree.parent[leaf] >= 0:
+        leaf = tree.parent[leaf]
+        is_seen[2 * tree.feature[leaf]] = is_seen[2 * tree.feature[leaf] + 1] = 0
+
+
+cdef int count_conditions(const Tree* tree, unsigned char* is_seen, int leaf, int without) noexcept nogil:
+    """Return the number of conditions that explain a leaf, the edge of one node not counted."""
+    cdef int size = mark_path(tree, is_seen, leaf, without)
+    forget_path(tree, is_seen, leaf)
+    return size
+
+
+cdef int threads_for_node(const Work* work, int node) noexcept nogil:
+    cdef const Tree* tree = &work.tree
+    return threads_for(tree.last[node] - tree.first[node], work.n_threads)
+
+
+cdef void _measure_leaf(Work* work, int leaf, double* buffer) noexcept nogil:
+    """Find the mean of a leaf's rows, their weight, and their squared distances to it."""
+    cdef const Rows* rows = &work.rows
+    cdef Tree* tree = &work.tree
+    cdef Py_ssize_t m = rows.n_columns, i, j
+    cdef double* mean = tree.mean + leaf * m
+    cdef double mass = 0.0, w, sum = 0.0
+    cdef int slot, origin = rows.row[tree.order[tree.first[leaf]]]
+    cdef const double* point
+    # Differences from a row of the leaf keep the digits that an offset would take.
+    for j in range(m):
+        mean[j] = 0.0
+    for i in range(tree.first[leaf], tree.last[leaf]):
+        prefetch_row(rows, tree, i, tree.last[leaf])
+        slot = tree.order[i]
+        point = point_of(rows, slot, buffer)
+        w = weight_of(rows, slot)
+        mass += w
+        for j in range(m):
+            mean[j] += w * (point[j] - entry(&rows.X_cluster, origin, j))
+    for j in range(m):
+        mean[j] = entry(&rows.X_cluster, origin, j) + mean[j] / mass
+    for i in range(tree.first[leaf], tree.last[leaf]):
+        prefetch_row(rows, tree, i, tree.last[leaf])
+        slot = tree.order[i]
+        tree.own_distance[slot] = squared_distance(point_of(rows, slot, buffer), mean, m)
+        sum += weight_of(rows, slot) * tree.own_distance[slot]
+    tree.mass[leaf] = mass
+    tree.sum_of_squares[leaf] = sum
+
+
+cdef void route_to_leaves(Work* work, int node, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    """Find the leaves of some of a node's rows."""
+    cdef const Rows* rows = &work.rows
+    cdef Tree* tree = &work.tree
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        tree.leaf[tree.order[i]] = descend(rows, tree, node, tree.order[i])
+
+
+cdef void _set_ranges(Tree* tree, int* stack, int node) noexcept nogil:
+    """Set the rows of the inner nodes below a node, which lie from its leftmost to its rightmost leaf."""
+    cdef int n_stacked = 1, i
+    stack[0] = node
+    while n_stacked:
+        n_stacked -= 1
+        node = stack[n_stacked]
+        if tree.feature[node] >= 0:
+            i = tree.left[node]
+            while tree.feature[i] >= 0:
+                i = tree.left[i]
+            tree.first[node] = tree.first[i]
+            i = tree.right[node]
+            while tree.feature[i] >= 0:
+                i = tree.right[i]
+            tree.last[node] = tree.last[i]
+            stack[n_stacked] = tree.right[node]
+            stack[n_stacked + 1] = tree.left[node]
+            n_stacked += 2
+
+
+cdef void gather_leaves(Work* work, int node) noexcept nogil:
+    """Order a node's rows by their leaves, and find each leaf's mean and sum of squares."""
+    cdef const Rows* rows = &work.rows
+    cdef Tree* tree = &work.tree
+    cdef Buffers* buffers = &work.buffers
+    cdef int n_leaves = list_leaves(tree, buffers, node), i, slot
+    cdef Py_ssize_t first = tree.first[node], last = tree.last[node], place = first, at
+    for i in range(n_leaves):
+        buffers.count[buffers.leaves[i]] = 0
+    for at in range(first, last):
+        buffers.count[tree.leaf[tree.order[at]]] += 1
+    for i in range(n_leaves):
+        tree.first[buffers.leaves[i]] = tree.last[buffers.leaves[i]] = place
+        place += buffers.count[buffers.leaves[i]]
+    for at in range(first, last):
+        slot = tree.order[at]
+        buffers.swap[tree.last[tree.leaf[slot]]] = slot
+        tree.last[tree.leaf[slot]] += 1
+    memcpy(tree.order + first, buffers.swap + first, (last - first) * sizeof(int))
+    for i in prange(n_leaves, num_threads=threads_for_node(work, node), schedule="dynamic", chunksize=1):
+        _measure_leaf(work, buffers.leaves[i], buffers.point + threadid() * rows.n_columns)
+    _set_ranges(tree, buffers.stack, node)
+
+
+cdef double objective_below(Work* work, int node) noexcept nogil:
+    """Return what the leaves below a node add to the objective."""
+    cdef const Rows* rows = &work.rows
+    cdef Tree* tree = &work.tree
+    cdef Buffers* buffers = &work.buffers
+    cdef int i, leaf, n_leaves = list_leaves(tree, buffers, node)
+    cdef double sum = 0.0
+    for i in range(n_leaves):
+        leaf = buffers.leaves[i]
+        sum += leaf_cost(
+            tree.sum_of_squares[leaf], tree.mass[leaf], count_conditions(tree, buffers.is_seen, leaf, -1),
+            rows.condition_penalty,
+        )
+    return sum
+
+
+cdef void count_visit(Work* work, int node) noexcept nogil:
+    """Count the rows of a node as visited; now and then poll interrupts."""
+    cdef double n_rows = <double>(work.tree.last[node] - work.tree.first[node])
+    work.effort.rows_visited += n_rows
+    if is_poll_due(&work.effort.unpolled, n_rows * work.rows.n_features):
+        poll_interrupts(&work.effort.progress, min(work.effort.rows_visited / work.effort.max_rows, 1.0))
+
+
+cdef void mark_stale(Work* work, int node) noexcept nogil:
+    """Mark what may have changed with a node: all below it, and all above it with the leaves next to them."""
+    cdef Tree* tree = &work.tree
+    cdef Buffers* buffers = &work.buffers
+    cdef int n_stacked = 1, below = node
+    while tree.parent[below] >= 0:
+        below = tree.parent[below]
+        work.cut_is_stale[below] = 1
+        work.move_is_stale[tree.left[below]] = work.move_is_stale[tree.right[below]] = 1
+    buffers.stack[0] = node
+    while n_stacked:
+        n_stacked -= 1
+        below = buffers.stack[n_stacked]
+        work.cut_is_stale[below] = work.move_is_stale[below] = 1
+        if tree.feature[below] >= 0:
+            buffers.stack[n_stacked] = tree.left[below]
+            buffers.stack[n_stacked + 1] = tree.right[below]
+            n_stacked += 2

@@ -1,0 +1,175 @@
+"""A finished tree that is being improved, and the table that it is improved on.
+
+A slot is a place in the arrays of the rows; `order` lists the slots so that those of a node are contiguous.
+"""
+
+from libc.stdint cimport int64_t
+
+from shallowrules._kernel.shared.interrupts cimport Progress
+from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, prefetch_rows
+
+cdef enum:
+    PREFETCH_DISTANCE = 8   # rows between prefetching one and using it
+
+cdef extern from *:
+    """
+    #define SR_MIN_GAIN 1e-9    /* of the objective: less is not worth a change */
+    """
+    const double MIN_GAIN "SR_MIN_GAIN"
+
+
+cdef struct Rows:
+    # Constant: the table.
+    Matrix X_explain
+    Matrix X_cluster
+    Py_ssize_t n_features, n_columns        # of these
+    int n_codes
+    const int* codes                        # [r, d]
+    const unsigned char* single_valued      # [d, n_codes] whether all rows of a code have the same value
+    const int* row                          # row of the table, by slot
+    const double* weight                    # by slot, or NULL
+    double condition_penalty                # what a condition costs for a unit of weight
+
+
+cdef struct Tree:
+    int n_nodes
+    # By node.
+    int* feature                # -1: a leaf
+    int* left
+    int* right
+    int* parent
+    int* center                 # of leaves
+    double* cut
+    Py_ssize_t* first           # a node's rows are those of order[first:last]
+    Py_ssize_t* last
+    double* mean                # [n_nodes, m] of leaves
+    double* mass                # weight of leaves
+    double* sum_of_squares      # of the distances of a leaf's rows to their mean
+    # By row.
+    int* order                  # slots
+    int* leaf                   # by slot
+    double* own_distance        # by slot: squared distance to the mean of the leaf
+
+
+cdef struct Buffers:
+    # Shared by recutting and moving leaves.
+    int* swap                   # [r]
+    double* delta               # [r] by place in `order`
+    int* n_conditions           # [n_nodes] of a leaf's explanation
+    int64_t* count              # [n_nodes]
+    int* leaves                 # [n_nodes]
+    int* stack                  # [n_nodes]
+    unsigned char* is_seen      # [2 d] by feature and direction; all 0 between uses
+    double* point               # [n_threads, m]
+    int* low                    # [d] codes of a node's rows
+    int* high
+
+
+cdef struct Term:
+    # What the rows of a code cost more on the left, for the subtrees as they are and for swapped ones.
+    double as_is
+    double swapped
+
+
+cdef struct Move:
+    double objective
+    int feature                 # -1: none
+    int code                    # rows up to it go left
+    bint swapped                # the subtrees change sides
+    double value                # rows up to it go left, once it is known
+
+
+cdef struct TermAt:
+    double value
+    double term
+
+
+cdef struct RecutBuffers:
+    int* other                  # [r] leaf of a row through the subtree that it is not in, by place in `order`
+    double* penalty_left        # [n_nodes, d] penalty of a node's edge at a leaf below, were it a left one
+    double* penalty_right
+    double* mass_left           # [n_nodes] weight of a node's rows by their leaf through the left subtree
+    double* mass_right
+    Term* terms                 # [d, n_codes] all 0 between uses
+    double* base                # [d, 2] cost of a node's rows if all go right
+    Move* moves                 # [d, 2]
+    TermAt* items               # [r]
+
+
+cdef struct MoveBuffers:
+    double* removal             # [n_nodes] by how much the objective rises if the leaf goes
+    Move* split                 # [n_nodes] by how much it rises, mostly below 0, if the leaf is cut in two
+    double* sums                # [n_sums]
+    Py_ssize_t n_sums
+    double* axis                # [2, m]
+    double* score               # [d]
+    int* picked                 # [d]
+    int* ranked                 # [n_nodes]
+
+
+cdef struct Effort:
+    double rows_visited
+    double max_rows
+    double unpolled             # rows x features since interrupts were polled
+    Progress progress
+
+
+cdef struct Work:
+    Rows rows
+    Tree tree
+    unsigned char* cut_is_stale     # [n_nodes] whether something changed since an inner node was recut
+    unsigned char* move_is_stale    # [n_nodes] whether something changed since a leaf's moves were evaluated
+    int n_threads
+    Effort effort
+    Buffers buffers
+    RecutBuffers recut
+    MoveBuffers moves
+
+
+cdef inline double weight_of(const Rows* rows, int slot) noexcept nogil:
+    return 1.0 if rows.weight == NULL else rows.weight[slot]
+
+
+cdef inline bint goes_left(const Rows* rows, const Tree* tree, int node, int slot) noexcept nogil:
+    return entry(&rows.X_explain, rows.row[slot], tree.feature[node]) <= tree.cut[node]
+
+
+cdef inline int descend(const Rows* rows, const Tree* tree, int node, int slot) noexcept nogil:
+    while tree.feature[node] >= 0:
+        node = tree.left[node] if goes_left(rows, tree, node, slot) else tree.right[node]
+    return node
+
+
+cdef inline double squared_distance(const double* point, const double* mean, Py_ssize_t m) noexcept nogil:
+    """Sum squared differences, four sums side by side."""
+    cdef Py_ssize_t j = 0
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, gap
+    while j + 4 <= m:
+        gap = point[j] - mean[j]
+        a += gap * gap
+        gap = point[j + 1] - mean[j + 1]
+        b += gap * gap
+        gap = point[j + 2] - mean[j + 2]
+        c += gap * gap
+        gap = point[j + 3] - mean[j + 3]
+        d += gap * gap
+        j += 4
+    while j < m:
+        gap = point[j] - mean[j]
+        a += gap * gap
+        j += 1
+    return (a + b) + (c + d)
+
+
+cdef inline const double* point_of(const Rows* rows, int slot, double* buffer) noexcept nogil:
+    """Return a row in the clustered space: in place, or copied to `buffer`."""
+    if not rows.X_cluster.is_float32 and rows.X_cluster.column_stride == sizeof(double):
+        return <const double*>(rows.X_cluster.data + rows.row[slot] * rows.X_cluster.row_stride)
+    load_point(&rows.X_cluster, rows.row[slot], buffer)
+    return buffer
+
+
+cdef inline void prefetch_row(const Rows* rows, const Tree* tree, Py_ssize_t i, Py_ssize_t last) noexcept nogil:
+    """Prefetch the row that comes some places after one in tree.order: rows of a node lie apart in the table."""
+    if i + PREFETCH_DISTANCE < last:
+        prefetch_rows(&rows.X_cluster, rows.row + tree.order[i + PREFETCH_DISTANCE], 1)
