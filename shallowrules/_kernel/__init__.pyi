@@ -31,16 +31,16 @@ __all__ = [
 
 def column_ranges(array: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def deduplicate(
-    explained: NDArray[Any],
-    clustered: NDArray[Any],
+    X_explain: NDArray[Any],
+    X_cluster: NDArray[Any],
     weight: NDArray[np.float64] | None,
     labels: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32] | None]: ...
 def encode(
-    explained: NDArray[Any],
+    X_explain: NDArray[Any],
     rows: NDArray[np.int32],
-    explained_centers: NDArray[np.float64],
+    explain_centers: NDArray[np.float64],
     n_threads: int,
     *,
     ranks: int = 0,
@@ -104,11 +104,11 @@ def improve_tree(
     progress: _Progress = None,
 ) -> dict[str, Any]: ...
 def nearest_centers(
-    clustered: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
+    X_cluster: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.int32]: ...
 def openmp_enabled() -> bool: ...
 def route_rows(
-    explained: NDArray[Any],
+    X_explain: NDArray[Any],
     feature: NDArray[np.int32],
     cut: NDArray[np.float64],
     left: NDArray[np.int32],
@@ -117,7 +117,7 @@ def route_rows(
     n_threads: int,
 ) -> NDArray[np.int32]: ...
 def within_cluster_sum_of_squares(
-    clustered: NDArray[Any],
+    X_cluster: NDArray[Any],
     labels: NDArray[np.int32],
     k: int,
     weight: NDArray[np.float64] | None,

@@ -1,13 +1,12 @@
 """ExKMC: split the leaf whose best cut lowers the surrogate cost most, until there are enough leaves or none does.
 
-It starts from one leaf, or from IMM's tree. Each leaf has a planned cut, found when the leaf came about (`surrogate`); so
-of all leaves only the two new ones are worked on in a step. Of leaves that gain alike the oldest is split.
+It starts from one leaf, or from IMM's tree. Each leaf has a planned cut, found when the leaf came about (`surrogate`);
+so of all leaves only the two new ones are worked on in a step. Of leaves that gain alike the oldest is split.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t
 
 from shallowrules._kernel.exkmc.surrogate cimport CoarseBins, SurrogateScratch, cheapest_cost, plan_cut
 from shallowrules._kernel.growth.nodes cimport make_children

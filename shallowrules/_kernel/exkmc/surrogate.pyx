@@ -1,10 +1,10 @@
 """The best cut of a leaf by surrogate cost: what ExKMC minimises (Frost, Moshkovitz, Rashtchian, 2020).
 
 The surrogate cost of a leaf is that of its rows with the one of all k reference centers that is cheapest for them. A
-feature's rows are added up in bins, one vector of k costs for each. Prefix sums of the bins give the cost of the cuts at
-their ends and bound those inside (`_surrogate_cost` is the only place that says what a cut costs), and only bins whose
-bound reaches the best are opened, row by row. Costs are integers, so that the sums do not depend on their order, and a
-row costs at most `MAX_ROW_COST` times what the whole leaf does: a side that such a row makes dear is never the best.
+feature's rows are added up in bins, one vector of k costs for each. Prefix sums of the bins give the cost of the cuts
+at their ends and bound those inside (`_surrogate_cost` is the only place that says what a cut costs), and only bins
+whose bound reaches the best are opened, row by row. Costs are integers, so that the sums do not depend on their order,
+and a row costs at most `MAX_ROW_COST` times what the whole leaf does: a side that such a row makes dear is never best.
 """
 
 from cython.parallel cimport prange
@@ -46,8 +46,8 @@ cdef void _measure(const State* state, const int* rows, Py_ssize_t count, Surrog
         scratch.rows.members[c] = c
     load_block(&state.table.X_cluster, rows, count, scratch.rows.lanes, LANES)
     sr_lane_distances(
-        state.table.instructions, scratch.rows.lanes, state.table.X_cluster.n_columns, state.table.cluster_centers, scratch.rows.members,
-        state.table.n_centers, scratch.rows.lane_distance,
+        state.table.instructions, scratch.rows.lanes, state.table.X_cluster.n_columns, state.table.cluster_centers,
+        scratch.rows.members, state.table.n_centers, scratch.rows.lane_distance,
     )
 
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SR_SCAN_BLOCK 64 /* rows that are asked about together */
+#define SR_SCAN_BLOCK 64 /* rows that are tested together */
 
 /* Whether one of the codes is `first` or `second`, or lies between; for codes that few rows have. */
 static inline int sr_any_within(const int32_t *codes, ptrdiff_t count, int32_t first, int32_t second)

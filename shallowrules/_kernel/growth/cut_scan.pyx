@@ -165,7 +165,9 @@ cdef bint _open_bins(
     return found
 
 
-cdef void _list_run(ScanBuffers* scan, int feature, const Prefix* before, int last, Py_ssize_t rows_left) noexcept nogil:
+cdef void _list_run(
+    ScanBuffers* scan, int feature, const Prefix* before, int last, Py_ssize_t rows_left
+) noexcept nogil:
     """List the cuts beyond `before` up to code `last`; cuts between the same two centers are one run.
 
     before.code == last: the cut at the end of that code alone. rows_left: of the last cut.
@@ -294,7 +296,7 @@ cdef bint scan_feature(
     sums : the histograms, in the units of `fixed`; they may be those of another thread's scratch
     limit : objectives above it do not count
     search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
-    best : the result; objective infinity on entry. For `LOWER_BOUND` only the objective is set, for `LIST_RUNS` nothing.
+    best : the result; objective infinity on entry. `LOWER_BOUND` sets only the objective, `LIST_RUNS` nothing
 
     Returns whether there is a cut within the limit.
     """

@@ -177,7 +177,9 @@ cdef void _search_lists(
         swept = False
 
 
-cdef void _bound_features(State* state, Node* node, Scratch* scratches, int n_threads, Objective* of_node) noexcept nogil:
+cdef void _bound_features(
+    State* state, Node* node, Scratch* scratches, int n_threads, Objective* of_node
+) noexcept nogil:
     """Fill the histograms that bound every feature's cuts, and sum the node's cost."""
     cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK
     cdef int t, f

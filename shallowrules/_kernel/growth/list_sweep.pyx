@@ -2,9 +2,9 @@
 
 A row contributes the distance to its nearest center c1 to every cut, except on the run of cuts that separates it from
 c1: there it contributes the distance to the nearest center on its own side, a step function that changes only where a
-nearer center changes side (Laber et al., section 4.2, do the same sum in O(k) per row). Only these steps are written, as
-differences; a prefix sum over the codes then gives the induced cost of every cut. There are 1.02 to 1.3 steps per row
-and feature on real and synthetic tables.
+nearer center changes side (Laber et al., section 4.2, do the same sum in O(k) per row). Only these steps are written,
+as differences; a prefix sum over the codes then gives the induced cost of every cut. There are 1.02 to 1.3 steps per
+row and feature on real and synthetic tables.
 
 - A step at the row's own value goes to `tally`, by code, up and down apart, so that they bound what happens inside a
   bin. A step at a center goes to `center_step`, by center.
@@ -13,8 +13,8 @@ and feature on real and synthetic tables.
 - A row left of c1 and a row right of it are mirror images: codes are complemented for the latter (``~code`` reverses
   the order), so that one walk serves both.
 - The first step of the walk over a row's list is taken without branches (`list_sweep.h`): a bit per listed center, set
-  where the center is on the row's side of c1. Most rows need no other. Only if a list is exhausted, centers beyond it are
-  looked at.
+  where the center is on the row's side of c1. Most rows need no other. Only if a list is exhausted, centers beyond it
+  are considered.
 """
 
 from libc.stdint cimport int64_t, uint16_t
@@ -46,8 +46,8 @@ cdef struct Walk:
 
 
 cdef int64_t _walk_beyond_list(
-    const State* state, const Node* node, const FixedPoint* fixed, Py_ssize_t slot, const double* point, const Walk* walk,
-    int64_t* center_step,
+    const State* state, const Node* node, const FixedPoint* fixed, Py_ssize_t slot, const double* point,
+    const Walk* walk, int64_t* center_step,
 ) noexcept nogil:
     """Finish the walk of a row whose list is exhausted: the centers beyond the list, by coordinate.
 
@@ -108,7 +108,7 @@ cdef inline int64_t _walk_list(
     const int* center_codes, const uint16_t* near, unsigned int bits, const int64_t* value, Walk* walk,
     int64_t* center_step,
 ) noexcept nogil:
-    """Walk over a row's list and write the steps at centers; return the row's own step, or -1 if the list ends before."""
+    """Walk over a row's list and write the steps at centers; return the row's own step, -1 if the list ends before."""
     cdef int j, center, code
     cdef int64_t signed_value
     while bits:

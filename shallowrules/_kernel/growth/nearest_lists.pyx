@@ -58,8 +58,8 @@ cdef void _fill_batch(State* state, int n_members, RowBuffers* buffers, int coun
         rows[r] = state.slots.row[buffers.pending[r]]
     load_block(&state.table.X_cluster, rows, count, buffers.lanes, LANES)
     sr_lane_distances(
-        state.table.instructions, buffers.lanes, state.table.X_cluster.n_columns, state.table.cluster_centers, buffers.members, n_members,
-        buffers.lane_distance,
+        state.table.instructions, buffers.lanes, state.table.X_cluster.n_columns, state.table.cluster_centers,
+        buffers.members, n_members, buffers.lane_distance,
     )
     sr_lane_nearest(state.table.instructions, buffers.lane_distance, n_members, keys)
     length = min(n_members, LIST_LENGTH)

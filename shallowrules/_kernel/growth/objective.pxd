@@ -32,7 +32,7 @@ from shallowrules._kernel.growth.depth cimport DepthPlan, bound_depth, estimate_
 cdef extern from *:
     """
     #define SR_RUNS_SHIFT 1
-    #define SR_TIE 1e-9             /* relative: objectives that close are equal, see shared/algorithm */
+    #define SR_TIE 1e-9             /* relative: objectives that close are equal, the first one wins */
     #define SR_ROUNDING 1e-12       /* more than doubles round an objective by, relative */
     #define SR_SLACK 1e-7           /* of bounds, relative: more than sums are rounded by */
     #define SR_UNIT_OF_FREE 1e280   /* objective of one unit where CurrentCost is 0: no cut that costs is free */
@@ -121,7 +121,7 @@ cdef inline double objective_error(const Objective* objective, double cost_error
 
 
 cdef inline double cheapest_capped(double reach) noexcept nogil:
-    """Return what a cut costs at least that adds a row at the cap, `reach` times CurrentCost; rounding is allowed for."""
+    """Return what a cut costs at least that adds a row at the cap, `reach` times CurrentCost, however it is rounded."""
     return 1.0 + 0.999 * reach
 
 

@@ -113,13 +113,17 @@ cdef inline double* chunk_place(const State* state, const Node* node) noexcept n
     return state.chunk_cost + node.first // CHUNK + node.first_center
 
 
-cdef inline int lowest_code(const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f) noexcept nogil:
+cdef inline int lowest_code(
+    const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f
+) noexcept nogil:
     """Return the code of the node's lowest center on a feature. Rows below it are counted there."""
     cdef Py_ssize_t k = table.n_centers
     return table.center_codes[f * k + centers.order[f * k + node.first_center]]
 
 
-cdef inline int highest_code(const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f) noexcept nogil:
+cdef inline int highest_code(
+    const Table* table, const CenterOrder* centers, const Node* node, Py_ssize_t f
+) noexcept nogil:
     """Return the code of the node's highest center on a feature. Rows above it are counted there."""
     cdef Py_ssize_t k = table.n_centers
     return table.center_codes[f * k + centers.order[f * k + node.last_center - 1]]
@@ -212,7 +216,7 @@ cdef struct FeatureResults:
     unsigned char* exact        # whether they are exact
     double* bound               # no cut of the feature has a lower objective
     unsigned char* searched     # whether the lowest objective of the feature is known
-    double* best                # lowest objective of the feature, infinity if it was not looked for
+    double* best                # lowest objective of the feature, infinity if it was not searched for
 
 
 cdef struct Worker:

@@ -2,8 +2,8 @@
 
 All memory is allocated before any thread starts. Each part is declared in a table, a row for each pointer with its
 shape and dtype, and allocated in one loop (`allocate`). A mode takes the tables that it needs: every mode the slots and
-the scanning of features; ExShallow (`sweeps`) the buffers of dense nodes, and lists of nearest centers if there are more
-centers than a dense node may have.
+the scanning of features; ExShallow (`sweeps`) the buffers of dense nodes, and lists of nearest centers if there are
+more centers than a dense node may have.
 """
 
 import numpy as np
@@ -153,7 +153,7 @@ cdef class Workspace:
             ]))
 
     cdef list _scan_fields(self, Scratch* scratch):
-        """Return what every mode needs: histograms, and room to scan features and to partition nodes."""
+        """Return what every mode needs: histograms, and buffers to scan features and to partition nodes."""
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
         cdef Py_ssize_t n_codes = self.state.table.n_codes, m = self.state.table.X_cluster.n_columns
         return [

@@ -1,7 +1,7 @@
 """A finished tree: its leaves, their explanations and means, and the rows that they have.
 
-Recutting a node and moving a leaf both change where rows go. `route_to_leaves` finds the leaves of rows, `gather_leaves`
-puts the rows in the order of their leaves and measures these anew.
+Recutting a node and moving a leaf both change where rows go. `route_to_leaves` finds the leaves of rows,
+`gather_leaves` puts the rows in the order of their leaves and measures these anew.
 """
 
 from cython.parallel cimport prange, threadid

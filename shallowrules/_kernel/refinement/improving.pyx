@@ -1,14 +1,13 @@
 """Improving a finished tree: recut its nodes, and move leaves where no node can be recut (`recut`, `leaf_moves`).
 
-The objective of a tree is the sum of its leaves' costs (`leaf_cost`): the squared distances of their rows to their mean,
-plus a penalty for each row and condition that explains it. No leaf ever loses all its rows, and no step makes the
+The objective of a tree is the sum of its leaves' costs (`leaf_cost`): the squared distances of their rows to their
+mean, plus a penalty for each row and condition that explains it. No leaf ever loses all its rows, and no step makes the
 objective rise.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t
 
 from shallowrules._kernel.refinement.finished_tree cimport (
     count_conditions, gather_leaves, list_leaves, mark_stale, objective_below, route_to_leaves, threads_for_node
@@ -212,4 +211,5 @@ def improve_tree(
         _find_gaps(&work, &lower[0], &upper[0])
     if failures:
         raise failures[0]
-    return tree | {"before": before, "after": _figures(&work), "ended": work.effort.rows_visited >= work.effort.max_rows}
+    ended = work.effort.rows_visited >= work.effort.max_rows
+    return tree | {"before": before, "after": _figures(&work), "ended": ended}

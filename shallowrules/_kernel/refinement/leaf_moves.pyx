@@ -1,8 +1,8 @@
 """Moving leaves of a finished tree: a leaf that is hardly missed goes, and another one is cut in two instead.
 
 For each leaf two figures are kept: by how much the objective rises if the leaf goes and its sibling takes its parent's
-place, and by how much it falls if the leaf is cut in two. The pair of leaves is taken whose sum is lowest, if it is below
-0. What a change makes stale is found again, the rest is kept.
+place, and by how much it falls if the leaf is cut in two. The pair of leaves is taken whose sum is lowest, if it is
+below 0. What a change makes stale is found again, the rest is kept.
 
 The sums are taken around the means of leaves, so that no large numbers cancel.
 """

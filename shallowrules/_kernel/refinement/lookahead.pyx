@@ -5,8 +5,6 @@ is compared: the squared distances of rows to the means of their leaves, and a p
 a row (`leaf_cost`). Nodes of the first levels are tried so; below them the best cut is taken at once.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 

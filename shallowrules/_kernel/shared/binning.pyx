@@ -1,12 +1,11 @@
 """Codes: small integers that keep the order of a column's values and centers.
 
-A code is a bin of values, or a single value. Every center coordinate has a code of its own, so
-that comparing codes tells exactly on which side of a center a row lies; only the order of rows
-inside one bin is left open, and the builder looks at raw values there. Bins are linear cells; a
-column whose rows crowd in few cells (heavy tails, spikes) gets quantile edges from a sample
-instead, and a frequent value a code of its own.
+A code is a bin of values, or a single value. Every center coordinate has a code of its own, so that comparing codes
+tells exactly on which side of a center a row lies; only the order of rows inside one bin is left open, and scans look
+at raw values there. Bins are linear cells; a column whose rows crowd in few cells (heavy tails, spikes) gets quantile
+edges from a sample instead, and a frequent value a code of its own.
 
-Looking a value up: its linear cell, then the edges inside this cell. The cell of a value is
+To code a value, its linear cell is found, then its place among the edges inside this cell. The cell of a value is
 monotone in the value whatever the rounding, so codes are monotone too.
 """
 
@@ -18,10 +17,12 @@ from libc.stdint cimport int64_t
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.matrix import column_ranges
 
-CELLS = 2048
-SAMPLE = 8192
-CROWDED = 8          # linear cells are given up if they do the work of an eighth of them
-MIN_BLOCK = 16
+MAX_CELLS = 2048        # of a column
+MIN_CELLS = 16
+MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
+MANY_COLUMNS = 64
+SAMPLE_ROWS = 8192      # that tell how values are spread
+CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
 BUCKET = np.dtype([("value", "f8"), ("rows", "i4"), ("mixed", "i4")])
 
 
@@ -39,7 +40,7 @@ cdef struct Grid:
 
 
 cdef enum:
-    ROWS = 248      # coded together, column by column, so that tables stay in the cache; no power of two, see below
+    ROWS = 248      # coded together, column by column, so that grids stay in the cache; no power of two, see below
 
 
 cdef struct Bucket:
@@ -106,19 +107,19 @@ def _edges(sample, singles, low, high, n_cells, by_rank):
     return singles, np.ones(len(singles), dtype=bool), True
 
 
-def encode(explained, const int[::1] rows, explained_centers, int n_threads, *, int ranks=0):
+def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0):
     """Code every explained value of the rows and centers.
 
     Parameters
     ----------
-    explained : ndarray of float32 or float64, shape (n, d)
+    X_explain : ndarray of float32 or float64, shape (n, d)
     rows : ndarray of int32, shape (m,)
         Rows to code.
-    explained_centers : ndarray of float64, shape (k, d)
+    explain_centers : ndarray of float64, shape (k, d)
     n_threads : int
     ranks : int
-        If not 0, so many bins of equally many rows, or one for each value: only the order of values matters then.
-        Else bins are equally wide where that does.
+        If not 0, at most this number of bins of equally many rows, or one for each value: only the order of values
+        matters then. Else bins are equally wide where that does.
 
     Returns
     -------
@@ -126,82 +127,86 @@ def encode(explained, const int[::1] rows, explained_centers, int n_threads, *, 
     center_codes : ndarray of int32, shape (d, k)
     n_codes : int
         One more than the largest code.
-    single : ndarray of uint8, shape (d, n_codes)
+    single_valued : ndarray of uint8, shape (d, n_codes)
         Where all rows with this code have the same value.
     largest_bin : int
-        Rows of the fullest code that is not single.
+        Rows of the fullest code that is not single-valued.
     """
-    cdef Matrix matrix = matrix_of(explained)
-    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, k = explained_centers.shape[0]
-    cdef Py_ssize_t f, i
-    cdef int n_cells = <int>min(ranks, m) if ranks else min(CELLS, max(MIN_BLOCK, m // 4))
-    if d > 64 and not ranks:
-        n_cells = max(128, n_cells * 64 // d)
-
-    low, high = column_ranges(explained, n_threads)  # rows that do not count widen them: no harm
-    cdef const int* row = &rows[0]
-    picked = np.asarray(rows)[:: max(1, m // SAMPLE, m // (4 * ranks) if ranks else min(4, m // 1024))]
-    sample = np.sort(explained[picked].T.astype(np.float64), axis=1)
-
-    edges, steps, code_at, starts, bases = [], [], [], [], []
+    cdef Matrix matrix = matrix_of(X_explain)
+    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, f
+    cdef int n_cells = <int>min(ranks, m) if ranks else min(MAX_CELLS, max(MIN_CELLS, m // 4)), n_codes = 0
+    if d > MANY_COLUMNS and not ranks:
+        n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
+    low, high = column_ranges(X_explain, n_threads)  # rows that are not used widen them: no harm
+    picked = np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]
+    sample = np.sort(X_explain[picked].T.astype(np.float64), axis=1)
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
-    cdef unsigned char[:, ::1] grids_view = grids_array
-    cdef Grid* grids = <Grid*>&grids_view[0, 0]
-    center_codes = np.empty((d, k), dtype=np.int32)
-    cdef int n_codes = 0
+    cdef unsigned char[:, ::1] grids = grids_array
+    center_codes = np.empty((d, len(explain_centers)), dtype=np.int32)
+    keep = []
+    for f in range(d):
+        coordinates = explain_centers[:, f]
+        ends = float(min(low[f], coordinates.min())), float(max(high[f], coordinates.max()))
+        column_codes, center_codes[f] = _make_grid(
+            <Grid*>&grids[f, 0], sample[f], coordinates, ends, n_cells, ranks > 0, keep
+        )
+        n_codes = max(n_codes, column_codes)
+    codes, single_valued, largest = _code_rows(&matrix, rows, <const Grid*>&grids[0, 0], n_codes, n_threads)
+    return codes, center_codes, n_codes, single_valued, largest
+
+
+cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, bint by_rank, list keep):
+    """Make the grid of a column; return one more than its largest code, and the codes of the centers' coordinates."""
+    cdef Py_ssize_t i
     cdef const double[::1] edge_view
     cdef const int[::1] step_view, at_view, start_view, base_view
     cdef int64_t[::1] cell
-    for f in range(d):
-        coordinates = np.unique(explained_centers[:, f])
-        bottom = float(min(low[f], coordinates.min()))
-        top = float(max(high[f], coordinates.max()))
-        width = top - bottom
-        factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
-        edge, is_single, cells_are_bins = _edges(
-            sample[f], coordinates, bottom, top if factor else bottom, n_cells, ranks > 0
-        )
-        edge = np.ascontiguousarray(edge, dtype=np.float64)
-        grids[f].low = bottom
-        grids[f].factor = factor
-        grids[f].n_cells = n_cells
-        cell_array = np.empty(len(edge), dtype=np.int64)
-        edge_view, cell = edge, cell_array
-        for i in range(cell.shape[0]):
-            cell[i] = cell_of(&grids[f], edge_view[i])
-        step = np.where(is_single, 2, 1).astype(np.int32)
-        before = np.concatenate([[0], np.cumsum(step)])
-        offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
-        start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
-        base = (offset + before[start[:n_cells]]).astype(np.int32)
-        at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
-        step_view, at_view, start_view, base_view = step, at, start, base
-        grids[f].edge, grids[f].step, grids[f].code_at = &edge_view[0], &step_view[0], &at_view[0]
-        grids[f].start, grids[f].base = &start_view[0], &base_view[0]
-        edges.append(edge)
-        steps.append(step)
-        code_at.append(at)
-        starts.append(start)
-        bases.append(base)
-        center_codes[f] = at[np.searchsorted(edge, explained_centers[:, f])]
-        n_codes = max(n_codes, int(before.max() + (n_cells if cells_are_bins else 1)) + 1)
+    low, high = ends
+    width = high - low
+    factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
+    edge, is_single, cells_are_bins = _edges(
+        sample, np.unique(coordinates), low, high if factor else low, n_cells, by_rank
+    )
+    edge = np.ascontiguousarray(edge, dtype=np.float64)
+    grid.low = low
+    grid.factor = factor
+    grid.n_cells = n_cells
+    cell_array = np.empty(len(edge), dtype=np.int64)
+    edge_view, cell = edge, cell_array
+    for i in range(cell.shape[0]):
+        cell[i] = cell_of(grid, edge_view[i])
+    step = np.where(is_single, 2, 1).astype(np.int32)
+    before = np.concatenate([[0], np.cumsum(step)])
+    offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
+    start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
+    base = (offset + before[start[:n_cells]]).astype(np.int32)
+    at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
+    step_view, at_view, start_view, base_view = step, at, start, base
+    grid.edge, grid.step, grid.code_at = &edge_view[0], &step_view[0], &at_view[0]
+    grid.start, grid.base = &start_view[0], &base_view[0]
+    keep += [edge, step, at, start, base]
+    return int(before.max() + (n_cells if cells_are_bins else 1)) + 1, at[np.searchsorted(edge, coordinates)]
 
+
+cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, int n_codes, int n_threads):
+    """Code all rows; return the codes, which of them are single-valued, and the rows of the fullest that is not."""
+    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, t, largest
     codes_array = np.empty((d, m), dtype=np.int32)
     buckets_array = np.zeros((n_threads, d * n_codes), dtype=BUCKET)
     buffer_array = np.empty((n_threads, d * ROWS))
-    single_array = np.empty((d, n_codes), dtype=np.uint8)
+    single_valued_array = np.empty((d, n_codes), dtype=np.uint8)
     cdef int[:, ::1] codes = codes_array
     cdef Bucket[:, ::1] buckets = buckets_array
     cdef double[:, ::1] buffer = buffer_array
-    cdef unsigned char[:, ::1] single = single_array
-    cdef Py_ssize_t t, largest
+    cdef unsigned char[:, ::1] single_valued = single_valued_array
+    cdef const int* row = &rows[0]
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _encode_part(
-            &matrix, row, m * t // n_threads, m * (t + 1) // n_threads, m, grids, n_codes,
+            matrix, row, m * t // n_threads, m * (t + 1) // n_threads, m, grids, n_codes,
             &buffer[t, 0], &codes[0, 0], &buckets[t, 0],
         )
-    largest = _merge_buckets(buckets, single)
-    return codes_array, center_codes, n_codes, single_array, largest
+    largest = _merge_buckets(buckets, single_valued)
+    return codes_array, single_valued_array, largest
 
 
 cdef void _encode_part(
@@ -228,12 +233,12 @@ cdef void _encode_part(
         i += count
 
 
-cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] single) noexcept:
+cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] single_valued) noexcept:
     """Tell which codes have a single value; return the rows of the fullest that has not."""
-    cdef Py_ssize_t n_codes = single.shape[1], f, code, t, rows, largest = 0
+    cdef Py_ssize_t n_codes = single_valued.shape[1], f, code, t, rows, largest = 0
     cdef double value = 0.0
     cdef bint mixed
-    for f in range(single.shape[0]):
+    for f in range(single_valued.shape[0]):
         for code in range(n_codes):
             rows = 0
             mixed = False
@@ -243,7 +248,7 @@ cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] sin
                     mixed |= rows > 0 and buckets[t, f * n_codes + code].value != value
                     value = buckets[t, f * n_codes + code].value
                     rows += buckets[t, f * n_codes + code].rows
-            single[f, code] = not mixed
+            single_valued[f, code] = not mixed
             if mixed:
                 largest = max(largest, rows)
     return largest

@@ -18,7 +18,7 @@ cdef extern from "shared/prefetch.h" nogil:
     void sr_prefetch(const void* place) noexcept
 
 cdef enum:
-    AHEAD = 16      # rows between asking for a place of the table and looking at it
+    PREFETCH_DISTANCE = 16      # rows between asking for a place of the table and looking at it
 
 
 cdef inline uint64_t _mix(uint64_t state, double value) noexcept nogil:
@@ -37,12 +37,12 @@ cdef inline bint _equal(const Matrix* matrix, Py_ssize_t a, Py_ssize_t b) noexce
     return True
 
 
-def deduplicate(explained, clustered, weight, labels=None, int n_threads=1):
+def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     """Find the distinct rows of positive weight.
 
     Parameters
     ----------
-    explained, clustered : ndarray of float32 or float64, shapes (n, d) and (n, m)
+    X_explain, X_cluster : ndarray of float32 or float64, shapes (n, d) and (n, m)
         Rows are equal if they are in both; pass the same object twice if there is one space.
     weight : ndarray of float64, shape (n,), or None
     labels : ndarray of int32, shape (n,), optional
@@ -57,9 +57,9 @@ def deduplicate(explained, clustered, weight, labels=None, int n_threads=1):
     group : ndarray of int32, shape (n,), or None
         The group of each row, -1 for a row of weight 0; None where every row is its own group.
     """
-    cdef Matrix one = matrix_of(explained), two = matrix_of(clustered)
-    cdef bint same = explained is clustered
-    cdef Py_ssize_t n = explained.shape[0], i, n_groups, size = 16
+    cdef Matrix one = matrix_of(X_explain), two = matrix_of(X_cluster)
+    cdef bint same = X_explain is X_cluster
+    cdef Py_ssize_t n = X_explain.shape[0], i, n_groups, size = 16
     if n < MIN_SHARED_ROWS:  # waking threads takes longer
         n_threads = 1
     while size < 2 * n:
@@ -106,8 +106,8 @@ cdef Py_ssize_t _group_rows(
     cdef Py_ssize_t i, n_groups = 0
     cdef int other
     for i in range(n):
-        if i + AHEAD < n:
-            sr_prefetch(&table[hashes[i + AHEAD] & mask])
+        if i + PREFETCH_DISTANCE < n:
+            sr_prefetch(&table[hashes[i + PREFETCH_DISTANCE] & mask])
         if weight != NULL and weight[i] == 0:
             group[i] = -1
             continue

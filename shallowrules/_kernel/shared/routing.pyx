@@ -8,14 +8,14 @@ from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
 
 
 def route_rows(
-    explained, const int[::1] feature, const double[::1] cut, const int[::1] left, const int[::1] right, *,
+    X_explain, const int[::1] feature, const double[::1] cut, const int[::1] left, const int[::1] right, *,
     int n_threads,
 ):
     """Return the leaf that each row comes to: left where its value is at most the cut.
 
     Parameters
     ----------
-    explained : ndarray of float32 or float64, shape (n, d)
+    X_explain : ndarray of float32 or float64, shape (n, d)
     feature, left, right : ndarray of int32, shape (n_nodes,)
         -1 at leaves.
     cut : ndarray of float64, shape (n_nodes,)
@@ -25,8 +25,8 @@ def route_rows(
     -------
     ndarray of int32, shape (n,)
     """
-    cdef Matrix matrix = matrix_of(explained)
-    cdef Py_ssize_t n = explained.shape[0], i
+    cdef Matrix matrix = matrix_of(X_explain)
+    cdef Py_ssize_t n = X_explain.shape[0], i
     cdef int node
     leaf_array = np.empty(n, dtype=np.int32)
     cdef int[::1] leaf = leaf_array

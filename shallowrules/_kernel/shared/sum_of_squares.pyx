@@ -7,15 +7,15 @@ from cython.parallel cimport prange
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
 
 cdef enum:
-    PARTS = 16      # of the rows, summed apart and then in order, whatever the number of threads
+    N_PARTS = 16      # of the rows, summed apart and then in order, whatever the number of threads
 
 
-def within_cluster_sum_of_squares(clustered, const int[::1] labels, Py_ssize_t k, weight, int n_threads=1):
+def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k, weight, int n_threads=1):
     """Return the sum of weighted squared distances of rows to the mean of their cluster.
 
     Parameters
     ----------
-    clustered : ndarray of float32 or float64, shape (n, m)
+    X_cluster : ndarray of float32 or float64, shape (n, m)
     labels : ndarray of int32, shape (n,)
         From 0 to k - 1; others do not count.
     k : int
@@ -28,12 +28,12 @@ def within_cluster_sum_of_squares(clustered, const int[::1] labels, Py_ssize_t k
     -------
     float
     """
-    cdef Matrix matrix = matrix_of(clustered)
-    cdef Py_ssize_t n = clustered.shape[0], m = matrix.n_columns, part, i
+    cdef Matrix matrix = matrix_of(X_cluster)
+    cdef Py_ssize_t n = X_cluster.shape[0], m = matrix.n_columns, part, i
     origin_array = np.zeros((k, m))
-    sums_array = np.zeros((PARTS, k, m))
-    weights_array = np.zeros((PARTS, k))
-    cost_array = np.zeros((PARTS, 16))  # a cache line and more apart
+    sums_array = np.zeros((N_PARTS, k, m))
+    weights_array = np.zeros((N_PARTS, k))
+    cost_array = np.zeros((N_PARTS, 16))  # a cache line and more apart
     seen_array = np.zeros(k, dtype=np.uint8)
     cdef double[:, ::1] origin = origin_array, cost = cost_array, weights = weights_array
     cdef double[:, :, ::1] sums = sums_array
@@ -44,10 +44,10 @@ def within_cluster_sum_of_squares(clustered, const int[::1] labels, Py_ssize_t k
     for i in range(n):
         if 0 <= labels[i] < k and not seen[labels[i]] and (w == NULL or w[i] > 0):
             seen[labels[i]] = 1
-            origin_array[labels[i]] = clustered[i]
-    for part in prange(PARTS, nogil=True, num_threads=n_threads, schedule="static"):
+            origin_array[labels[i]] = X_cluster[i]
+    for part in prange(N_PARTS, nogil=True, num_threads=n_threads, schedule="static"):
         _add_up(
-            &matrix, &labels[0], k, w, n * part // PARTS, n * (part + 1) // PARTS, &origin[0, 0],
+            &matrix, &labels[0], k, w, n * part // N_PARTS, n * (part + 1) // N_PARTS, &origin[0, 0],
             &sums[part, 0, 0], &weights[part, 0], &cost[part, 0],
         )
     total = weights_array.sum(axis=0)
@@ -56,9 +56,9 @@ def within_cluster_sum_of_squares(clustered, const int[::1] labels, Py_ssize_t k
     cdef double[:, ::1] mean = mean_array
     sums_array[:] = 0
     cost_array[:] = 0
-    for part in prange(PARTS, nogil=True, num_threads=n_threads, schedule="static"):
+    for part in prange(N_PARTS, nogil=True, num_threads=n_threads, schedule="static"):
         _add_up(
-            &matrix, &labels[0], k, w, n * part // PARTS, n * (part + 1) // PARTS, &mean[0, 0],
+            &matrix, &labels[0], k, w, n * part // N_PARTS, n * (part + 1) // N_PARTS, &mean[0, 0],
             &sums[part, 0, 0], &weights[part, 0], &cost[part, 0],
         )
     # What the rounding of the mean adds to the sum of squares is known and subtracted.
