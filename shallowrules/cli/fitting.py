@@ -11,7 +11,7 @@ from shallowrules.cli.advice import RefusedTable
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, say
-from shallowrules.cli.reading_options import ReadingOptions
+from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
 from shallowrules.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ __all__ = ["describe_work", "fit_rules", "prepare_model"]
 
 
 def fit_rules(
-    table_file: str,
+    tables: Tables,
     chosen: FitOptions,
     growing: MethodOptions,
     reading: ReadingOptions,
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
-    prepared, model = prepare_model(table_file, chosen, reading, growing.parameters(), check)
+    prepared, model = prepare_model(tables, chosen, reading, growing.parameters(), check)
     from shallowrules.tradeoff import fit_to_goal
 
     with progress(f"{describe_work(prepared, chosen)} and growing the tree") as show:
@@ -54,7 +54,7 @@ def fit_rules(
 
 
 def prepare_model(
-    table_file: str,
+    tables: Tables,
     chosen: FitOptions,
     reading: ReadingOptions,
     parameters: dict[str, Any],
@@ -64,11 +64,11 @@ def prepare_model(
     from shallowrules.cli.preparation import prepare, working_remedy
     from shallowrules.estimator import ExplainableKMeans
 
-    with progress(f"reading {table_file}"):
+    with progress(f"reading {show_tables(tables)}"):
         try:
-            prepared = prepare(table_file, chosen, reading)
+            prepared = prepare(tables, chosen, reading)
         except RefusedTable as refused:
-            remedy = working_remedy(table_file, chosen, reading, refused)
+            remedy = working_remedy(tables, chosen, reading, refused)
             typed = typed_arguments()
             if remedy is None or typed is None:
                 raise

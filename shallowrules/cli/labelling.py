@@ -1,8 +1,9 @@
-"""The labels of a file's rows, by the exported SQL in an embedded DuckDB."""
+"""The labels of the rows of files, by the exported SQL in an embedded DuckDB."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from shallowrules.errors import DataError, ExportError, OptionError, ShallowRule
 from shallowrules.exporters import export
 from shallowrules.files import atomic_path
 from shallowrules.rules import RuleSet
-from shallowrules.sources import open_source
+from shallowrules.sources import Source, Where, open_source
+from shallowrules.sources.base import named
+from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.engine import DuckDBSource, Field, quote_name, quote_text
 
 __all__ = ["check_format", "label_file"]
@@ -44,7 +47,7 @@ def check_format(target: Path) -> tuple[str, str, bool]:
 
 
 def label_file(
-    rules: RuleSet, path: str, target: Path, reading: ReadingOptions, cluster_column: str
+    rules: RuleSet, where: Where, target: Path, reading: ReadingOptions, cluster_column: str
 ) -> dict[int | None, int]:
     """Write every row of a file with one more column, its cluster.
 
@@ -55,8 +58,8 @@ def label_file(
     Parameters
     ----------
     rules : RuleSet
-    path : str
-        A CSV, Parquet or JSON file.
+    where : str or sequence of str
+        CSV, Parquet or JSON files.
     target : Path
         Written whole or not at all, as its ending says.
     reading : ReadingOptions
@@ -80,18 +83,21 @@ def label_file(
     import duckdb
 
     ending, kind, compressed = check_format(target)
-    with worded(), open_source(path, **asdict(reading)) as source:
-        assert isinstance(source, DuckDBSource)
-        source.keep_text()
-        database = source.database
-        columns = _labelled(rules, source, kind, cluster_column)
-        database.execute(f"CREATE TABLE labelled AS {columns}")
+    with worded(), open_source(where, **asdict(reading)) as source:
+        parts = _parts(source)
+        database = parts[0].database
+        queries = []
+        for file in parts:
+            with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
+                file.keep_text()
+                queries.append(_labelled(rules, file, kind, cluster_column))
+        database.execute(f"CREATE TABLE labelled AS {' UNION ALL BY NAME '.join(f'({query})' for query in queries)}")
         counts = dict(
             database.execute(f"SELECT {NUMBER}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
         )
         options = FORMATS[ending][1]
         if kind == "csv":
-            delimiter = "\t" if ending == ".tsv" else getattr(source, "delimiter", ",").replace("\t", ",")
+            delimiter = "\t" if ending == ".tsv" else getattr(parts[0], "delimiter", ",").replace("\t", ",")
             options += f", DELIMITER {quote_text(delimiter)}"
         if compressed:
             options += ", COMPRESSION gzip"
@@ -104,6 +110,12 @@ def label_file(
             reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
             raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
     return counts
+
+
+def _parts(source: Source) -> list[DuckDBSource]:
+    """Return the files of a source, each in the same database."""
+    parts = source.parts if isinstance(source, CombinedSource) else (source,)
+    return [part for part in parts if isinstance(part, DuckDBSource)]
 
 
 NUMBER = quote_name("cluster number in shallowrules")
@@ -122,6 +134,8 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
         if column.type == "text" and field.type in NUMERIC and source.provenance.kind == "csv":
             field = Field("text", source.original(j))  # categories that happen to be numbers here
+        elif column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
+            field = Field("boolean", f"({field.expression} = 1)")
         elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
             raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
         # Beside the columns of the file, whose names may be anything.
@@ -138,6 +152,11 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
     return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _is_zero_one(source: DuckDBSource, field: Field) -> bool:
+    """Return whether a column of numbers holds truth values, as in a database that has no others."""
+    return not source.row(f"count(*) FILTER ({field.expression} NOT IN (0, 1))")[0]
 
 
 def _kind(column_type: str) -> str:

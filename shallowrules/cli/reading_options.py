@@ -8,7 +8,10 @@ import click
 
 from shallowrules.cli.options import together
 
-__all__ = ["ReadingOptions", "reading_options"]
+__all__ = ["ReadingOptions", "Tables", "reading_options", "show_tables", "table_argument"]
+
+Tables = str | tuple[str, ...]
+"""What a command was given as TABLE: a file, folder or pattern, or several of these."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,18 @@ class ReadingOptions:
 def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     return "\t" if text in ("tab", "\\t") else text
 
+
+def _tables(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> Tables:
+    return names[0] if len(names) == 1 else names
+
+
+def show_tables(tables: Tables) -> str:
+    """Return what a command was given as TABLE, for a line on the terminal."""
+    return tables if isinstance(tables, str) else f"{tables[0]} and {len(tables) - 1} more"
+
+
+table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
+"""A file, a folder or a pattern; or several, whose rows are one table."""
 
 reading_options = together(
     click.option(

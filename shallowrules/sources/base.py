@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from shallowrules.table import Column, ColumnType, Table
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "refuse"]
+__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "named", "refuse"]
 
 BATCH_ROWS = 65_536
 """Rows of a batch unless said otherwise."""
@@ -127,6 +128,18 @@ class Source(ABC):
             part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
             arrays = [pyarrow.array(column.values, mask=column.absent) for column in part.columns]
             yield pyarrow.record_batch(arrays, names=table.names)
+
+
+@contextmanager
+def named(file: str) -> Iterator[None]:
+    """Put the file before what is wrong with it."""
+    try:
+        yield
+    except DataError as error:
+        findings = [replace(finding, file=file) for finding in error.findings]
+        raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def refuse(findings: Sequence[Finding]) -> None:

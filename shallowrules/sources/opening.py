@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from shallowrules.conversion import Conversion
-from shallowrules.errors import DataError, OptionError, check_choice
-from shallowrules.sources.base import Source
+from shallowrules.errors import OptionError, check_choice
+from shallowrules.sources.base import Source, named
+from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
 from shallowrules.sources.files import files_of, kind_of, regular_file
@@ -114,39 +114,44 @@ def open_source(
     check_delimiter(delimiter)
     check_encoding(encoding)
     told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
-    [file] = files_of(where)
-    with TemporaryDirectory(prefix="shallowrules-") as scratch, _named(file), open_database(scratch) as database:
-        yield _opened(database, file, delimiter, told, encoding, scratch)
+    files = files_of(where)
+    with TemporaryDirectory(prefix="shallowrules-") as scratch:
+        if len(files) == 1:
+            with named(files[0]), open_database(scratch) as database:
+                yield _opened(database, files[0], delimiter, told, encoding, scratch)
+            return
+        with open_database(scratch) as database:
+            parts = []
+            for number, file in enumerate(files):
+                folder = os.path.join(scratch, str(number))
+                os.mkdir(folder)
+                with named(file):
+                    parts.append(_opened(database, file, delimiter, told, encoding, folder, f"fields{number}"))
+            yield CombinedSource(parts)
 
 
 def _opened(
-    database: DuckDBPyConnection, name: str, delimiter: str | None, told: Conversion, encoding: str, scratch: str
+    database: DuckDBPyConnection,
+    name: str,
+    delimiter: str | None,
+    told: Conversion,
+    encoding: str,
+    scratch: str,
+    table: str = "fields",
 ) -> DuckDBSource:
-    """Return the source of one file."""
+    """Return the source of one file, loaded into a table of that name where it is loaded."""
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
     if kind == "parquet":
         return ParquetSource(database, name, file)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return JsonSource(database, name, text, told, "fields")
+        return JsonSource(database, name, text, told, table)
     if delimiter is None:
         delimiter = find_delimiter(name, text, told.decimal)
     elif delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-    return CsvSource(database, name, text, delimiter, told, "fields", scratch)
-
-
-@contextmanager
-def _named(file: str) -> Iterator[None]:
-    """Put the file before what is wrong with it."""
-    try:
-        yield
-    except DataError as error:
-        findings = [replace(finding, file=file) for finding in error.findings]
-        raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+    return CsvSource(database, name, text, delimiter, told, table, scratch)
 
 
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:

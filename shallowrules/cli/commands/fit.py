@@ -11,20 +11,20 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
-from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
 
 __all__ = ["command"]
 
 
 @click.command("fit", short_help="Cluster a table and write its rules as JSON.")
-@click.argument("table_file", metavar="TABLE")
+@table_argument
 @fit_options
 @method_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
 )
 @reading_options
-def command(table_file: str, output: Path | None, **options: Any) -> None:
+def command(tables: Tables, output: Path | None, **options: Any) -> None:
     """Cluster TABLE and write the rules as JSON.
 
     \b
@@ -32,9 +32,10 @@ def command(table_file: str, output: Path | None, **options: Any) -> None:
       shallowrules fit wine.csv -k 3 -o rules.json
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
+    from shallowrules.sources import files_of
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    check_target(output, table_file)
-    rules = fit_rules(table_file, chosen, growing, gather(ReadingOptions, options))
+    check_target(output, *files_of(tables))
+    rules = fit_rules(tables, chosen, growing, gather(ReadingOptions, options))
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

@@ -9,7 +9,7 @@ import click
 
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_replacing, check_target, progress
-from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
 from shallowrules.errors import OptionError
 
 __all__ = ["command"]
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 @click.command("label", short_help="Give every row of a table its cluster.")
 @click.argument("rules_file", metavar="RULES")
-@click.argument("table_file", metavar="TABLE")
+@table_argument
 @click.option(
     "-o",
     "--output",
@@ -35,7 +35,7 @@ __all__ = ["command"]
     help="Name of the column that is added.",
 )
 @reading_options
-def command(rules_file: str, table_file: str, output: Path, force: bool, cluster_column: str, **options: Any) -> None:
+def command(rules_file: str, tables: Tables, output: Path, force: bool, cluster_column: str, **options: Any) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
     A cluster goes by its given label where the rules were made with --labels, else by its number.
@@ -47,13 +47,14 @@ def command(rules_file: str, table_file: str, output: Path, force: bool, cluster
     from shallowrules.cli.labelling import check_format, label_file
     from shallowrules.cli.summary import show_labels
     from shallowrules.rules import RuleSet
+    from shallowrules.sources import files_of
 
     if not cluster_column.strip():
         raise OptionError("--cluster-column must not be blank")
     check_format(output)
-    check_target(output, rules_file, table_file)
+    check_target(output, rules_file, *files_of(tables))
     rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
-    with progress(f"labelling {table_file}"):
-        counts = label_file(rules, table_file, output, gather(ReadingOptions, options), cluster_column)
+    with progress(f"labelling {show_tables(tables)}"):
+        counts = label_file(rules, tables, output, gather(ReadingOptions, options), cluster_column)
     show_labels(rules, counts, str(output))

@@ -10,17 +10,17 @@ from shallowrules.cli.fitting import describe_work, prepare_model
 from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_option
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress
-from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
 
 __all__ = ["command"]
 
 
 @click.command("path", short_help="Show what shorter rules cost.")
-@click.argument("table_file", metavar="TABLE")
+@table_argument
 @refine_option
 @fit_options
 @reading_options
-def command(table_file: str, refine: str, **options: Any) -> None:
+def command(tables: Tables, refine: str, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
     No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
@@ -34,7 +34,7 @@ def command(table_file: str, refine: str, **options: Any) -> None:
     from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
-    prepared, model = prepare_model(table_file, chosen, gather(ReadingOptions, options), {"refine": refine})
+    prepared, model = prepare_model(tables, chosen, gather(ReadingOptions, options), {"refine": refine})
     with progress(f"{describe_work(prepared, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
+from glob import has_magic
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
-from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
 from shallowrules.errors import OptionError
 
 __all__ = ["command"]
@@ -57,7 +59,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     "--sql-dialect postgres, --markdown-title X. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
-@click.argument("table_file", metavar="TABLE")
+@table_argument
 @fit_options
 @method_options
 @click.option(
@@ -73,7 +75,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 )
 @reading_options
 @click.pass_obj
-def command(chosen: list[ExporterChoice], /, table_file: str, output: Path | None, force: bool, **options: Any) -> None:
+def command(chosen: list[ExporterChoice], /, tables: Tables, output: Path | None, force: bool, **options: Any) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py and report.md.
 
     \b
@@ -87,7 +89,7 @@ def command(chosen: list[ExporterChoice], /, table_file: str, output: Path | Non
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export
 
-    stem = _stem(table_file)
+    stem = _stem(tables)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
     facts = {"table": [stem]}
     folder = output if output is not None else Path(f"{stem}_rules")
@@ -104,7 +106,7 @@ def command(chosen: list[ExporterChoice], /, table_file: str, output: Path | Non
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(table_file, fitting, growing, gather(ReadingOptions, options), check_names)
+    rules = fit_rules(tables, fitting, growing, gather(ReadingOptions, options), check_names)
     texts = {RULES_FILE: rules.to_json()}
     with progress("writing the rules"):
         for file, choice in zip(files, chosen, strict=True):
@@ -130,7 +132,11 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
     return names
 
 
-def _stem(path: str) -> str:
-    """Return a file's name without folder and endings."""
-    name = Path(path).name.removesuffix(".gz")
-    return Path(name).stem or name
+def _stem(tables: Tables) -> str:
+    """Return the name of the first file without folder and endings, of a pattern what is not wild in it."""
+    path = Path(tables if isinstance(tables, str) else tables[0])
+    if path.exists() or not has_magic(str(path)):
+        name = path.resolve().name if path.is_dir() else path.name.removesuffix(".gz")
+        return Path(name).stem or name
+    plain = [re.sub(r"\[[^]]*\]|[*?]", "", Path(part).stem).strip(" -_.") for part in reversed(path.parts)]
+    return next((part for part in plain if part.strip("/")), "table")

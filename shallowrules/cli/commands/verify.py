@@ -8,7 +8,7 @@ import click
 
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress
-from shallowrules.cli.reading_options import ReadingOptions, reading_options
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
 from shallowrules.errors import ShallowRulesError
 
 __all__ = ["command"]
@@ -16,12 +16,12 @@ __all__ = ["command"]
 
 @click.command("verify", short_help="Run every form of the rules against the tree.")
 @click.argument("rules_file", metavar="RULES")
-@click.argument("table_file", metavar="TABLE")
+@table_argument
 @click.option(
     "--dialect", "dialects", multiple=True, metavar="NAME", help="SQL to run: duckdb, sqlite. [default: both]"
 )
 @reading_options
-def command(rules_file: str, table_file: str, dialects: tuple[str, ...], **options: Any) -> None:
+def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **options: Any) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
@@ -40,11 +40,11 @@ def command(rules_file: str, table_file: str, dialects: tuple[str, ...], **optio
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     # As they stand, those columns show whether every form of the rules knows how to convert them.
     as_text = [column.name for column in tested if column.converts_text]
-    with progress(f"reading {table_file}"), worded():
+    with progress(f"reading {show_tables(tables)}"), worded():
         names = [column.name for column in tested] or None
-        table = read_table(table_file, columns=names, as_text=as_text, **vars(reading))
+        table = read_table(tables, columns=names, as_text=as_text, **vars(reading))
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
-    relation = file_relation(table_file, reading.delimiter) if same else None
+    relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
     with progress("comparing"):
         comparisons = list(verify_forms(rules, table, dialects or DIALECTS, relation))
     show_comparisons(comparisons)

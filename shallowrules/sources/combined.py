@@ -1,0 +1,127 @@
+"""Several sources that are one table: the rows of one below those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shallowrules.conversion import Conversion
+from shallowrules.errors import DataError, Finding
+from shallowrules.sources.base import Provenance, Source, named
+from shallowrules.table import Column, ColumnType
+
+__all__ = ["CombinedSource"]
+
+
+class CombinedSource(Source):
+    """Rows of several sources with the same columns, in whatever order each has these.
+
+    A column has one type in all of them. Only where types are found and not declared (as in text files) whole
+    numbers in one are floats like those of another.
+
+    Parameters
+    ----------
+    parts : sequence of Source
+        In the order of their rows. DataError names the part and the column where names differ.
+    """
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        first = parts[0]
+        super().__init__(
+            first.names, Provenance(first.provenance.kind, tuple(f for part in parts for f in part.provenance.files))
+        )
+        self.parts = tuple(parts)
+        for part in parts[1:]:
+            lacking = [name for name in first.names if name not in set(part.names)]
+            added = [name for name in part.names if name not in set(first.names)]
+            if lacking or added:
+                what = f"has no column {lacking[0]!r}" if lacking else f"has a column {added[0]!r}"
+                other = "has" if lacking else "has not"
+                raise DataError(
+                    f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the same columns"
+                )
+
+    def count_rows(self) -> int:
+        """Return the number of rows of all parts; DataError if one has none."""
+        n_rows = 0
+        for part in self.parts:
+            with named(str(part.provenance)):
+                n_rows += part.count_rows()
+        return n_rows
+
+    def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
+        """Return columns by position, of one type each."""
+        names = [self.names[j] for j in positions]
+        tables = []
+        for part in self.parts:
+            found: list[Finding] = []
+            where = str(part.provenance)
+            with named(where):
+                tables.append(part.read(part.positions(names), as_text, found))
+            findings += [replace(finding, message=f"{where}: {finding.message}", file=where) for finding in found]
+        refused = {finding.column for finding in findings}
+        return [
+            _stacked([table[i] for table in tables], self.parts, refused=name in refused)
+            for i, name in enumerate(names)
+        ]
+
+
+def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: bool) -> Column:
+    """Return columns of one name as one; one that is refused anyway comes as text."""
+    types = {} if refused else _types(columns, parts)
+    if refused or "text" in types.values():
+        kind: ColumnType = "text"
+    elif "float" in types.values() and "integer" in types.values():
+        kind = "float"
+    else:
+        kind = next(iter(types.values()), columns[0].type)
+    missing = np.concatenate([column.absent for column in columns])
+    if kind in ("integer", "float"):
+        # What has no value in a part may be of any type there.
+        filled = [c.values if c.is_numeric else np.full(len(c.values), np.nan) for c in columns]
+        if kind == "float":
+            filled = [np.where(c.absent, np.nan, values) for c, values in zip(columns, filled, strict=True)]
+        else:
+            filled = [np.where(c.absent, 0, values).astype(np.int64) for c, values in zip(columns, filled, strict=True)]
+        values = np.concatenate(filled)
+        return replace(
+            columns[0],
+            type=kind,
+            values=values,
+            missing=missing if kind == "integer" and missing.any() else None,
+            conversion=_conversion(columns),
+        )
+    objects = [
+        np.where(column.absent, np.array(None, dtype=object), column.values.astype(object)) for column in columns
+    ]
+    return Column(columns[0].name, kind, np.concatenate(objects), conversion=_conversion(columns))
+
+
+def _types(columns: Sequence[Column], parts: Sequence[Source]) -> dict[str, ColumnType]:
+    """Return the type in each part that has values; DataError where they do not go together."""
+    types: dict[str, ColumnType] = {}
+    for column, part in zip(columns, parts, strict=True):
+        if column.absent.all() and part.provenance.kind in FOUND_TYPES:
+            continue
+        where = str(part.provenance)
+        for other, kind in types.items():
+            numbers = {kind, column.type} == {"integer", "float"} and part.provenance.kind in FOUND_TYPES
+            if kind != column.type and not numbers:
+                raise DataError(
+                    f"column {column.name!r} is {kind} in {other} and {column.type} in {where}: files of one table "
+                    "have one type for a column"
+                )
+        types[where] = column.type
+    return types
+
+
+FOUND_TYPES = ("csv", "json")
+"""Kinds of sources whose types are found from the values."""
+
+
+def _conversion(columns: Sequence[Column]) -> Conversion:
+    """Return what the text of any part needed."""
+    decimal = next((c.conversion.decimal for c in columns if c.conversion.decimal != "."), ".")
+    return Conversion(decimal, tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls)))
