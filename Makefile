@@ -147,7 +147,7 @@ format: $(VENV)/with-dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/with-test
-	@for name in paper quality speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in paper quality reading speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*

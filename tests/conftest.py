@@ -44,3 +44,15 @@ def install(tmp_path, monkeypatch):
     yield install
     for path in PLUGINS.glob("*.py"):
         sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes text or bytes to a file and returns its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write

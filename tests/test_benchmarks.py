@@ -278,3 +278,20 @@ def test_versions_names_what_differs() -> None:
         "iris imm 2: labels",
         "iris none: labels",
     ]
+
+
+def test_reading_prints_every_ratio() -> None:
+    script = PAPER.with_name("reading.py")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), "--quick", "--rounds", "1"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:]] == [
+        "floats",
+        "whole numbers",
+        "floats, whole numbers, text",
+    ]
+    assert "≤" not in done.stdout

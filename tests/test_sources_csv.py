@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import datetime
-import decimal
 import gzip
 import io
-import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -18,41 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sourcefiles import read_as_told, typed
 
-from shallowrules.cli.advice import column_list, worded
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.sources import file_relation, read_table
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Return a function that writes text or bytes to a file and returns its path."""
-
-    def write(content, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def read_as_told(path, **options):
-    """Read a table as the command line does, which says what to do about what is wrong."""
-    with worded():
-        return read_table(path, **options)
-
-
-def typed(table):
-    """Return name, type and values (None where missing) of every column."""
-    found = []
-    for column in table.columns:
-        values = [
-            None if absent else value
-            for value, absent in zip(column.values.tolist(), column.absent.tolist(), strict=True)
-        ]
-        found.append((column.name, column.type, values))
-    return found
-
+from shallowrules.sources import file_relation, open_source, read_table
+from shallowrules.sources.csv import CsvSource
 
 # CSV: what a column is -----------------------------------------------------------------------------
 
@@ -462,168 +430,140 @@ def test_pandas_reads_the_same_types_and_values(write):
     np.testing.assert_array_equal(table["f"].values, frame["f"])
 
 
-# Parquet -------------------------------------------------------------------------------------------
+# The quick way and the slow one -----------------------------------------------------------------------
 
 
-def test_parquet_types(tmp_path):
-    path = tmp_path / "t.parquet"
-    pq.write_table(
-        pa.table(
-            {
-                "i8": pa.array([1, None, 3], pa.int8()),
-                "u32": pa.array([1, 2, 3], pa.uint32()),
-                "u64": pa.array([1, 2, 3], pa.uint64()),
-                "big": pa.array([1, 2, 2**64 - 1], pa.uint64()),
-                "f32": pa.array([0.1, None, float("nan")], pa.float32()),
-                "f64": pa.array([0.1, 0.2, float("inf")]),
-                "dec": pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("2.20")]),
-                "b": pa.array([True, None, False]),
-                "s": pa.array(["x", None, "1"]),
-                "d": pa.array([datetime.date(2020, 1, 2)] * 3),
-                "ts": pa.array([datetime.datetime(2020, 1, 2, 3)] * 3),
-                "l": pa.array([[1], [2], None]),
-                "st": pa.array([{"x": 1, "y": {"z": 2}}] * 3),
-                "c": pa.array(["u", "v", "u"]).dictionary_encode(),
-            }
-        ),
-        path,
-    )
-    table = read_table(path)
-    assert [(c.name, c.type) for c in table.columns] == [
-        ("i8", "integer"),
-        ("u32", "integer"),
-        ("u64", "integer"),
-        ("big", "float"),
-        ("f32", "float"),
-        ("f64", "float"),
-        ("dec", "float"),
-        ("b", "boolean"),
-        ("s", "text"),
-        ("d", "other"),
-        ("ts", "other"),
-        ("l", "other"),
-        ("st", "other"),
-        ("c", "text"),
+def reference_rows(text):
+    """Return the rows below the header as the `csv` module finds them, None where it finds a fault."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except csv.Error:
+        return None
+    if len(set(map(len, rows))) > 1:
+        return None
+    return [[field or None for field in row] for row in rows[1:]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(body=st.text(st.sampled_from('a,"\n \r;_'), max_size=9), width=st.sampled_from([1, 2]))
+def test_any_text_is_read_as_the_csv_module_reads_it_or_refused(tmp_path_factory, body, width):
+    text = {1: f"h\n{body}\nz\n", 2: f"h,i\nz,z\n{body}\nz,z\n"}[width]
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    path.write_bytes(text.encode())
+    expected = reference_rows(text)
+    if expected is None:
+        with pytest.raises(DataError):
+            read_table(path, delimiter=",", as_text=["h", "i"][:width])
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShallowRulesWarning)
+        table = read_table(path, delimiter=",", as_text=["h", "i"][:width])
+    assert [list(row) for row in zip(*(c.values.tolist() for c in table.columns), strict=True)] == expected
+
+
+EDGES = [
+    "1_000",
+    "0x1F",
+    "0b11",
+    "inf",
+    "-Infinity",
+    "nan",
+    "1e400",
+    "-1e-400",
+    "4.9e-324",
+    "2.4703282292062328e-324",
+    "2.4703282292062327e-324",
+    "007",
+    "+3",
+    "5.",
+    ".5",
+    "1.7976931348623159e308",
+    "9007199254740993",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "1e2",
+    "1.0",
+    "0.1000000000000000055511151231257827",
+    "123456789012345678901234567890",
+]
+NUMBERS = st.text(st.sampled_from("0123456789.eE+-_ xbinfaN\t"), min_size=1, max_size=5) | st.sampled_from(EDGES)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    fields=st.lists(NUMBERS, min_size=1, max_size=4),
+    sampled=st.sampled_from(["0.5", "7"]),
+    beside=st.sampled_from(["", ",z"]),
+)
+def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, sampled, beside):
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    lines = ["x" + beside.replace("z", "t"), *(f"{field}{beside}" for field in [sampled, *fields])]
+    path.write_text("\n".join(lines) + "\n")
+
+    def read(types):
+        with pytest.MonkeyPatch.context() as patch:
+            # The sample sees the first field alone.
+            patch.setattr(CsvSource, "_sample", lambda source: [[sampled] + ["z"] * (len(source.names) - 1)])
+            if types is not None:
+                patch.setattr(CsvSource, "_sampled_types", lambda source: types)
+            with open_source(path, delimiter=",") as source:
+                return source.table(["x"], findings=[])["x"]
+
+    quick, slow = read(None), read({})
+    assert (quick.type, quick.values.dtype) == (slow.type, slow.values.dtype)
+    assert quick.absent.tolist() == slow.absent.tolist()
+    if quick.is_numeric:
+        assert quick.values.tobytes() == slow.values.tobytes()
+    else:
+        assert quick.values.tolist() == slow.values.tolist()
+
+
+def test_numbers_are_those_of_python_to_the_last_bit(write):
+    texts = [
+        "0.1000000000000000055511151231257827",
+        "2.4703282292062328e-324",
+        "2.4703282292062327e-324",
+        "1e400",
+        "-1e-400",
     ]
-    assert table["f32"].values.dtype == np.float32
-    assert table["u64"].values.dtype == np.int64
-    assert table["i8"].absent.tolist() == [False, True, False]
-    assert table["f32"].absent.tolist() == [False, True, True]
-    assert table["dec"].values.tolist()[::2] == [1.1, 2.2]
-    assert table["b"].values.tolist() == [True, None, False]
-    assert table["s"].values.tolist() == ["x", None, "1"]
-    assert table["d"].values.tolist() == ["2020-01-02"] * 3
+    texts += ["1.7976931348623157e308", "9007199254740993.0", "8.41e21", "5e-324", "+3.", "007.50"]
+    values = read_table(write("x,y\n" + "".join(f"{text},a\n" for text in texts)))["x"].values
+    assert values.tobytes() == np.array([float(text) for text in texts]).tobytes()
 
 
-def test_an_infinite_date_does_no_harm(tmp_path):
+def test_what_a_sample_does_not_show_is_found(write):
+    rows = ["1,1.5,7"] * 3000
+    rows[1500:1500] = ["2.5,x,1e2"]
+    table = read_table(write("a,b,c\n" + "\n".join(rows) + "\n"), exclude=["b"])
+    assert [column.type for column in table.columns] == ["float", "float"]
+    assert table["c"].values[1500] == 100
+    with pytest.raises(DataError, match=r"column 'b' is nearly all numbers, but 1 of 3001 .* 'x' in row 1501"):
+        read_table(write("a,b,c\n" + "\n".join(rows) + "\n"))
+
+
+@pytest.mark.parametrize("tail", ["3,4,", '3,"4",', "3,4,,", '3,4,""'])
+def test_empty_fields_too_many_are_no_secret(write, tail):
+    """DuckDB's strict mode passes over them."""
+    with pytest.raises(DataError, match="line 3 has"):
+        read_table(write(f'a,b\n1,"x,y"\n{tail}\n'))
+
+
+def test_queries_do_not_grow_with_the_columns(write):
+    """40 rows of 5,000 columns took a minute: a query for each column, planned over all of them."""
     duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "t.parquet"
-    with duckdb.connect() as database:
-        database.execute(f"COPY (SELECT DATE 'infinity' AS d, 1 AS x) TO '{path}' (FORMAT parquet)")
-    assert typed(read_table(path)) == [("d", "other", ["infinity"]), ("x", "integer", [1])]
+    names = [f"c{j}" for j in range(1500)]
+    path = write(",".join(names) + "\n" + (",".join("ab"[j % 2] for j in range(1500)) + "\n") * 3)
+    run = []
+    with open_source(path) as source:
 
+        class Counted:
+            def execute(self, query):
+                run.append(query)
+                return connection.execute(query)
 
-@pytest.mark.parametrize("names", [["a", "a"], ["a", "A"]])
-def test_parquet_with_one_name_twice(tmp_path, names):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=names), path)
-    with pytest.raises(DataError, match="columns 1 and 2 are"):
-        read_table(path)
-
-
-def test_parquet_is_known_by_its_content(tmp_path, write):
-    pq.write_table(pa.table({'a "b"': [1]}), tmp_path / "t.csv")
-    assert read_table(tmp_path / "t.csv").names == ['a "b"']
-    with pytest.raises(DataError, match="not a Parquet file"):
-        read_table(write("a,b\n1,2\n", "t.parquet"))
-    with pytest.raises(DataError, match=r"bad\.parquet: cannot be read"):
-        read_table(write(b"PAR1 and nothing more", "bad.parquet"))
-
-
-def test_parquet_without_rows(tmp_path):
-    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="no rows"):
-        read_table(tmp_path / "t.parquet")
-
-
-# JSON ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["lines", "array", "blank lines", "compressed", "pretty"])
-def test_json_forms(write, form):
-    rows = [{"a": 1, "b/~ '\"": 0.5, "t": "x", "yes": True}, {"t": "y", "a": 2, "yes": None}]
-    text = {
-        "lines": "\n".join(map(json.dumps, rows)),
-        "array": json.dumps(rows),
-        "blank lines": "\n\n".join(map(json.dumps, rows)) + "\n\n",
-        "compressed": "\n".join(map(json.dumps, rows)),
-        "pretty": json.dumps(rows, indent=2),
-    }[form]
-    path = write(gzip.compress(text.encode()), "t.json.gz") if form == "compressed" else write(text, "t.jsonl")
-    assert typed(read_table(path)) == [
-        ("a", "integer", [1, 2]),
-        ("b/~ '\"", "float", [0.5, None]),
-        ("t", "text", ["x", "y"]),
-        ("yes", "boolean", [True, None]),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ("1 2.5", "float"),
-        ("1 18446744073709551615", "float"),
-        ("9007199254740993 -1", "integer"),
-        ("null null", "float"),
-        ("NaN 1.5", "float"),
-        ('"1" "2"', "text"),
-        ('"2020-01-01" "2020-01-02"', "other"),
-        ('"2020-01-01" "later"', "text"),
-        ("[1] [2]", "other"),
-        ('{"x":1} null', "other"),
-        ('true "x"', "text"),
-    ],
-)
-def test_json_types(write, values, kind):
-    path = write("".join(f'{{"a": {value}}}\n' for value in values.split()), "t.ndjson")
-    assert read_table(path)["a"].type == kind
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"a": 1}\n2\n', "row 2 is not a JSON object"),
-        ("[1, 2]", "row 1 is not a JSON object"),
-        ('{"a": 1, "A": 2}', "named 'a' and 'A'"),
-        ('{"a": 1}\n{"A": 2}', "named 'a' and 'A'"),
-        ('{"a": 1, "a": 2}', "duplicate key"),
-        ('{"a": 1}\n{"a": ', "cannot be read: Malformed JSON"),
-        ('{"": 1}', "empty name"),
-        ("[]", "no rows"),
-        ("{}", "no rows with columns"),
-        ('{"a": 1}\n{"a": "NA"}', r"nearly all numbers, but 1 of 2 values are not, such as 'NA' in row 2.*--null NA"),
-        (b'{"a": "\xff"}', "line 1: byte 0xff"),
-    ],
-)
-def test_json_that_is_no_table(write, text, message):
-    with pytest.raises(DataError, match=message):
-        read_as_told(write(text, "t.json"))
-
-
-def test_json_null_spellings(write):
-    path = write('{"a": 1}\n{"a": "NA"}\n', "t.json")
-    assert typed(read_table(path, null=["NA"])) == [("a", "integer", [1, None])]
-
-
-def test_json_is_known_by_its_content(write):
-    assert read_table(write(' [{"a": 1}]', "table")).names == ["a"]
-
-
-# Advice --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("names", "word"), [(["a", "b"], "a,b"), (["my id"], "'my id'"), (["a,b", 'c"d'], '\'"a,b","c""d"\'')]
-)
-def test_a_column_list_can_be_pasted(names, word):
-    assert column_list(names) == word
+        connection, source.database = source.database, Counted()
+        table = source.table()
+    assert isinstance(connection, duckdb.DuckDBPyConnection)
+    assert len(run) <= 40
+    assert [column.values[0] for column in table.columns[:3]] == ["a", "b", "a"]

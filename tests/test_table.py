@@ -109,3 +109,56 @@ def test_what_is_no_table():
         Table.of({"a": [1], "b": [1, 2]})
     with pytest.raises(DataError, match=r"'t' is not numeric \(it was read as text\)"):
         Table.of({"t": ["a"]})["t"].numbers()
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_missing_values_of_every_pandas_type(backend):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"s": ["a", None], "b": [True, None], "i": [1, None], "f": [0.5, None]})
+    table = Table.of(frame.convert_dtypes(dtype_backend=backend))
+    assert [c.type for c in table.columns] == ["text", "boolean", "integer", "float"]
+    for column in table.columns:
+        assert column.absent.tolist() == [False, True]
+    assert table["f"].values.dtype == np.float64
+    assert table["s"].values.tolist() == ["a", None]
+    assert table["b"].positions([True, False]).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "absent"),
+    [
+        (["a", float("nan")], "text", [False, True]),
+        ([float("nan"), "a", None], "text", [True, False, True]),
+        ([True, float("nan")], "boolean", [False, True]),
+        ([1, float("nan")], "float", [False, True]),
+        ([1, None], "integer", [False, True]),
+        ([float("nan")], "float", [True]),
+        ([1.5, "a"], "text", [False, False]),
+    ],
+)
+def test_missing_values_in_lists(values, kind, absent):
+    column = Table.of({"c": values})["c"]
+    assert (column.type, column.absent.tolist()) == (kind, absent)
+
+
+def test_missing_values_of_pandas_in_lists():
+    pd = pytest.importorskip("pandas")
+    for values, kind in (
+        ([1, pd.NA], "integer"),
+        (["a", pd.NA], "text"),
+        ([True, pd.NA], "boolean"),
+        ([1.5, pd.NA], "float"),
+    ):
+        column = Table.of({"c": values})["c"]
+        assert (column.type, column.absent.tolist()) == (kind, [False, True])
+
+
+@pytest.mark.parametrize("values", [[0, 1, None], [0.0, 1.0, float("nan")], [False, True, None], [False, 1, None]])
+def test_zero_and_one_are_truth_values(values):
+    assert Column.of("c", values).positions([True, False]).tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("values", [[0, 2], [0.5, 1], ["true", "false"], ["0", "1"]])
+def test_other_values_are_no_truth_values(values):
+    with pytest.raises(DataError, match="must hold true and false"):
+        Column.of("c", values).positions([True, False])

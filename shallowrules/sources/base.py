@@ -124,9 +124,18 @@ class Source(ABC):
         """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
         pyarrow = import_pyarrow()
         table = self.table(columns, exclude)
+        # A batch without values says nothing of the type.
+        objects = {"text": pyarrow.string(), "boolean": pyarrow.bool_(), "other": pyarrow.string()}
         for start in range(0, table.n_rows, n_rows):
             part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
-            arrays = [pyarrow.array(column.values, mask=column.absent) for column in part.columns]
+            arrays = [
+                pyarrow.array(
+                    column.values if column.type != "other" else list(map(str, column.values)),
+                    objects.get(column.type),
+                    mask=column.absent,
+                )
+                for column in part.columns
+            ]
             yield pyarrow.record_batch(arrays, names=table.names)
 
 

@@ -40,7 +40,8 @@ class CombinedSource(Source):
                 what = f"has no column {lacking[0]!r}" if lacking else f"has a column {added[0]!r}"
                 other = "has" if lacking else "has not"
                 raise DataError(
-                    f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the same columns"
+                    f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the "
+                    "same columns"
                 )
 
     def count_rows(self) -> int:

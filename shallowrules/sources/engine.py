@@ -116,7 +116,7 @@ class DuckDBSource(Source):
             f"{field.expression} AS {quote_name(self.names[j])}" for j, field in zip(positions, fields, strict=True)
         )
         # Within a transaction of its own, so that other queries of the database do not end the stream.
-        reader: Any = self.database.cursor().execute(f"SELECT {selected} FROM {self.relation}").to_arrow_reader(n_rows)
+        reader: Any = self.database.cursor().sql(f"SELECT {selected} FROM {self.relation}").to_arrow_reader(n_rows)
         yield from reader
 
     def keep_text(self) -> None:

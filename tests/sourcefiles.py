@@ -1,0 +1,24 @@
+"""What the tests of sources share: reading as the command line does, and tables as lists."""
+
+from __future__ import annotations
+
+from shallowrules.cli.advice import worded
+from shallowrules.sources import read_table
+
+
+def read_as_told(path, **options):
+    """Read a table as the command line does, which says what to do about what is wrong."""
+    with worded():
+        return read_table(path, **options)
+
+
+def typed(table):
+    """Return name, type and values (None where missing) of every column."""
+    found = []
+    for column in table.columns:
+        values = [
+            None if absent else value
+            for value, absent in zip(column.values.tolist(), column.absent.tolist(), strict=True)
+        ]
+        found.append((column.name, column.type, values))
+    return found

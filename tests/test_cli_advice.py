@@ -1,0 +1,112 @@
+"""What the command line proposes about a table that it refuses: options, and a whole command that works."""
+
+from __future__ import annotations
+
+import csv
+import random
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from shallowrules.cli.advice import Remedy, column_list
+from shallowrules.cli.commands import shallowrules
+from shallowrules.errors import DataError
+from shallowrules.sources import read_table
+
+
+@pytest.mark.parametrize(
+    ("names", "word"), [(["a", "b"], "a,b"), (["my id"], "'my id'"), (["a,b", 'c"d'], '\'"a,b","c""d"\'')]
+)
+def test_a_column_list_can_be_pasted(names, word):
+    assert column_list(names) == word
+
+
+def write_messy(path, n_rows=200):
+    """Write a table with everything that is wrong with tables."""
+    pick = random.Random(0)
+    with open(path, "w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["my id", "day", "age", "income", "charges", "segment", "note", "empty", "rate"])
+        for i in range(n_rows):
+            rows.writerow(
+                [
+                    1000 + i,
+                    f"2020-01-{i % 28 + 1:02d}",
+                    pick.randint(18, 90),
+                    pick.randint(0, 90_000) if i % 9 else "",
+                    pick.random() * 100 if i % 20 else " ",
+                    pick.choice("ABC"),
+                    f"free text {i}",
+                    "",
+                    "inf" if i == 7 else pick.random(),
+                ]
+            )
+
+
+def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_messy("messy.csv")
+    refused = CliRunner().invoke(shallowrules, ["fit", "messy.csv", "-k", "3", "-o", "rules.json"])
+    assert refused.exit_code == 1
+    for part in (
+        "column 'charges' is nearly all numbers, but 10 of 200",
+        "'day' (dates or the like)",
+        "column 'empty'",
+        "'note' (200 values)",
+        "column 'my id' looks like the number of a row",
+        "values are missing in 'income' (23 rows)",
+        "values are infinite in 'rate' (1 row)",
+    ):
+        assert part in refused.stderr
+    [command] = [line.partition("This works: ")[2] for line in refused.stderr.splitlines() if "This works" in line]
+    words = shlex.split(command)
+    assert words[:6] == ["shallowrules", "fit", "messy.csv", "-k", "3", "-o"]
+    done = CliRunner().invoke(shallowrules, words[1:])
+    assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "option"),
+    [
+        ("a,b\n" + "1,é\n2,é\n5,b\n" * 5, ["--encoding", "cp1252"]),
+        ("a;b\n" + "1,5;1\n2,5;2\n3,5;7\n" * 5, ["--decimal", ","]),
+        ("a,b\n" + "1,2\n,3\n3,4\n" * 5, ["--impute", "median"]),
+        ("a,b\n" + "1,2\n" * 10 + "2,3\n3,-\n" * 2, ["--null", "-"]),
+    ],
+)
+def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content, option):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_bytes(content.encode("cp1252"))
+    refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "-o", "r.json"])
+    assert refused.exit_code == 1
+    words = shlex.split(refused.stderr.partition("This works: ")[2])
+    assert any(words[i : i + 2] == option for i in range(len(words)))
+    done = CliRunner().invoke(shallowrules, words[1:])
+    assert done.exit_code == 0, done.stderr
+
+
+def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("day\n2020-01-01\n2020-01-02\n")
+    refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2"])
+    assert "--exclude day" in refused.stderr
+    assert "This works" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "content", [b"a,b\n1,\xe9\n", b"a;b,c\n1;x,y\n", b"a,b\n1\n", b'a,b\n"1,5",2\n', b"a,b\n1,2\nNA,3\n"]
+)
+def test_a_source_names_no_option_of_the_command_line(tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_table(tmp_path / "t.csv")
+    assert "--" not in str(caught.value)
+    [finding] = caught.value.findings
+    assert finding.file == str(tmp_path / "t.csv")
+    assert finding.message in str(caught.value)
+
+
+def test_remedies_add_up():
+    both = Remedy(exclude=("a",), null=("x",)) | Remedy(exclude=("b", "a"), decimal=",", drop_missing=True)
+    assert both.arguments() == ["--exclude", "a,b", "--null", "x", "--decimal", ",", "--drop-missing"]

@@ -1,0 +1,156 @@
+"""What a source is: names, types, a count, rows as a table or in batches; and several that are one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shallowrules.errors import DataError, Finding
+from shallowrules.sources import Provenance, Source, files_of, open_source, read_table
+from shallowrules.table import Column
+
+
+class Records(Source):
+    """A list of dicts: all that a new kind of source needs."""
+
+    def __init__(self, records):
+        super().__init__(list(records[0]), Provenance("records"))
+        self.records = records
+
+    def count_rows(self):
+        return len(self.records)
+
+    def read(self, positions, as_text, findings):
+        names = [self.names[j] for j in positions]
+        return [Column.of(name, [record.get(name) for record in self.records]) for name in names]
+
+
+def test_a_source_needs_a_count_and_columns_only():
+    source = Records([{"a": 1, "b": "x"}, {"a": None, "b": "y"}, {"a": 3}])
+    table = source.table(exclude=["b"])
+    assert table["a"].values[~table["a"].absent].tolist() == [1, 3]
+    assert source.types() == {"a": "integer", "b": "text"}
+    assert str(source.provenance) == "records"
+    batches = list(source.batches(n_rows=2))
+    assert [batch.num_rows for batch in batches] == [2, 1]
+    assert pa.Table.from_batches(batches).to_pylist() == [
+        {"a": 1, "b": "x"},
+        {"a": None, "b": "y"},
+        {"a": 3, "b": None},
+    ]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_batches_are_the_table(tmp_path, kind):
+    path = tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table({"a": range(5), "b": [0.5, None, 1.5, 2.5, 3.5], "c": list("xyxyx")}), path)
+    elif kind == "csv":
+        path.write_text("a,b,c\n0,0.5,x\n1,,y\n2,1.5,x\n3,2.5,y\n4,3.5,x\n")
+    else:
+        rows = zip(range(5), (0.5, None, 1.5, 2.5, 3.5), "xyxyx", strict=True)
+        path.write_text("\n".join(json.dumps({"a": a, "b": b, "c": c}) for a, b, c in rows))
+    with open_source(path) as source:
+        assert source.count_rows() == 5
+        assert source.types(["c", "a"]) == {"c": "text", "a": "integer"}
+        assert source.provenance.files == (str(path),)
+        batches = list(source.batches(["b", "a"], n_rows=2))
+        assert source.table().n_rows == 5
+    found = pa.Table.from_batches(batches)
+    assert found.column_names == ["b", "a"]
+    assert found["a"].to_pylist() == [0, 1, 2, 3, 4]
+    assert found["b"].to_pylist() == [0.5, None, 1.5, 2.5, 3.5]
+
+
+def test_names_that_are_one_in_sql_are_refused_of_any_source():
+    with pytest.raises(DataError, match="named 'a' and 'A'"):
+        Records([{"a": 1, "A": 2}])
+
+
+# Several files ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "p2.csv").write_text("b,a\nx,1.5\n,2\n")
+    (tmp_path / "p1.csv").write_text("a,b\n1,x\n2,y\n")
+    return tmp_path
+
+
+def test_a_folder_a_pattern_and_names_are_one_table(folder):
+    (folder / "notes.md").write_text("no table")
+    (folder / ".hidden.csv").write_text("a\n1\n")
+    names = [str(folder / "p1.csv"), str(folder / "p2.csv")]
+    for where in (folder, str(folder / "p?.csv"), names, [folder / "p1.csv", str(folder / "*2.csv")]):
+        table = read_table(where)
+        assert [(c.name, c.type) for c in table.columns] == [("a", "float"), ("b", "text")]
+        assert table["a"].values.tolist() == [1, 2, 1.5, 2]
+        assert table["b"].values.tolist() == ["x", "y", "x", None]
+    with open_source(folder) as source:
+        assert list(source.provenance.files) == names
+        assert source.count_rows() == 4
+
+
+def test_a_file_whose_name_is_a_pattern_is_that_file(folder):
+    (folder / "[a]*.csv").write_text("z\n1\n")
+    assert read_table(folder / "[a]*.csv").names == ["z"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\n1\n", r"p3.csv has no column 'b', which .*p1.csv has"),
+        ("a,b,c\n1,2,3\n", r"p3.csv has a column 'c', which .*p1.csv has not"),
+        ("a,b\nx,y\n", r"column 'a' is integer in .*p1.csv and text in .*p3.csv"),
+        ("a,b\n1,2\n3\n", r"p3.csv: line 3 has 1 field"),
+        ("a,b\n1,x\nNA,x\n", r"p3.csv: column 'a' is nearly all numbers"),
+        ("a,b\n", "p3.csv: there are no rows"),
+    ],
+)
+def test_files_that_differ_are_refused_with_file_and_column(folder, text, message):
+    (folder / "p3.csv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_table([folder / "p1.csv", folder / "p3.csv"])
+
+
+def test_parts_of_parquet_have_one_declared_type(tmp_path):
+    for name, values in (("p1", [1, 2]), ("p2", [3, None])):
+        pq.write_table(
+            pa.table({"a": pa.array(values, pa.int32()), "f": pa.array([0.5, 1.5])}), tmp_path / f"{name}.parquet"
+        )
+    table = read_table(tmp_path)
+    assert table["a"].type == "integer"
+    assert table["a"].absent.tolist() == [False, False, False, True]
+    pq.write_table(pa.table({"a": [0.5], "f": [0.5]}), tmp_path / "p3.parquet")
+    with pytest.raises(DataError, match=r"column 'a' is integer in .*p1.parquet and float in .*p3.parquet"):
+        read_table(tmp_path)
+
+
+def test_a_column_without_values_in_one_text_file_has_the_type_of_the_others(folder):
+    (folder / "p3.csv").write_text("a,b\n,\n7,\n")
+    table = read_table([folder / "p1.csv", folder / "p3.csv"])
+    assert [c.type for c in table.columns] == ["integer", "text"]
+    assert table["a"].absent.tolist() == [False, False, True, False]
+    assert table["b"].values.tolist() == ["x", "y", None, None]
+
+
+def test_findings_of_several_files_name_theirs(folder):
+    (folder / "p3.csv").write_text("a,b\n1,x\n?,x\n")
+    findings: list[Finding] = []
+    with open_source([folder / "p1.csv", folder / "p3.csv"]) as source:
+        table = source.table(findings=findings)
+    assert [(f.kind, f.column, f.place, f.file) for f in findings] == [
+        ("nearly numeric", "a", 2, str(folder / "p3.csv"))
+    ]
+    assert table["a"].type == "text"
+    assert table.n_rows == 4
+
+
+def test_a_pattern_that_fits_nothing(tmp_path):
+    with pytest.raises(DataError, match="no such file, and none that the pattern fits"):
+        files_of(str(tmp_path / "*.csv"))
+    np.testing.assert_equal(files_of("none.csv"), ["none.csv"])
