@@ -4,8 +4,11 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from strategies import Problem
+from tables import TABLES
 
 # No profile judges how long an example takes: a busy machine is no error.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -56,3 +59,8 @@ def write(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(params=TABLES)
+def table(request) -> Problem:
+    return TABLES[request.param](np.random.default_rng(20))

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import oracle
+import pytest
+from strategies import Problem
 
-from shallowrules import growing
+from shallowrules import _kernel, growing
 from shallowrules.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows
 
-__all__ = ["EVERYTHING", "STRUCTURE", "assert_same", "grow", "grow_path", "unique_rows"]
+__all__ = [
+    "EVERYTHING",
+    "STRUCTURE",
+    "assert_same",
+    "check",
+    "grow",
+    "grow_path",
+    "grown",
+    "own_centers",
+    "unique_rows",
+    "version",
+]
 
 STRUCTURE = ("feature", "left", "right", "center")
 EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
@@ -38,3 +54,37 @@ def grow_path(
 def assert_same(one: GrownTree, two: GrownTree, names: tuple[str, ...] = EVERYTHING) -> None:
     for name in names:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+def grown(problem: Problem, n_threads: int = 1) -> GrownTree:
+    """Grow ExShallow's tree."""
+    return grow(*problem.arrays, **problem.options, n_threads=n_threads)
+
+
+def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
+    """Grow a tree and hold it against the oracle."""
+    tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
+    oracle.check_tree(tree, *problem.arrays, **problem.options, **options)
+    return tree
+
+
+def own_centers(problem: Problem) -> dict[str, np.ndarray]:
+    """Return each row's nearest center by name of `grow`'s argument, or nothing where no two are nearly as near.
+
+    Where they are, rounding decides, and the kernel need not round as the oracle does.
+    """
+    points = problem.clustered.astype(np.float64)
+    distances = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
+    near = np.sort(distances, axis=1)[:, :2]
+    if distances.shape[1] == 1 or (near[:, 1] - near[:, 0] > 1e-9 * near[:, 1]).all():
+        return {}
+    return {"assigned": distances.argmin(axis=1).astype(np.int32)}
+
+
+@contextmanager
+def version(**options: Any) -> Iterator[None]:
+    """Grow with other ways to make sums: see `grow_tree`."""
+    with pytest.MonkeyPatch.context() as patch:
+        for entry in ("grow_tree", "grow_path", "grow_imm", "grow_exkmc"):
+            patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **options))
+        yield

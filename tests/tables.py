@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from strategies import Problem
 
-__all__ = ["blobs", "lloyd", "one_space", "repeated_rows", "whole_weights"]
+__all__ = ["TABLES", "blobs", "lloyd", "one_space", "repeated_rows", "whole_weights"]
 
 
 def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:
@@ -45,3 +46,85 @@ def repeated_rows(problem: Problem, share: bool) -> Problem:
     explained = np.repeat(problem.explained, times, axis=0)
     clustered = explained if share else np.repeat(problem.clustered, times, axis=0)
     return replace(problem, explained=explained, clustered=clustered, weight=None)
+
+
+# Kinds of tables: bins of many rows, lists of near centers that run out, deep trees.
+
+
+def overlapping(random):
+    return one_space(blobs(random, 4000, 8, 30, 4.0), 60, random)
+
+
+def separate(random):
+    return one_space(blobs(random, 5000, 3, 40, 0.2), 40, random)
+
+
+def one_column(random):
+    return one_space(random.normal(size=(5000, 1)), 50, random)
+
+
+def discrete(random):
+    return one_space(random.binomial(15, random.uniform(0.2, 0.8, size=8), size=(4000, 8)).astype(float), 26, random)
+
+
+def heavy_tailed(random):
+    return one_space(np.exp(1.5 * random.normal(size=(3000, 5))), 20, random)
+
+
+def extreme_tailed(random):
+    return one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
+
+
+def spiked(random):
+    X = random.lognormal(size=(3000, 6)) * (random.random((3000, 6)) < 0.3)
+    return one_space(X.round(2), 25, random)
+
+
+def binary(random):
+    return one_space((random.random((3000, 16)) < random.random(16)).astype(float), 20, random)
+
+
+def repeated(random):
+    X = blobs(random, 500, 4, 12, 2.0)
+    return one_space(X[random.integers(500, size=5000)], 12, random)
+
+
+def wide(random):
+    return one_space(blobs(random, 500, 100, 10, 6.0), 16, random)
+
+
+def narrow_precision(random):
+    return one_space(blobs(random, 3000, 6, 20, 3.0).astype(np.float32), 20, random)
+
+
+def offset(random):
+    return one_space(1e9 + blobs(random, 2000, 4, 12, 2.0), 12, random)
+
+
+def weighty(random):
+    problem = one_space(blobs(random, 3000, 5, 15, 3.0), 20, random)
+    return replace(problem, weight=random.choice([0.0, 1e-3, 1.0, 2.5, 40.0], size=3000))
+
+
+def two_spaces(random):
+    X = blobs(random, 3000, 6, 15, 3.0)
+    points = (X @ random.normal(size=(6, 2))).astype(np.float32)
+    centers = lloyd(points, 20, random)
+    labels = ((points[:, None, :] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    means = np.array([X[labels == i].mean(axis=0) if (labels == i).any() else X[0] for i in range(20)])
+    return Problem(X, points, means, centers, None, 0.03)
+
+
+def arbitrary_centers(random):
+    X = blobs(random, 1500, 4, 10, 3.0)
+    centers = random.uniform(-15, 15, size=(100, 4))
+    return Problem(X, X, centers, centers, None, 0.03)
+
+
+TABLES: dict[str, Callable[[np.random.Generator], Problem]] = {
+    make.__name__: make
+    for make in (
+        overlapping, separate, one_column, discrete, heavy_tailed, extreme_tailed, spiked, binary, repeated, wide,
+        narrow_precision, offset, weighty, two_spaces, arbitrary_centers,
+    )
+}  # fmt: skip

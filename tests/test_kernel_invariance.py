@@ -1,0 +1,125 @@
+"""Growing: tables that mean the same give the same tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from growths import EVERYTHING, STRUCTURE, assert_same, grown
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Problem, problems
+from tables import TABLES, repeated_rows, whole_weights
+
+pytestmark = pytest.mark.slow
+
+some = settings(max_examples=150)
+
+
+def assert_weight_repeats(problem: Problem) -> None:
+    repeats = grown(repeated_rows(problem, problem.explained is problem.clustered))
+    weighted = grown(problem)
+    assert_same(weighted, repeats, (*STRUCTURE, "lower", "upper", "cut", "weight"))
+    assert np.array_equal(repeats.rows, weighted.weight)
+    assert np.array_equal(np.repeat(weighted.labels, problem.weight.astype(int)), repeats.labels)
+
+
+@some
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_a_row_of_weight_three_is_three_equal_rows(problem, seed):
+    assert_weight_repeats(whole_weights(problem, np.random.default_rng(seed)))
+
+
+def test_a_row_of_weight_three_is_three_equal_rows_on_tables_of_some_size(table):
+    assert_weight_repeats(whole_weights(table, np.random.default_rng(1)))
+
+
+@some
+@given(problems().filter(lambda problem: problem.weight is not None))
+def test_rows_of_no_weight_might_as_well_not_be_there(problem):
+    present = problem.weight > 0
+    explained = problem.explained[present]
+    clustered = explained if problem.clustered is problem.explained else problem.clustered[present]
+    without = grown(replace(problem, explained=explained, clustered=clustered, weight=problem.weight[present]))
+    tree = grown(problem)
+    assert_same(tree, without, EVERYTHING[:-1])
+    assert np.array_equal(tree.labels[present], without.labels)
+    assert (tree.labels[~present] == -1).all()
+
+
+@some
+@given(problems(), st.floats(1e-3, 1e3))
+def test_a_unit_of_weight_is_no_matter(problem, unit):
+    # A power of two, so that no weight is rounded and no tie broken.
+    unit = 2.0 ** np.round(np.log2(unit))
+    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    tree, scaled = grown(replace(problem, weight=weight)), grown(replace(problem, weight=weight * unit))
+    assert_same(tree, scaled, (*STRUCTURE, "lower", "upper", "cut", "rows", "labels"))
+    assert np.array_equal(tree.weight * unit, scaled.weight)
+
+
+def permuted(problem: Problem, order: np.ndarray) -> Problem:
+    explained = problem.explained[order]
+    clustered = explained if problem.clustered is problem.explained else problem.clustered[order]
+    weight = None if problem.weight is None else problem.weight[order]
+    return replace(problem, explained=explained, clustered=clustered, weight=weight)
+
+
+def assert_order_is_no_matter(problem: Problem, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(problem.explained))
+    tree, again = grown(problem), grown(permuted(problem, order))
+    assert_same(tree, again, (*STRUCTURE, "lower", "upper", "cut", "rows"))
+    assert np.array_equal(tree.labels[order], again.labels)
+    assert np.allclose(tree.weight, again.weight, rtol=1e-12, atol=0)
+
+
+@some
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_is_no_matter(problem, seed):
+    assert_order_is_no_matter(problem, seed)
+
+
+def test_the_order_of_rows_is_no_matter_on_tables_of_some_size(table):
+    assert_order_is_no_matter(table, 5)
+
+
+def ranked(problem: Problem) -> Problem:
+    """Replace every explained value by its rank among the values of rows and centers."""
+    both = np.vstack([problem.explained.astype(np.float64), problem.explained_centers])
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in both.T], axis=1).astype(np.float64)
+    n_rows = len(problem.explained)
+    return replace(problem, explained=ranks[:n_rows], explained_centers=ranks[n_rows:])
+
+
+@some
+@given(problems())
+def test_only_the_order_of_explained_values_matters(problem):
+    assert_same(grown(problem), grown(ranked(problem)), (*STRUCTURE, "rows", "weight", "labels"))
+
+
+def test_only_the_order_of_explained_values_matters_on_tables_of_some_size(table):
+    assert_same(grown(table), grown(ranked(table)), (*STRUCTURE, "rows", "weight", "labels"))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X[::-1].copy()[::-1],
+    ],
+    ids=["columns first", "every other row", "every other column", "upside down"],
+)
+def test_the_layout_in_memory_is_no_matter(layout):
+    problem = TABLES["narrow_precision"](np.random.default_rng(2))
+    X = layout(problem.explained)
+    X.flags.writeable = False
+    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))
+
+
+def test_float32_values_are_compared_as_what_they_are():
+    problem = TABLES["narrow_precision"](np.random.default_rng(4))
+    X = problem.explained.astype(np.float64)
+    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))

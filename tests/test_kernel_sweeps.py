@@ -1,0 +1,143 @@
+"""How sums are made changes nothing: portable code and vectors, lists of nearest centers, bounds and exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from growths import assert_same, check, grow, grow_path, grown, version
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Problem, problems
+from tables import blobs
+
+from shallowrules.growing import GrownTree
+
+pytestmark = pytest.mark.slow
+
+some = settings(max_examples=150)
+
+
+# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none.
+VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for limit in (1, 5, 128)]
+
+
+@some
+@given(problems(), st.sampled_from(VERSIONS))
+def test_how_sums_are_made_changes_nothing_on_small_tables(problem, options):
+    expected = grown(problem)
+    with version(**options):
+        assert_same(expected, grown(problem))
+
+
+@pytest.mark.parametrize("options", VERSIONS, ids=str)
+def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options):
+    expected = grown(table)
+    with version(**options):
+        for n_threads in (1, 2):
+            assert_same(expected, grown(table, n_threads))
+
+
+# Dense nodes: sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.
+dense = pytest.mark.parametrize("options", [{"instructions": i, "dense_limit": 128} for i in (0, 1, 2)], ids=str)
+
+
+nearly = pytest.mark.parametrize(
+    ("gain", "second"), [(1e-7, 1), (1.3e-9, 1), (0.7e-9, 0), (0.0, 0), (-0.7e-9, 0), (-1.3e-9, 0), (-1e-7, 0)]
+)
+
+
+def chosen(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int]) -> GrownTree:
+    """Grow a tree for points around 0, 10, ...; look at the oracle and at a path, too."""
+    centers = 10.0 * np.arange(len(coordinates))[:, None]
+    problem = Problem(columns.astype(np.float64), points[:, None], coordinates.astype(np.float64), centers, None, 0.0)
+    with version(**options):
+        tree = check(problem)
+        for tradeoff, one in zip([0.0, 0.3], grow_path(*problem.arrays, tradeoffs=[0.0, 0.3]), strict=True):
+            assert_same(one, grow(*problem.arrays, tradeoff=tradeoff))
+    return tree
+
+
+@dense
+@pytest.mark.parametrize("one_column", [False, True])
+@nearly
+def test_cuts_between_other_centers_that_nearly_tie_are_told_apart(options, one_column, gain, second):
+    # One cut has 100 rows of the first cluster on the wrong side, the other 100 of the second. A row that lies at x
+    # beyond its center costs 100 - 20 x more at the next one.
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        cluster = np.arange(2000) % 3
+        x = random.normal(size=2000)
+        wrong = [np.flatnonzero(cluster == c)[:100] for c in (0, 1)]
+        x[wrong] = random.uniform(1, 4, size=(2, 100))
+        x[wrong[1]] += (x[wrong[0]].sum() - x[wrong[1]].sum()) / 100
+        x[wrong[1][0]] += gain * ((x**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
+        columns = np.stack([cluster > 0, cluster > 1], axis=1).astype(int)
+        for c in (0, 1):
+            columns[wrong[c], c] = 1
+        coordinates = np.array([[0, 0], [1, 0], [1, 1]])
+        if one_column:
+            columns, coordinates = columns.sum(axis=1, keepdims=True), coordinates.sum(axis=1, keepdims=True)
+        tree = chosen(columns, coordinates, 10.0 * cluster + x, options)
+        assert (tree.cut[0] if one_column else tree.feature[0]) == second
+
+
+def two_clusters(random: np.random.Generator, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    cluster = np.arange(n_rows) % 2
+    return cluster, 10.0 * cluster + random.normal(size=n_rows)
+
+
+@dense
+@pytest.mark.parametrize(("spread", "apart"), [(0.0, 0.1), (1.0, 0.1), (1.0, 1e-6)])
+@nearly
+def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread, apart, gain, second):
+    # Below two rows or above them, one of them is on the wrong side.
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        cluster, points = two_clusters(random, 6000)
+        points[:2] = 1.0, 9.0
+        points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + 80) / 20
+        columns = spread * random.uniform(size=6000) + 2.0 * cluster
+        columns[:2] = 1.5 + apart, 1.5
+        assert (chosen(columns[:, None], np.array([[0], [3]]), points, options).cut[0] > 1.2) == second
+
+
+@dense
+def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
+    cluster, points = two_clusters(np.random.default_rng(0), 100)
+    points[0] = 5.0 - 1e-7
+    columns = 2 * cluster
+    columns[0] = 1
+    assert chosen(columns[:, None], np.array([[0], [2]]), points, options).cut[0] == 1
+
+
+@dense
+def test_a_row_too_far_for_the_bounds_still_counts(options):
+    # The first feature has one row on the wrong side, far away and not in a sample; the second, several near ones.
+    cluster, points = two_clusters(np.random.default_rng(0), 2000)
+    points[101] = 5000.0
+    columns = np.stack([cluster, cluster], axis=1)
+    columns[101, 0] = columns[301:310:2, 1] = 0
+    assert chosen(columns, np.array([[0, 0], [1, 1]]), points, options).feature[0] == 1
+
+
+def test_every_choice_is_the_oracles_with_lists_only():
+    random = np.random.default_rng(5)
+    X = blobs(random, 3000, 5, 160, 3.0)
+    problem = Problem(X, X, X[:160].copy(), X[:160].copy(), None, 0.03)
+    tree = check(problem)
+    for options in VERSIONS:
+        with version(**options):
+            assert_same(tree, check(problem))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_change_nothing_where_they_share_a_node(weighted):
+    random = np.random.default_rng(3)
+    X = blobs(random, 80_000, 5, 12, 3.0)
+    X[:, 3] = np.exp(X[:, 3] / 3)
+    X[:, 4] = X[:, 4].round()
+    centers = X[:12].copy()
+    problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
+    alone = check(problem)
+    for n_threads in (2, 7):
+        assert_same(alone, grown(problem, n_threads))
