@@ -130,8 +130,7 @@ def describe_tree(
     sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
     means = group_means(encoding.matrix, labels, k, weight)
     means = np.where(np.isnan(means), fallback, means)
-    filled = encoding.encoder.impute(table)
-    columns, profiles = _describe_columns(encoding.encoder, filled, means, labels, weight, sums)
+    columns, profiles = _describe_columns(encoding.encoder, encoding.table, means, labels, weight, sums)
     if weight is not None and not weight.all():
         counted = weight > 0
         labels, reference, weight = labels[counted], reference[counted], weight[counted]
@@ -149,7 +148,7 @@ def describe_tree(
         )
         for i in np.unique(tree.cluster[tree.leaves])
     )
-    nodes = _rule_nodes(tree, encoding.encoder, filled)
+    nodes = _rule_nodes(tree, encoding.encoder, encoding.table)
     rules = derive_rules(nodes, columns, float(sums.sum()))
     statistics = Statistics(
         rows=int(counts.sum()),

@@ -508,7 +508,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """
     table, encoding, reference = data.table, data.encoding, data.reference
     fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
-    tree = _place_thresholds(grown, encoding.encoder, encoding.encoder.impute(table), reference.names)
+    tree = _place_thresholds(grown, encoding.encoder, encoding.table, reference.names)
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
         weightless = fit_weight == 0

@@ -137,7 +137,10 @@ class Encoder:
         ndarray of float32 or float64, shape (n_rows, n_model_columns)
             NaN where a number is missing.
         """
-        table = self.impute(table)
+        return self.encode_imputed(self.impute(table), matrix)
+
+    def encode_imputed(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the model matrix of what `impute` returned; otherwise as `transform`."""
         if (
             matrix is not None
             and not self.imputed
@@ -207,6 +210,8 @@ class Encoding:
     Parameters
     ----------
     encoder : Encoder
+    table : Table
+        The raw columns that are used, their missing values imputed.
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
         All model columns. X itself, not a copy, where X is a float matrix.
     X_explain : ndarray of float32 or float64, shape (n_rows, n_explain)
@@ -216,6 +221,7 @@ class Encoding:
     """
 
     encoder: Encoder
+    table: Table
     matrix: NDArray[Any]
     X_explain: NDArray[Any]
     X_cluster: NDArray[Any]
@@ -264,13 +270,14 @@ def encode(
     imputed = () if impute is None else imputed_values(table, sample_weight)
     encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, imputed)
     encoder = encoder.with_columns(cluster_columns, explain_columns)
-    matrix = encoder.transform(table, None if imputed else matrix)
+    table = encoder.impute(table)
+    matrix = encoder.encode_imputed(table, matrix)
     raw = _select(matrix, encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight)
     X_explain = (
         raw if encoder.explain_positions == encoder.cluster_positions else _select(matrix, encoder.explain_positions)
     )
-    return Encoding(encoder, matrix, X_explain, encoder._scaled(raw))
+    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw))
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:

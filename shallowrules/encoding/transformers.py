@@ -156,8 +156,9 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
         names=tuple(table.columns[i].name for i in kept),
         transformer=transformer,
     )
-    matrix = encoder.transform(table)
-    return Encoding(encoder, matrix, matrix, X_cluster)
+    imputed_table = imputed_table.select(encoder.names)
+    matrix = encoder.encode_imputed(imputed_table)
+    return Encoding(encoder, imputed_table, matrix, matrix, X_cluster)
 
 
 def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> int:
