@@ -91,6 +91,7 @@ def describe_tree(
     weighted: bool,
     fallback: NDArray[np.float64],
     method: str,
+    reference_cost: float | None = None,
     tradeoff: float = 0.0,
     labelled: bool = False,
     left_out: int = 0,
@@ -114,8 +115,8 @@ def describe_tree(
         Whether weights were given: where rows are in no cluster, there is a `weight` without.
     fallback : ndarray of float64, shape (k, n_model_columns)
         What stands for the mean of a cluster that has no rows.
-    method, tradeoff, labelled, left_out, notes
-        As in `Statistics`.
+    method, reference_cost, tradeoff, labelled, left_out, notes
+        As in `Statistics`; the reference cost is measured if it is not known.
 
     Returns
     -------
@@ -125,7 +126,8 @@ def describe_tree(
     """
     k = len(tree.names)
     cost = partition_cost(encoding.X_cluster, labels, weight)
-    reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
+    if reference_cost is None:
+        reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
     counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
     sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
     means = group_means(encoding.matrix, labels, k, weight)

@@ -270,6 +270,7 @@ def grow(
     GrownTree
     """
     inputs, n_threads = unique.kernel_input(), max(1, n_threads)
+    progress = progress if unique.data.k > 1 else None  # one center is one leaf: no work to have a share of
     if method == "exkmc":
         n_leaves = unique.data.k if max_leaves is None else max_leaves
         assigned = unique.own_centers() if base == "imm" else None
@@ -300,6 +301,7 @@ def grow_path(
     """
     data, n_threads = unique.data, max(1, n_threads)
     inputs = unique.kernel_input()
+    progress = progress if data.k > 1 else None  # as in `grow`
     found: dict[bytes, GrownTree] = {}
     grown = []
     for begin in range(0, len(tradeoffs), MAX_TRADEOFFS):

@@ -531,6 +531,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
             else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
         ),
         method=method,
+        reference_cost=data.reference_cost,
         tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
         labelled=reference.labelled,
         left_out=data.left_out,

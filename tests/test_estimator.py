@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans, RuleSet, export, pipeline
+from shallowrules import ExplainableKMeans, RuleSet, export, pipeline, tradeoff_path
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.table import Table
 from shallowrules.verification import verify
@@ -457,3 +457,17 @@ def test_progress_can_be_watched(capsys):
     assert all(0 < share <= 1 + 1e-9 for share in shares)
     assert "growing a tree for 12 clusters" in capsys.readouterr().out
     assert clone(model).on_progress is None
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"method": "imm"}, {"method": "exkmc"}, {"method": "exkmc", "max_leaves": 3}]
+)
+def test_progress_is_a_share_where_there_is_one_cluster(parameters):
+    X = np.random.default_rng(0).normal(size=(100_000, 50))  # so large that growing polls
+    model = ExplainableKMeans(clusterer=X[:1].copy(), n_jobs=1, **parameters)
+    shares = []
+    model.on_progress = shares.append
+    model.fit(X)
+    if "method" not in parameters:
+        tradeoff_path(model, X, tradeoffs=[0.0, 0.1])
+    assert all(0 < share <= 1 + 1e-9 for share in shares)
