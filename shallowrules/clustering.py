@@ -25,7 +25,7 @@ from shallowrules.summation import group_means
 __all__ = ["UNLABELLED", "Labelling", "Reference", "centers_among", "into_space", "reference_clustering"]
 
 UNLABELLED = -1
-"""Marks a row that is in no cluster: noise, or without a given label."""
+"""The label of a row in no cluster: noise, or a row without a given label."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Labelling:
     Parameters
     ----------
     labels : ndarray of int32, shape (n_rows,)
-        From 0 on, in the order of the given labels; `UNLABELLED` where there is none.
+        From 0 on, in the order of the given labels; `UNLABELLED` where a row has no label.
     names : tuple of str
         The given label of each number.
     """
@@ -96,8 +96,8 @@ class Reference:
     ----------
     centers : ndarray of float64, shape (k, n_clustered)
         Reference centers in the space that was clustered; cluster i of the tree is center i.
-    explained_centers : ndarray of float64, shape (k, n_explained)
-        Where these centers lie among the explained columns: the means of their rows.
+    explain_centers : ndarray of float64, shape (k, n_explained)
+        Where these centers lie in `X_explain`: the means of their rows.
     labels : ndarray of int32, shape (n_rows,)
         Assigned center of each row: the given label where there are labels, else the nearest center.
         `UNLABELLED` for rows that are not to be fitted on.
@@ -110,7 +110,7 @@ class Reference:
     """
 
     centers: NDArray[np.float64]
-    explained_centers: NDArray[np.float64]
+    explain_centers: NDArray[np.float64]
     labels: NDArray[np.int32]
     names: tuple[str, ...]
     labelled: bool
@@ -153,7 +153,7 @@ def reference_clustering(
     Raises
     ------
     OptionError
-        If `clusterer` is nothing of this, or was made for another number of columns.
+        If `clusterer` is of another kind, or was made for another number of columns.
     DataError
         If its labels are those of another number of rows, or its columns have other names.
     """
@@ -248,7 +248,7 @@ def _means(
 
 
 BLOCK = 1 << 18
-"""Distances, or differences, computed at once: what fits a second-level cache."""
+"""Distances, or differences, computed at once: as many as a second-level cache holds."""
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -498,8 +498,8 @@ def _from_centers(
     labelled = labels is not None
     if labels is None:
         labels = _nearest(X, centers)
-    explained = centers if encoding.one_space else _means(encoding.X_explain, labels, centers, X, sample_weight)
-    return Reference(centers, explained, labels, tuple(map(str, range(len(centers)))), labelled)
+    explain_centers = centers if encoding.one_space else _means(encoding.X_explain, labels, centers, X, sample_weight)
+    return Reference(centers, explain_centers, labels, tuple(map(str, range(len(centers)))), labelled)
 
 
 def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None) -> Reference:
@@ -516,7 +516,7 @@ def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np
     number[used] = np.arange(len(used))
     labels = number[given.labels]
     centers = group_means(X, labels, len(used), sample_weight)
-    explained = centers
+    explain_centers = centers
     if not encoding.one_space:
-        explained = group_means(encoding.X_explain, labels, len(used), sample_weight)
-    return Reference(centers, explained, labels, tuple(given.names[i] for i in used), labelled=True)
+        explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight)
+    return Reference(centers, explain_centers, labels, tuple(given.names[i] for i in used), labelled=True)

@@ -421,7 +421,7 @@ def _grow_for(
         GrowthData(
             encoding.X_explain,
             encoding.X_cluster,
-            reference.explained_centers[kept],
+            reference.explain_centers[kept],
             reference.centers[kept],
             data.fit_weight,
         ),
@@ -526,7 +526,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         weight=fit_weight,
         weighted=data.weight is not None,
         fallback=(
-            reference.explained_centers
+            reference.explain_centers
             if one_matrix
             else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
         ),

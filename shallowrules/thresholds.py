@@ -86,16 +86,16 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
 
 
 def _decimals(low: Fraction, middle: Fraction, high: Fraction, digits: int) -> Iterator[tuple[Fraction, int]]:
-    """Give the decimals of so many significant digits, all used, that can be nearest to the middle.
+    """Yield the decimals with this many significant digits, all used, that can be nearest to the middle.
 
     With each its exponent: it is a whole multiple of ``10**exponent``. The range does not hold 0.
     """
     sign = 1 if low > 0 else -1
-    least, most = sorted((abs(low), abs(high)))
-    for exponent in range(_magnitude(least) - digits + 1, _magnitude(most) - digits + 2):
+    smallest, largest = sorted((abs(low), abs(high)))
+    for exponent in range(_magnitude(smallest) - digits + 1, _magnitude(largest) - digits + 2):
         step = Fraction(10) ** exponent
-        first = max(math.ceil(least / step), 10 ** (digits - 1))
-        last = min(math.floor(most / step), 10**digits - 1)
+        first = max(math.ceil(smallest / step), 10 ** (digits - 1))
+        last = min(math.floor(largest / step), 10**digits - 1)
         below = math.floor(abs(middle) / step)
         for multiple in {max(below, first), min(below + 1, last)}:
             if first <= multiple <= last:

@@ -40,16 +40,16 @@ TRADEOFFS: tuple[float, ...] = (
 )
 """The trade-offs that are tried: 0 (ExGreedy), and 19 evenly in ratio from 0.01 to 0.5, the default 0.03 among them.
 
-Below, trees differ little from that of 0; beyond, a condition less is worth half the k-means cost and more.
+Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
 """
 
 TIE = 1e-9
 """Figures this close (relative) are equal: equal partitions are summed in different orders."""
 
 BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
-"""Larger trade-offs, for goals that none of `TRADEOFFS` meets."""
+"""Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
 BETWEEN = 8
-"""Trade-offs tried on each side of the best, where none of `TRADEOFFS` meets the whole goal."""
+"""Trade-offs tried on each side of the best, where no tree of `TRADEOFFS` meets the whole goal. Not tuned."""
 
 
 @dataclass(frozen=True)

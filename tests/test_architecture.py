@@ -39,7 +39,7 @@ ALLOWED = {
     "encoding": {"table"},
     "clustering": {"encoding"},
     "_kernel": set(),
-    "growing": {"clustering", "_kernel", "tree"},
+    "growing": {"_kernel", "tree"},
     "tree": set(),
     "thresholds": set(),
     "rules": {"table", "tree"},
