@@ -201,7 +201,7 @@ method_options = together(
         "--max-conditions",
         type=_Bound(),
         metavar="NUMBER",
-        help="Search the trade-off: at most so many conditions per row, on average.",
+        help="Search the trade-off: at most NUMBER conditions per row, on average.",
     ),
     click.option(
         "--max-leaves",

@@ -120,7 +120,7 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-# Where Markdown (CommonMark with tables) would see syntax. An underscore inside a word is none.
+# Where Markdown (CommonMark with tables) would see syntax. An underscore inside a word is not syntax.
 _MD_SYNTAX = re.compile(r"[\\`*\[\]|~$!]|(?<![^\W_])_|_(?![^\W_])|(?<=[hpsHPS]):(?=//)|(?<=[wW])\.|@")
 _MD_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MD_LINE_START = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")

@@ -29,7 +29,7 @@ RULES_FILE = "rules.json"
 
 
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
-    """Return the exporters to write; their options are not looked up to show the help, unless they are named."""
+    """Return the exporters to write; none is imported to show the help, unless it is named."""
     named = _values_of("--write", arguments)
     if not named and set(context.help_option_names) & set(arguments):
         return []

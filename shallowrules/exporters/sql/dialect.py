@@ -157,7 +157,8 @@ class Numbers:
     as_text : str
         What makes text of any ``{value}``, of a number so that it can be read again.
     to_double : str
-        What makes a number of ``{text}``, and NULL of a text that is none; ``{value}`` is what the text was made of.
+        What makes a number of ``{text}``, and NULL of a text that is no number; ``{value}`` is what the text was
+        made of.
     integer_to_double, to_integer : str
         The same in a column of whole numbers, where a text may hold a fraction all the same. The former is for what
         is compared with a whole number that a double can tell from its neighbours; the latter keeps all whole

@@ -150,7 +150,7 @@ def _literal_of(value: Number | Value, column: RuleColumn, dialect: Dialect) -> 
 
 
 def _parse(column: RuleColumn, value: str, dialect: Dialect, *, as_double: bool) -> str:
-    """Return the number in a column of text, which may also hold numbers already; NULL where it is none.
+    """Return the number in a column of text, which may also hold numbers already; NULL where the text is no number.
 
     In a column of whole numbers a text may hold a fraction: 1.4 is above 1, so that no engine may round or cut it.
     """
