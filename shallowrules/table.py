@@ -89,7 +89,7 @@ class Column:
         return absent if self.missing is None else absent | self.missing
 
     def numbers(self) -> NDArray[Any]:
-        """Return the values of a numeric column; DataError names a column that is none."""
+        """Return the values of a numeric column; DataError names a column that is not numeric."""
         if not self.is_numeric:
             raise DataError(f"column {self.name!r} is not numeric (it was read as {self.type})")
         return self.values

@@ -295,3 +295,24 @@ def test_a_column_of_another_kind_is_refused(folder, kind, text):
     result = call("t.csv", "-o", "out.csv")
     assert result.exit_code == 1
     assert f"column 'c' was read as text, the rules test it as {kind}" in result.stderr
+
+
+def test_truth_values_may_be_zero_and_one(folder):
+    make_rules([("c", "boolean")], (0, True, 0, 1)).to_json("rules.json")
+    (folder / "t.csv").write_text("c,x\n1,a\n0,b\n,c\n")
+    assert call("t.csv", "-o", "out.csv").exit_code == 0
+    assert written_clusters("out.csv") == [0, 1, None]
+    (folder / "t.csv").write_text("c,x\n1,a\n2,b\n")
+    result = call("t.csv", "-o", "out.csv", "--force")
+    assert "column 'c' was read as integer, the rules test it as boolean" in result.stderr
+
+
+def test_several_files_are_labelled_as_one(rules, folder):
+    (folder / "p1.csv").write_text("x,n\n0.5,7\n0.75,3\n")
+    (folder / "p2.csv").write_text("n,x\n4,0.75\n7,0.25\n")
+    assert call("p1.csv", "p2.csv", "-o", "out.csv").exit_code == 0
+    assert written_clusters("out.csv") == [0, 1, 2, 0]
+    assert call("p?.csv", "-o", "out.parquet").exit_code == 0
+    assert written_clusters("out.parquet") == [0, 1, 2, 0]
+    (folder / "p2.csv").write_text("n,x\n4,0.75,1\n")
+    assert "p2.csv: line 2 has 3 field(s)" in call("p?.csv", "-o", "out.csv", "--force").stderr

@@ -162,3 +162,22 @@ def test_missing_values_are_named_in_every_frame(columns, expected, convert):
     tests_missing = {"width", "n"} & {expected.rules_.columns[j].name for j in expected.rules_.tested_columns}
     assert tests_missing
     np.testing.assert_array_equal(np.delete(labels, 3), np.delete(expected.labels_, 3))
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_nullable_pandas_columns_with_a_missing_value(backend):
+    pd = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    plain = pd.DataFrame({"n": [0, 9] * 50, "s": list("aabb") * 25, "b": random.random(100) < 0.5})
+    rules = ExplainableKMeans(4, random_state=0, scale="minmax").fit(plain).rules_
+    frame = plain.convert_dtypes(dtype_backend=backend)
+    frame.loc[0, "s"] = frame.loc[1, "b"] = pd.NA
+    with pytest.raises(DataError, match=r"missing values .* 's' \(1 rows\), 'b' \(1 rows\)"):
+        ExplainableKMeans(4).fit(frame)
+    tested = {rules.columns[feature].name for feature in rules.tested_columns}
+    labels = rules.assign(frame)
+    assert (labels[2:] == rules.assign(plain)[2:]).all()
+    assert "s" in tested
+    assert labels[0] == -1
+    assert (rules.assign(plain.assign(b=plain["b"].astype(int))) == rules.assign(plain)).all()
+    assert len(ExplainableKMeans(4, impute="median", random_state=0).fit(frame).labels_) == 100

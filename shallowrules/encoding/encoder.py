@@ -128,7 +128,7 @@ class Encoder:
         ----------
         table : Table
             With the columns of the training table, in their order. A category that the training table
-            did not have is none of its categories.
+            did not have is not one of its categories.
         matrix : ndarray, shape (n_rows, n_columns), optional
             The same table where it is a matrix.
 
