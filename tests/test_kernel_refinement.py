@@ -1,0 +1,365 @@
+"""Improving and looking ahead in the kernel: against brute force, and against what they start from."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from growths import unique_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import LEAF, Finished
+from strategies import Problem, problems
+from tables import blobs, one_space
+
+from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree
+from shallowrules.growing import Forest
+
+pytestmark = pytest.mark.slow
+
+MIN_GAIN = 1e-9
+"""Of the objective: less is not worth a change."""
+
+some = settings(max_examples=60)
+seeds = st.integers(0, 2**32 - 1)
+
+
+# Improving a finished tree.
+
+
+def random_tree(random: np.random.Generator, columns: np.ndarray, n_leaves: int) -> dict[str, np.ndarray]:
+    """Return a tree of random cuts, every leaf with rows; of fewer leaves where no more cuts were found.
+
+    It has a cut if any column has two values.
+    """
+    feature, left, right, cut = [LEAF], [LEAF], [LEAF], [0.0]
+    rows = {0: np.arange(len(columns))}
+    for _ in range(10 * n_leaves):
+        leaf = int(random.choice(list(rows)))
+        varied = np.flatnonzero(np.ptp(columns[rows[leaf]], axis=0))
+        if not len(varied) or len(rows) == n_leaves:
+            continue
+        f = int(random.choice(varied))
+        threshold = random.choice(np.unique(columns[rows[leaf], f])[:-1])
+        here = rows.pop(leaf)
+        feature[leaf], cut[leaf], left[leaf], right[leaf] = f, threshold, len(feature), len(feature) + 1
+        rows[left[leaf]], rows[right[leaf]] = here[columns[here, f] <= threshold], here[columns[here, f] > threshold]
+        for array, value in ((feature, LEAF), (left, LEAF), (right, LEAF), (cut, 0.0)):
+            array += [value, value]
+    center = np.full(len(feature), LEAF)
+    center[list(rows)] = np.arange(len(rows))
+    whole = {"feature": feature, "left": left, "right": right, "center": center}
+    return {name: np.array(array, dtype=np.int32) for name, array in whole.items()} | {"cut": np.array(cut)}
+
+
+def a_finished_tree(seed: int, max_rows: int = 40, far: float = 0.0) -> tuple[dict[str, np.ndarray], Finished]:
+    """Return a random tree over a random table, for the kernel and for the oracle; some rows `far` away if not 0."""
+    random = np.random.default_rng(seed)
+    n, d = int(random.integers(6, max_rows)), int(random.integers(1, 4))
+    columns = random.normal(size=(n, d)) if random.random() < 0.5 else random.integers(0, 6, size=(n, d)).astype(float)
+    columns[: random.integers(1, 4), 0] += far * random.choice([-1.0, 1.0])
+    if not np.ptp(columns, axis=0).any():
+        columns[0, 0] += 1.0
+    points = columns if random.random() < 0.5 else random.normal(size=(n, random.integers(1, 4)))
+    weight = np.ones(n) if random.random() < 0.5 else random.choice([0.1, 1.0, 2.5], n)
+    tree = random_tree(random, columns, int(random.integers(2, 9)))
+    assert len(tree["feature"]) > 1
+    return tree, finished(tree, columns, points, weight, float(random.choice([0.0, 0.01, 0.1, 1.0])))
+
+
+def finished(tree: dict[str, Any], columns, points, weight, price) -> Finished:
+    return Finished(
+        *(tree[name] for name in ("feature", "left", "right", "cut")),
+        columns.astype(np.float64), points.astype(np.float64), weight, price, tree.get("root", 0),
+    )  # fmt: skip
+
+
+def improved(
+    tree: dict[str, np.ndarray], like: Finished, *, most: float = 1e9, moves: bool = False, ranks: int = 512,
+    n_threads: int = 1, progress: Callable[[float], None] | None = None,
+) -> tuple[dict[str, Any], Finished]:  # fmt: skip
+    rows = np.arange(len(like.columns), dtype=np.int32)
+    codes, _, _, single, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
+    weight = None if (like.weight == 1).all() else like.weight
+    found = improve_tree(
+        CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single), tree,
+        condition_penalty=like.price, max_passes=most, moves_leaves=moves, n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+    return found, finished(found, like.columns, like.points, like.weight, like.price)
+
+
+def candidates(cuts: list[oracle.Recut]) -> list[oracle.Recut]:
+    """Return the cuts that are tried: of each feature and orientation the best, and of these four."""
+    best: dict[tuple[int, bool], oracle.Recut] = {}
+    for cut in sorted(cuts):
+        best.setdefault((cut.feature, cut.swapped), cut)
+    return sorted(best.values())[:4]
+
+
+@settings(max_examples=200)
+@given(seeds, st.booleans())
+def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, moves):
+    tree, before = a_finished_tree(seed)
+    found, after = improved(tree, before, moves=moves)
+    assert found["before"] == pytest.approx(before.figures(), rel=1e-10, abs=1e-12)
+    assert found["after"] == pytest.approx(after.figures(), rel=1e-10, abs=1e-12)
+    assert after.objective <= before.objective * (1 + 1e-12)
+    assert not found["ended"]
+    leaves = after.leaves()
+    assert set(after.route()) == set(leaves)
+    assert sorted(found["center"][leaves]) == sorted(tree["center"][tree["feature"] == LEAF])
+    for node in after.inner:
+        here = np.isin(after.route(), after.leaves(node))
+        values = after.columns[here, after.feature[node]]
+        left = values <= after.cut[node]
+        assert (found["lower"][node], found["upper"][node]) == (values[left].max(), values[~left].min())
+
+
+@settings(max_examples=200)
+@given(seeds, st.booleans())
+def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
+    tree, before = a_finished_tree(seed)
+    _, after = improved(tree, before, moves=moves)
+    least = before.objective * MIN_GAIN
+    for node in after.inner:
+        current, cuts = after.recut_costs(node)
+        for cut in candidates(cuts):
+            assert not cut.whole or cut.objective > current - 1.01 * least - 1e-12, (node, cut)
+
+
+@some
+@given(seeds)
+def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
+    tree, before = a_finished_tree(seed, max_rows=16)  # so few that a leaf is cut between any two values
+    _, after = improved(tree, before, moves=True)
+    border = after.objective - 1.01 * before.objective * MIN_GAIN - 1e-12
+    assert all(other.objective > border for other in after.moved())
+
+
+@settings(max_examples=200)
+@given(seeds)
+def test_the_first_step_is_the_best_cut_of_a_node(seed):
+    tree, before = a_finished_tree(seed)
+    _, after = improved(tree, before, most=1e-9)
+    node = max(before.inner)  # the deepest ones come first
+    current, cuts = before.recut_costs(node)
+    wanted = [
+        cut for cut in candidates(cuts) if cut.whole and cut.objective < current - before.objective * MIN_GAIN - 1e-12
+    ]
+    if not wanted:
+        assert np.array_equal(after.route(), before.route())
+        return
+    assert after.objective <= before.objective - (current - wanted[0].objective) + 1e-9 * before.objective
+    tied = [cut for cut in wanted if cut.objective <= wanted[0].objective + 1e-9 * current]
+    assert any(np.array_equal(after.route(), before.recut(node, cut).route()) for cut in tied)
+
+
+@some
+@given(seeds, st.booleans(), st.sampled_from([0.0, 1e6, 1e9, 1e12]))
+def test_no_step_makes_the_objective_rise(seed, moves, far):
+    # A row far away leaves sums no digits for what the others cost.
+    tree, before = a_finished_tree(seed, far=far)
+    objective = before.objective
+    for most in (1e-9, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 15, 1000):
+        found, after = improved(tree, before, most=most, moves=moves)
+        assert after.objective <= objective * (1 + 1e-12)
+        objective = after.objective
+    assert not found["ended"]
+
+
+def test_rounding_makes_no_tree_go_to_and_fro():
+    # The leaves cost nothing, and cutting them elsewhere costs what cancels.
+    columns = np.arange(30.0)[:, None] % 3
+    points = columns * 0.1
+    tree = random_tree(np.random.default_rng(0), columns, 3)
+    found, _ = improved(tree, finished(tree, columns, points, np.full(30, 0.7), 0.0))
+    assert found["after"][0] == pytest.approx(0, abs=1e-25)
+    assert not found["ended"]
+
+
+@settings(max_examples=100)
+@given(seeds, st.sampled_from([2, 3, 5]))
+def test_wide_bins_are_searched_inside(seed, ranks):
+    random = np.random.default_rng(seed)
+    columns = random.normal(size=(60, 2))
+    tree = random_tree(random, columns, 2)
+    before = finished(tree, columns, columns, np.ones(60), 0.05)
+    _, after = improved(tree, before, most=1e-9, ranks=ranks)
+    current, cuts = before.recut_costs(0)
+    codes = encode(columns, np.arange(60, dtype=np.int32), columns[:1], 1, ranks=ranks)[0]
+    at_ends = [
+        cut.objective
+        for cut in cuts
+        if codes[cut.feature][columns[:, cut.feature] <= cut.threshold].max()
+        < codes[cut.feature][columns[:, cut.feature] > cut.threshold].min()
+    ]
+    [chosen] = [
+        cut.objective
+        for cut in cuts
+        if (cut.feature, cut.threshold) == (after.feature[0], after.cut[0])
+        and cut.swapped == (after.left[0] != before.left[0])
+    ] or [current]
+    assert chosen <= min(at_ends) + 1e-9 * current
+    ahead = [cut.objective for cut in cuts if cut.threshold == after.cut[0] and cut.feature == after.feature[0]]
+    assert chosen <= min(ahead) + 1e-9 * current
+
+
+@pytest.mark.parametrize("by", [0, 23, 69])
+def test_of_many_features_a_leaf_is_cut_by_the_one_that_parts_it(by):
+    # Three groups, two of which share a leaf; the third has two leaves, parted by noise. Only a move can mend that.
+    random = np.random.default_rng(by)
+    columns = random.normal(size=(300, 70))
+    group = np.arange(300) % 3
+    columns[:, 40] += 30.0 * (group > 0)
+    columns[:, by] += 20.0 * (group > 1)
+    tree = {name: np.array(array, dtype=np.int32) for name, array in {
+        "feature": [40, 5, -1, -1, -1], "left": [1, 3, -1, -1, -1], "right": [2, 4, -1, -1, -1],
+        "center": [-1, -1, 0, 1, 2],
+    }.items()} | {"cut": np.array([15.0, 0.0, 0.0, 0.0, 0.0])}  # fmt: skip
+    before = finished(tree, columns, columns, np.ones(300), 0.1)
+    _, after = improved(tree, before, moves=True)
+    assert after.feature[after.inner].tolist() in ([40, by], [by, 40])
+    assert after.objective < 0.6 * before.objective
+
+
+def test_threads_share_a_node_and_change_nothing():
+    random = np.random.default_rng(0)
+    columns = blobs(random, 40_000, 4, 8, 3.0)
+    tree = random_tree(random, columns, 8)
+    like = finished(tree, columns, columns, random.choice([1.0, 2.5], len(columns)), 0.3)
+    one, _ = improved(tree, like, moves=True, most=30)
+    for n_threads in (2, 7):
+        other, _ = improved(tree, like, moves=True, most=30, n_threads=n_threads)
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert one["after"] < one["before"]
+
+
+def refuse(done: float) -> None:
+    assert 0 < done <= 1
+    raise RuntimeError("enough")
+
+
+def interrupt(done: float) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+ends = pytest.mark.parametrize(("progress", "raised"), [(refuse, RuntimeError), (interrupt, KeyboardInterrupt)])
+
+
+@ends
+def test_what_a_report_raises_ends_improving(progress, raised):
+    random = np.random.default_rng(0)
+    columns = random.normal(size=(20_000, 30))
+    tree = random_tree(random, columns, 16)
+    with pytest.raises(raised):
+        improved(tree, finished(tree, columns, columns, np.ones(len(columns)), 0.0), progress=progress)
+
+
+# Looking ahead.
+
+
+def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **options) -> tuple[dict[str, Any], Finished]:
+    merged = unique_rows(*problem.arrays, weight=problem.weight)
+    weight = np.ones(len(merged.first)) if merged.weight is None else merged.weight
+    columns, points = problem.explained[merged.first], problem.clustered[merged.first]
+    unique = unique_rows(columns, points, *problem.arrays[2:], weight=weight)
+    options = {"n_threads": 1, **options}
+    forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, price, most), **options))
+    tree = vars(forest.tree()) | {"rows": forest.only_tree(unique).rows}
+    return tree, finished(tree, columns, points, weight, price)
+
+
+def spread_of(problem: Problem) -> float:
+    """Return the variance of the points: a unit for the price of a condition."""
+    weight = np.ones(len(problem.clustered)) if problem.weight is None else problem.weight
+    points = problem.clustered.astype(np.float64)
+    squares = (points - np.average(points, axis=0, weights=weight)) ** 2
+    return float(np.average(squares.sum(axis=1), weights=weight))
+
+
+@settings(max_examples=300)
+@given(problems(), st.sampled_from([1, 2, 3]), st.sampled_from([2, 4, 7]), st.sampled_from([0.0, 1e-3, 0.03, 1.0]))
+def test_looking_ahead_finds_no_worse_tree(problem, levels, width, share):
+    price = share * spread_of(problem)
+    (one, first), (several, best) = (ahead(problem, price, levels, w) for w in (1, width))
+    for tree, found in ((one, first), (several, best)):
+        assert found.leaves() == np.flatnonzero(tree["feature"] == LEAF).tolist()
+        reached = found.route()
+        for node in found.edges():
+            here = np.isin(reached, found.leaves(node))
+            assert tree["rows"][node] == here.sum() > 0
+            if tree["feature"][node] != LEAF:
+                values = found.columns[here, tree["feature"][node]]
+                left = values <= tree["cut"][node]
+                assert (tree["lower"][node], tree["upper"][node]) == (values[left].max(), values[~left].min())
+        centers = tree["center"][found.leaves()]
+        assert len(set(centers)) == len(centers)
+    assert len(best.leaves()) >= len(first.leaves())
+    if len(first.leaves()) == len(problem.centers):
+        assert best.objective <= first.objective * (1 + 1e-9)
+
+
+def test_looking_ahead_finds_a_better_tree():
+    problem = one_space(blobs(np.random.default_rng(1), 1000, 5, 12, 3.0), 12, np.random.default_rng(1))
+    (_, first), (_, best) = (ahead(problem, 0.3, width=width) for width in (1, 4))
+    assert best.objective < 0.99 * first.objective
+
+
+def assert_equal_trees(one: dict[str, Any], two: dict[str, Any]) -> None:
+    for name in one:
+        assert np.array_equal(one[name], two[name]), name
+
+
+@some
+@given(problems())
+def test_looking_ahead_for_no_work_is_looking_nowhere(problem):
+    price = 0.03 * spread_of(problem)
+    assert_equal_trees(ahead(problem, price, most=0.0)[0], ahead(problem, price, width=1)[0])
+
+
+@settings(max_examples=150)
+@given(problems(max_rows=100, max_centers=16), st.sampled_from([0, 1]))
+def test_the_machine_does_not_matter_ahead(problem, instructions):
+    price = 0.03 * spread_of(problem)
+    assert_equal_trees(ahead(problem, price)[0], ahead(problem, price, instructions=instructions)[0])
+
+
+@pytest.mark.parametrize("dense_limit", [1, 5, 20])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nodes_with_lists_are_looked_ahead_from_alike(dense_limit, weighted):
+    random = np.random.default_rng(5)
+    problem = one_space(blobs(random, 1500, 5, 20, 3.0), 40, random)
+    if weighted:
+        problem = replace(problem, weight=random.choice([0.5, 1.0, 3.0], 1500))
+    expected = ahead(problem, 0.5)[0]
+    for instructions in (0, 2):
+        assert_equal_trees(expected, ahead(problem, 0.5, dense_limit=dense_limit, instructions=instructions)[0])
+
+
+def test_rows_too_far_for_the_bounds_count_ahead():
+    random = np.random.default_rng(20)
+    problem = one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
+    (_, dense), (_, listed) = (ahead(problem, 0.0, width=1, dense_limit=limit) for limit in (128, 1))
+    assert dense.objective == pytest.approx(listed.objective, rel=1e-3)
+
+
+def test_threads_change_nothing_ahead():
+    random = np.random.default_rng(3)
+    problem = one_space(blobs(random, 40_000, 3, 6, 3.0), 6, random)
+    for dense_limit in (128, 1):
+        expected = ahead(problem, 0.3, dense_limit=dense_limit)[0]
+        for n_threads in (2, 7):
+            assert_equal_trees(expected, ahead(problem, 0.3, dense_limit=dense_limit, n_threads=n_threads)[0])
+
+
+@ends
+def test_what_a_report_raises_ends_looking_ahead(progress, raised):
+    random = np.random.default_rng(3)
+    problem = one_space(blobs(random, 6000, 20, 12, 3.0), 12, random)
+    with pytest.raises(raised):
+        ahead(problem, 0.3, progress=progress)
