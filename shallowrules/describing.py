@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
 from shallowrules.tree import LEAF, Tree
 
-__all__ = ["describe_tree", "rules_of_tree"]
+__all__ = ["FitRecord", "describe_tree", "rules_of_tree"]
 
 
 def rules_of_tree(
@@ -72,12 +72,31 @@ def rules_of_tree(
         labels,
         followed,
         weight=fit_weight,
-        weighted=weight is not None,
-        labelled=reference is not None,
-        left_out=int(unlabelled.sum()),
         fallback=np.tile(np.average(explained, axis=0, weights=fit_weight), (k, 1)),
-        method=method,
+        record=FitRecord(
+            method,
+            weighted=weight is not None,
+            labelled=reference is not None,
+            left_out=int(unlabelled.sum()),
+        ),
     )[0]
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What is known of a fit without measuring it; the fields are those of `Statistics`.
+
+    `weighted` says whether weights were given: where rows are in no cluster, there are weights in any case. The
+    reference cost is measured if it is not known.
+    """
+
+    method: str
+    weighted: bool
+    reference_cost: float | None = None
+    tradeoff: float = 0.0
+    labelled: bool = False
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def describe_tree(
@@ -88,14 +107,8 @@ def describe_tree(
     reference: NDArray[np.int32],
     *,
     weight: NDArray[np.float64] | None,
-    weighted: bool,
     fallback: NDArray[np.float64],
-    method: str,
-    reference_cost: float | None = None,
-    tradeoff: float = 0.0,
-    labelled: bool = False,
-    left_out: int = 0,
-    notes: tuple[str, ...] = (),
+    record: FitRecord,
 ) -> tuple[RuleSet, NDArray[np.float64]]:
     """Measure a tree on its rows and return its rules.
 
@@ -111,12 +124,9 @@ def describe_tree(
         Cluster of each row by the tree, and by the clustering that it follows; anything where rows do not count.
     weight : ndarray of float64, shape (n_rows,), or None
         Rows of weight 0 do not count.
-    weighted : bool
-        Whether weights were given: where rows are in no cluster, there is a `weight` without.
     fallback : ndarray of float64, shape (k, n_model_columns)
         What stands for the mean of a cluster that has no rows.
-    method, reference_cost, tradeoff, labelled, left_out, notes
-        As in `Statistics`; the reference cost is measured if it is not known.
+    record : FitRecord
 
     Returns
     -------
@@ -126,6 +136,7 @@ def describe_tree(
     """
     k = len(tree.names)
     cost = partition_cost(encoding.X_cluster, labels, weight)
+    reference_cost = record.reference_cost
     if reference_cost is None:
         reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
     counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
@@ -136,8 +147,40 @@ def describe_tree(
     if weight is not None and not weight.all():
         counted = weight > 0
         labels, reference, weight = labels[counted], reference[counted], weight[counted]
-    precision, recall = precision_and_recall(labels, reference, k, weight)
-    clusters = tuple(
+    quality = precision_and_recall(labels, reference, k, weight)
+    clusters = _describe_clusters(tree, counts, sums, quality, profiles)
+    nodes = _rule_nodes(tree, encoding.encoder, encoding.table)
+    rules = derive_rules(nodes, columns, float(sums.sum()))
+    statistics = Statistics(
+        rows=int(counts.sum()),
+        weight=float(sums.sum()),
+        weighted=record.weighted,
+        method=record.method,
+        tradeoff=record.tradeoff,
+        cost=cost,
+        reference_cost=reference_cost,
+        normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
+        agreement=agreement(labels, reference, weight),
+        wad=weighted_average_depth(tree),
+        # By raw columns, of which the tree may test several images.
+        waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
+        labelled=record.labelled,
+        left_out=record.left_out,
+        notes=(*_imputation_notes(table, encoding.encoder), *record.notes),
+    )
+    return RuleSet(columns, nodes, clusters, statistics), means
+
+
+def _describe_clusters(
+    tree: Tree,
+    counts: NDArray[np.intp],
+    sums: NDArray[np.float64],
+    quality: tuple[NDArray[np.float64], NDArray[np.float64]],
+    profiles: Sequence[Mapping[str, Any]],
+) -> tuple[Cluster, ...]:
+    """Return the clusters that have a leaf, from the rows, weight, precision, recall and profile of every cluster."""
+    precision, recall = quality
+    return tuple(
         Cluster(
             index=int(i),
             name=tree.names[i],
@@ -150,26 +193,6 @@ def describe_tree(
         )
         for i in np.unique(tree.cluster[tree.leaves])
     )
-    nodes = _rule_nodes(tree, encoding.encoder, encoding.table)
-    rules = derive_rules(nodes, columns, float(sums.sum()))
-    statistics = Statistics(
-        rows=int(counts.sum()),
-        weight=float(sums.sum()),
-        weighted=weighted,
-        method=method,
-        tradeoff=tradeoff,
-        cost=cost,
-        reference_cost=reference_cost,
-        normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
-        agreement=agreement(labels, reference, weight),
-        wad=weighted_average_depth(tree),
-        # By raw columns, of which the tree may test several images.
-        waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
-        labelled=labelled,
-        left_out=left_out,
-        notes=(*_imputation_notes(table, encoding.encoder), *notes),
-    )
-    return RuleSet(columns, nodes, clusters, statistics), means
 
 
 def _describe_columns(

@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules import growing
 from shallowrules.clustering import UNLABELLED, Labelling, Reference, centers_among, into_space, reference_clustering
-from shallowrules.describing import describe_tree
+from shallowrules.describing import FitRecord, describe_tree
 from shallowrules.encoding import Encoder, Encoding, encode, encode_through, fitted_transformer, transformed
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
@@ -524,18 +524,20 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels,
         reference.labels,
         weight=fit_weight,
-        weighted=data.weight is not None,
         fallback=(
             reference.explain_centers
             if one_matrix
             else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
         ),
-        method=method,
-        reference_cost=data.reference_cost,
-        tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
-        labelled=reference.labelled,
-        left_out=data.left_out,
-        notes=(*reference.notes, *grown.notes, *_leafless_note([reference.names[i] for i in leafless], n_kept)),
+        record=FitRecord(
+            method,
+            weighted=data.weight is not None,
+            reference_cost=data.reference_cost,
+            tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
+            labelled=reference.labelled,
+            left_out=data.left_out,
+            notes=(*reference.notes, *grown.notes, *_leafless_note([reference.names[i] for i in leafless], n_kept)),
+        ),
     )
     return Fit(
         tree,

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
-from shallowrules.describing import describe_tree
+from shallowrules.describing import FitRecord, describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
 from shallowrules.pipeline import _place_thresholds
@@ -301,9 +301,8 @@ def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
         grown.labels,
         grown.labels,
         weight=None,
-        weighted=False,
         fallback=explained_centers,
-        method="exshallow",
+        record=FitRecord("exshallow", weighted=False),
     )
     return grown, rules
 
