@@ -132,7 +132,7 @@ def _meeting(column: int, kind: str, values: tuple[Any, ...], path: Sequence[Ste
 
 
 def _shares(values: Sequence[Any], leaves: Sequence[tuple[int, Sequence[Any]]]) -> tuple[float, ...]:
-    """Return the shares of categories in leaves of so many rows, each of which has the earlier ones more often."""
+    """Return the shares of categories in leaves, given their rows; a leaf has its earlier categories more often."""
     weight = dict.fromkeys(values, 0.0)
     for rows, found in leaves:
         parts = range(len(found), 0, -1)

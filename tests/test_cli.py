@@ -749,6 +749,14 @@ def test_damaged_rules_are_refused(folder, rules, what, message):
         assert message in found
 
 
+def test_an_entry_that_is_not_known_is_named_on_stderr(folder, rules):
+    document = json.loads((folder / "rules.json").read_text())
+    (folder / "rules.json").write_text(json.dumps({**document, "later": 1}))
+    result = call("export", "rules.json", "sql")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: this version of shallowrules does not know the entries 'later' ")
+
+
 def test_missing_rules():
     assert refused("export", "none.json", "sql") == "none.json: No such file or directory"
     assert "none.json: No such file" in refused("verify", "none.json", "t.csv")

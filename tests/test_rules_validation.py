@@ -89,6 +89,7 @@ FIGURES = [
     (change("clusters", 0, "rows", 39), "cluster 0 has 39 rows, its leaves have 38"),
     (change("clusters", 0, "weight", 38.5), "cluster 0: weight is 38.5, but its leaves give 38"),
     (change("clusters", 0, "share", 0.9), "cluster 0: share is 0.9, but the weights give 0.38"),
+    (change("clusters", 0, "share", 38 / 99 + 2e-6), "cluster 0: share is 0.3838.*, but the weights give 0.3838"),
     (change("clusters", 0, "share", -0.1), "cluster 0: share is -0.1, not a share from 0 to 1"),
     (change("clusters", 0, "precision", 1.5), "cluster 0: precision is 1.5, not a share"),
     (change("clusters", 0, "precision", 0.5), "statistics.agreement is 0.9625, but the clusters' precision"),
@@ -159,6 +160,39 @@ def test_a_cluster_without_rows_has_no_figures():
     for name in ("precision", "recall"):
         refused(json.loads(json.dumps(document)), change("clusters", 1, name, 0.5), "cluster 1 has no rows, but the")
     refused(document, change("clusters", 1, "shares", 1, [1.0, 0.0]), "'c' that has shares that sum to 1, not to 0")
+
+
+def test_a_leaf_out_of_reach_has_not_even_a_row_of_little_weight():
+    cluster = {
+        "index": 0,
+        "name": "0",
+        "rows": 1,
+        "weight": 1e-9,
+        "share": 1e-9,
+        "precision": 1,
+        "recall": 1,
+        "means": [1],
+    }
+    document = {
+        "format": "shallowrules/2",
+        "columns": [{"name": "x", "type": "integer", "mean": 1, "minimum": 0, "maximum": 1}],
+        "nodes": [
+            {"kind": "cut", "column": 0, "threshold": 0, "left": 1, "right": 2},
+            {"kind": "leaf", "cluster": 0, "rows": 1, "weight": 1e-9},
+            {"kind": "leaf", "cluster": 1, "rows": 9, "weight": 1.0},
+        ],
+        "clusters": [cluster, {**cluster, "index": 1, "name": "1", "rows": 9, "weight": 1.0, "share": 1}],
+        "statistics": {
+            **small_rules().to_dict()["statistics"],
+            "rows": 10,
+            "weight": 1.0,
+            "weighted": True,
+            "agreement": 1,
+            "wad": 1,
+            "waes": 1,
+        },
+    }
+    refused(document, change("columns", 0, "minimum", 1), r"nodes\[1\] has 1 rows, more than there are with x <= 0")
 
 
 @pytest.mark.parametrize("number", [-1, 2**31])

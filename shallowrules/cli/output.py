@@ -15,7 +15,16 @@ import click
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
-__all__ = ["check_folder", "check_replacing", "check_target", "progress", "say", "write_files", "write_result"]
+__all__ = [
+    "check_folder",
+    "check_replacing",
+    "check_target",
+    "progress",
+    "say",
+    "warnings_said",
+    "write_files",
+    "write_result",
+]
 
 
 def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
@@ -106,13 +115,20 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ShallowRulesWarning)
+    with warnings_said():
         if console.is_terminal:
             with console.status(doing) as status:
                 yield lambda done: status.update(f"{doing}: {done:.0%}")
         else:
             yield lambda done: None
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Pass our warnings on to stderr, in our own form."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShallowRulesWarning)
+        yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             say("warning", str(warning.message))

@@ -23,7 +23,7 @@ def upgrade(document: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     RulesFormatError
-        If a node is none of version 1.
+        If a node is not one of version 1.
     """
     nodes = document.get("nodes")
     if not isinstance(nodes, list):
