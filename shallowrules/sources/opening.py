@@ -1,4 +1,4 @@
-"""Which source a name means; a new kind of source has its line in `_opened`."""
+"""Which source a name means: a new kind of file has its line in `_opened`, any other source in `open_source`."""
 
 from __future__ import annotations
 
