@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from shallowrules.cli import commands
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
+SCALED = (
+    "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
+    "the rules are in the table's own units"
+)
+"""What is said of the default scale."""
 
 
 def call(*arguments, **settings):
@@ -35,3 +42,13 @@ def refused(*arguments, status=1, **settings):
     assert "Traceback" not in result.stderr
     # One message, in one paragraph, whatever the width of a terminal.
     return " ".join(result.stderr.partition("Error: ")[2].split())
+
+
+def write_groups(path="t.csv", n_rows=60):
+    """Write a table of three groups and two columns, and return its path."""
+    generator = np.random.default_rng(0)
+    centers = np.array([[0, 0], [10, 0], [0, 10]])[np.arange(n_rows) % 3]
+    rows = (centers + generator.normal(0, 0.5, (n_rows, 2))).round(3)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["width", "my height"], *rows.tolist()])
+    return path
