@@ -195,9 +195,9 @@ def objectives(node: Node, cuts: Cuts, tradeoff: float) -> Floats:
     for n_left in np.unique(cuts.centers_left):
         same = cuts.centers_left == n_left
         depth[same] = eval_wad(len(node.centers), int(n_left), cuts.share_left[same])
-    killer_left = np.array([(feature, True) in node.edges for feature in cuts.feature], dtype=bool)
-    killer_right = np.array([(feature, False) in node.edges for feature in cuts.feature], dtype=bool)
-    expected = depth - cuts.share_left * killer_left - (1 - cuts.share_left) * killer_right
+    has_left = np.array([(feature, True) in node.edges for feature in cuts.feature], dtype=bool)
+    has_right = np.array([(feature, False) in node.edges for feature in cuts.feature], dtype=bool)
+    expected = depth - cuts.share_left * has_left - (1 - cuts.share_left) * has_right
 
     current = node.current_cost
     if current > 0:

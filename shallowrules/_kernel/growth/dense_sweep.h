@@ -4,7 +4,7 @@
  * Centers 0 .. K-1 stand in the order of the feature; cut j lies between centers j and j+1. A row
  * left of cut j adds the least of its centers 0 .. j, a row right of it the least of j+1 .. K-1. A
  * row whose value lies between the two centers is right of some thresholds there and left of the
- * others: it counts as right, and what it adds once it is left (its own step) is told apart.
+ * others: it counts as right, and what it adds once it is left (its own step) is kept apart.
  *
  * The bounding sweep counts in int32, rounded down and capped; the exact one in int64. All versions
  * give the same numbers.

@@ -16,7 +16,7 @@ Cuts are found without evaluating them all. What must hold for that:
 2. **The cuts of a run are off by one constant.** If the `induced` of all cuts of a run are too high by the same
    amount, their objectives are too high by the same amount, at most `objective_error` of it. So the price must be
    linear in `induced` where it is not clamped. Where this does not hold, set SR_RUNS_SHIFT to 0: every node is then
-   summed exactly, which costs a fifth to a quarter more time.
+   summed exactly, and that sweep was a fifth to a quarter of growing.
 3. **The trade-off is a factor and nothing else.** Price and DExp do not depend on it: the trees of several trade-offs
    share a node's sums.
 4. **Capped rows show.** A cut that adds a row at the cap of the fixed point, `reach` times CurrentCost, has an

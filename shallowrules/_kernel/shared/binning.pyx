@@ -21,7 +21,7 @@ MAX_CELLS = 2048        # of a column
 MIN_CELLS = 16
 MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
 MANY_COLUMNS = 64
-SAMPLE_ROWS = 8192      # that tell how values are spread
+SAMPLE_ROWS = 8192      # from which the distribution of values is estimated
 CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
 BUCKET = np.dtype([("value", "f8"), ("rows", "i4"), ("mixed", "i4")])
 

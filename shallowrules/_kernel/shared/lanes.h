@@ -2,7 +2,7 @@
  *
  * Every (row, center) pair sums its terms in column order whatever the width of the vectors, and
  * the build forbids fused multiply-add, so all versions give the same bits: a list filled here
- * and a single distance computed elsewhere agree exactly. What the machine has is asked at run
+ * and a single distance computed elsewhere agree exactly. The instruction set is chosen at run
  * time: one wheel runs everywhere.
  */
 #ifndef SHALLOWRULES_LANES_H

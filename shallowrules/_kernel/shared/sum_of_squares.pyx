@@ -20,7 +20,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
         From 0 to k - 1; others do not count.
     k : int
     weight : ndarray of float64, shape (n,), or None
-        None negative; rows of weight 0 do not count.
+        Not negative; rows of weight 0 do not count.
     n_threads : int
         The result does not depend on it.
 
@@ -33,7 +33,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
     origin_array = np.zeros((k, m))
     sums_array = np.zeros((N_PARTS, k, m))
     weights_array = np.zeros((N_PARTS, k))
-    cost_array = np.zeros((N_PARTS, 16))  # a cache line and more apart
+    cost_array = np.zeros((N_PARTS, 16))  # a more than a cache line apart
     seen_array = np.zeros(k, dtype=np.uint8)
     cdef double[:, ::1] origin = origin_array, cost = cost_array, weights = weights_array
     cdef double[:, :, ::1] sums = sums_array

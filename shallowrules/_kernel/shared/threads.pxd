@@ -12,8 +12,7 @@ cdef enum:
     # Rows whose costs are summed together. Sums of chunks are added in order, so that the number of threads cannot
     # change a digit.
     CHUNK = 4096
-    # From this number of rows on, all threads work on one node. Waking threads takes longer than a small node does;
-    # letter (20,000 rows) and avila (20,867) grow no faster with two threads.
+    # From this number of rows on, all threads work on one node: waking them takes longer than a small node does.
     MIN_SHARED_ROWS = 32768
     # Below this number of values (rows x columns) one thread finds the ranges of columns.
     MIN_SHARED_VALUES = 300000
