@@ -73,7 +73,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 
     Where they are, rounding decides, and the kernel need not round as the oracle does.
     """
-    points = problem.clustered.astype(np.float64)
+    points = problem.X_cluster.astype(np.float64)
     distances = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
     near = np.sort(distances, axis=1)[:, :2]
     if distances.shape[1] == 1 or (near[:, 1] - near[:, 0] > 1e-9 * near[:, 1]).all():

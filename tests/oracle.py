@@ -96,9 +96,9 @@ def weighted(weight: Floats | None, n_rows: int) -> tuple[NDArray[np.bool_], Flo
 
 
 def make_root(
-    explained: NDArray[np.floating],
-    clustered: NDArray[np.floating],
-    explained_centers: Floats,
+    X_explain: NDArray[np.floating],
+    X_cluster: NDArray[np.floating],
+    explain_centers: Floats,
     centers: Floats,
     weight: Floats | None,
     assigned: NDArray[np.integer] | None = None,
@@ -108,14 +108,14 @@ def make_root(
 
     For IMM each row has a center of its own: the given one, else the nearest, the first of equally near ones.
     """
-    present, weight = weighted(weight, len(explained))
-    columns, points = explained[present].astype(np.float64), clustered[present].astype(np.float64)
+    present, weight = weighted(weight, len(X_explain))
+    columns, points = X_explain[present].astype(np.float64), X_cluster[present].astype(np.float64)
     labels = np.zeros(len(columns)) if assigned is None else assigned[present].astype(np.float64)
     together = np.hstack([columns, points, labels[:, None]]) + 0.0  # -0.0 and 0.0 are one value
     _, first, which = np.unique(together, axis=0, return_index=True, return_inverse=True)
     distances = np.stack([((points[first] - center) ** 2).sum(axis=1) for center in centers], axis=1)
     merged = np.bincount(which.ravel(), weight)
-    root = Node(columns[first], distances, merged, explained_centers, np.arange(len(centers)))
+    root = Node(columns[first], distances, merged, explain_centers, np.arange(len(centers)))
     if method != "imm":
         return root
     own = distances.argmin(axis=1) if assigned is None else labels[first].astype(np.intp)
@@ -296,9 +296,9 @@ class Branch:
 
 
 def grow(
-    explained: NDArray[np.floating],
-    clustered: NDArray[np.floating],
-    explained_centers: Floats,
+    X_explain: NDArray[np.floating],
+    X_cluster: NDArray[np.floating],
+    explain_centers: Floats,
     centers: Floats,
     *,
     weight: Floats | None = None,
@@ -309,9 +309,9 @@ def grow(
     assigned: NDArray[np.integer] | None = None,
 ) -> SimpleNamespace:
     """Grow the whole tree by brute force; its arrays are named as those of the kernel's."""
-    present, row_weight = weighted(weight, len(explained))
-    columns = explained[present].astype(np.float64)
-    arrays = explained, clustered, explained_centers, centers, weight
+    present, row_weight = weighted(weight, len(X_explain))
+    columns = X_explain[present].astype(np.float64)
+    arrays = X_explain, X_cluster, explain_centers, centers, weight
     top = Branch(np.ones(len(columns), dtype=bool), make_root(*arrays))
     leaves: list[Branch] = []  # oldest first
 
@@ -368,9 +368,9 @@ def _flat(top: Branch, columns: Floats, row_weight: Floats) -> SimpleNamespace:
 
 def check_tree(
     grown: Any,
-    explained: NDArray[np.floating],
-    clustered: NDArray[np.floating],
-    explained_centers: Floats,
+    X_explain: NDArray[np.floating],
+    X_cluster: NDArray[np.floating],
+    explain_centers: Floats,
     centers: Floats,
     *,
     weight: Floats | None = None,
@@ -384,9 +384,9 @@ def check_tree(
 
     Follows the tree's own choices, so that one tie does not excuse or condemn what is below it.
     """
-    present, row_weight = weighted(weight, len(explained))
-    columns = explained[present].astype(np.float64)
-    arrays = explained, clustered, explained_centers, centers, weight
+    present, row_weight = weighted(weight, len(X_explain))
+    columns = X_explain[present].astype(np.float64)
+    arrays = X_explain, X_cluster, explain_centers, centers, weight
     dividing = base if method == "exkmc" else method
     # What separates centers at a node, None once that is done; its rows with all centers; its rows.
     divided = None if dividing == "none" else make_root(*arrays, assigned, dividing)

@@ -19,9 +19,9 @@ OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e9, 1e9)
 class Problem:
     """Everything that `grow` takes."""
 
-    explained: NDArray[Any]
-    clustered: NDArray[Any]
-    explained_centers: NDArray[np.float64]
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    explain_centers: NDArray[np.float64]
     centers: NDArray[np.float64]
     weight: NDArray[np.float64] | None
     tradeoff: float
@@ -29,7 +29,7 @@ class Problem:
     @property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """The positional arguments."""
-        return self.explained, self.clustered, self.explained_centers, self.centers
+        return self.X_explain, self.X_cluster, self.explain_centers, self.centers
 
     @property
     def options(self) -> dict[str, Any]:
@@ -98,25 +98,25 @@ def problems(draw: st.DrawFn, max_rows: int = 48, max_columns: int = 5, max_cent
     """Small tables with ties, duplicates and strange centers, in one space or two."""
     random = draw(generators())
     n_rows = draw(sizes(1, max_rows))
-    explained = draw(tables(random, n_rows, max_columns))
+    X_explain = draw(tables(random, n_rows, max_columns))
     if draw(st.sampled_from([False, False, True])):  # some rows are others again
-        explained = explained[random.integers(n_rows, size=n_rows)]
-    explained = explained.astype(draw(st.sampled_from([np.float64, np.float64, np.float32])))
+        X_explain = X_explain[random.integers(n_rows, size=n_rows)]
+    X_explain = X_explain.astype(draw(st.sampled_from([np.float64, np.float64, np.float32])))
 
     space = draw(st.sampled_from(["same", "same", "standardised", "projected", "other"]))
-    wide = explained.astype(np.float64)
+    wide = X_explain.astype(np.float64)
     if space == "same":
-        clustered = explained
+        X_cluster = X_explain
     elif space == "standardised":
         spread = wide.std(axis=0)
-        clustered = (wide - wide.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        X_cluster = (wide - wide.mean(axis=0)) / np.where(spread > 0, spread, 1)
     elif space == "projected":
-        clustered = wide @ random.normal(size=(wide.shape[1], draw(st.integers(1, 3))))
+        X_cluster = wide @ random.normal(size=(wide.shape[1], draw(st.integers(1, 3))))
     else:
-        clustered = draw(tables(random, n_rows, max_columns))
+        X_cluster = draw(tables(random, n_rows, max_columns))
     if space != "same":
-        clustered = clustered.astype(draw(st.sampled_from([np.float64, np.float32])))
-    points = clustered.astype(np.float64)
+        X_cluster = X_cluster.astype(draw(st.sampled_from([np.float64, np.float32])))
+    points = X_cluster.astype(np.float64)
 
     here: list[NDArray[np.float64]] = []
     there: list[NDArray[np.float64]] = []
@@ -135,8 +135,8 @@ def problems(draw: st.DrawFn, max_rows: int = 48, max_columns: int = 5, max_cent
             moves = reach * random.normal(size=space_points.shape[1]) * np.ptp(space_points, axis=0)
             found.append(space_points[some].mean(axis=0) + moves)
     return Problem(
-        explained,
-        clustered,
+        X_explain,
+        X_cluster,
         np.array(here),
         np.array(there),
         draw(weights(random, n_rows)),

@@ -35,7 +35,7 @@ def one_space(X: np.ndarray, n_centers: int, random: np.random.Generator) -> Pro
 
 def whole_weights(problem: Problem, random: np.random.Generator) -> Problem:
     """Return a table with weights of 0 to 3."""
-    weight = random.integers(0, 4, len(problem.explained)).astype(np.float64)
+    weight = random.integers(0, 4, len(problem.X_explain)).astype(np.float64)
     weight[0] = 3.0
     return replace(problem, weight=weight)
 
@@ -43,9 +43,9 @@ def whole_weights(problem: Problem, random: np.random.Generator) -> Problem:
 def repeated_rows(problem: Problem, share: bool) -> Problem:
     """Return a table with each row as often as its weight says; `share` makes both spaces one object."""
     times = problem.weight.astype(int)
-    explained = np.repeat(problem.explained, times, axis=0)
-    clustered = explained if share else np.repeat(problem.clustered, times, axis=0)
-    return replace(problem, explained=explained, clustered=clustered, weight=None)
+    X_explain = np.repeat(problem.X_explain, times, axis=0)
+    X_cluster = X_explain if share else np.repeat(problem.X_cluster, times, axis=0)
+    return replace(problem, X_explain=X_explain, X_cluster=X_cluster, weight=None)
 
 
 # Kinds of tables: bins of many rows, lists of near centers that run out, deep trees.

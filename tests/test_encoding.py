@@ -98,8 +98,8 @@ def test_a_category_of_no_training_row_is_none_of_them():
 def test_ranks_and_turned_numbers():
     columns = (ModelColumn(0, "rank", ("S", "M", "L")), ModelColumn(1, direction=-1))
     encoder = Encoder(columns, None, 1.0)
-    explained = encoder.transform(Table.of({"size": ["M", "S", "XL", "L"], "n": [1.5, 2.0, -3.0, 0.0]}))
-    assert explained.tolist() == [[1, -1.5], [0, -2], [3, 3], [2, 0]]
+    X_explain = encoder.transform(Table.of({"size": ["M", "S", "XL", "L"], "n": [1.5, 2.0, -3.0, 0.0]}))
+    assert X_explain.tolist() == [[1, -1.5], [0, -2], [3, 3], [2, 0]]
 
 
 @pytest.mark.parametrize(
@@ -289,19 +289,19 @@ def monotone_cases(draw):
     return raw, centers, images
 
 
-def raw_rules(explained, clustered, explained_centers, centers, columns, raw):
+def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     """Return the rules over raw columns that explain fixed centers by fixed distances."""
-    grown = grow(explained, clustered, explained_centers, centers)
+    grown = grow(X_explain, X_cluster, explain_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     tree = _place_thresholds(grown, encoder, table, tuple(str(i) for i in range(len(centers))))
     rules, _ = describe_tree(
         tree,
         table,
-        Encoding(encoder, explained, explained, clustered),
+        Encoding(encoder, X_explain, X_explain, X_cluster),
         grown.labels,
         grown.labels,
         weight=None,
-        fallback=explained_centers,
+        fallback=explain_centers,
         record=FitRecord("exshallow", weighted=False),
     )
     return grown, rules

@@ -41,7 +41,7 @@ def test_every_choice_is_the_oracles_with_many_centers(problem):
 @given(problems())
 def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(problem):
     tree = grown(problem)
-    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    weight = np.ones(len(problem.X_explain)) if problem.weight is None else problem.weight
     for thresholds in (tree.cut, tree.lower, np.nextafter(tree.upper, -np.inf)):
         labels = np.full(len(weight), -1)
         pending = [(0, np.flatnonzero(weight > 0))]
@@ -50,7 +50,7 @@ def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(p
             if tree.feature[node] == -1:
                 labels[rows] = tree.center[node]
                 continue
-            left = problem.explained[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
+            left = problem.X_explain[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
             pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
         assert np.array_equal(labels, tree.labels)
 

@@ -32,7 +32,7 @@ def test_every_choice_of_imm_is_the_oracles_with_many_centers(problem):
 @many
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_imm_minds_given_labels(problem, seed):
-    labels = np.random.default_rng(seed).integers(len(problem.centers), size=len(problem.explained))
+    labels = np.random.default_rng(seed).integers(len(problem.centers), size=len(problem.X_explain))
     check(problem, method="imm", assigned=labels.astype(np.int32))
 
 

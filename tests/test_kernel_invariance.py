@@ -18,7 +18,7 @@ some = settings(max_examples=150)
 
 
 def assert_weight_repeats(problem: Problem) -> None:
-    repeats = grown(repeated_rows(problem, problem.explained is problem.clustered))
+    repeats = grown(repeated_rows(problem, problem.X_explain is problem.X_cluster))
     weighted = grown(problem)
     assert_same(weighted, repeats, (*STRUCTURE, "lower", "upper", "cut", "weight"))
     assert np.array_equal(repeats.rows, weighted.weight)
@@ -39,9 +39,9 @@ def test_a_row_of_weight_three_is_three_equal_rows_on_tables_of_some_size(table)
 @given(problems().filter(lambda problem: problem.weight is not None))
 def test_rows_of_no_weight_might_as_well_not_be_there(problem):
     present = problem.weight > 0
-    explained = problem.explained[present]
-    clustered = explained if problem.clustered is problem.explained else problem.clustered[present]
-    without = grown(replace(problem, explained=explained, clustered=clustered, weight=problem.weight[present]))
+    X_explain = problem.X_explain[present]
+    X_cluster = X_explain if problem.X_cluster is problem.X_explain else problem.X_cluster[present]
+    without = grown(replace(problem, X_explain=X_explain, X_cluster=X_cluster, weight=problem.weight[present]))
     tree = grown(problem)
     assert_same(tree, without, EVERYTHING[:-1])
     assert np.array_equal(tree.labels[present], without.labels)
@@ -53,21 +53,21 @@ def test_rows_of_no_weight_might_as_well_not_be_there(problem):
 def test_a_unit_of_weight_is_no_matter(problem, unit):
     # A power of two, so that no weight is rounded and no tie broken.
     unit = 2.0 ** np.round(np.log2(unit))
-    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    weight = np.ones(len(problem.X_explain)) if problem.weight is None else problem.weight
     tree, scaled = grown(replace(problem, weight=weight)), grown(replace(problem, weight=weight * unit))
     assert_same(tree, scaled, (*STRUCTURE, "lower", "upper", "cut", "rows", "labels"))
     assert np.array_equal(tree.weight * unit, scaled.weight)
 
 
 def permuted(problem: Problem, order: np.ndarray) -> Problem:
-    explained = problem.explained[order]
-    clustered = explained if problem.clustered is problem.explained else problem.clustered[order]
+    X_explain = problem.X_explain[order]
+    X_cluster = X_explain if problem.X_cluster is problem.X_explain else problem.X_cluster[order]
     weight = None if problem.weight is None else problem.weight[order]
-    return replace(problem, explained=explained, clustered=clustered, weight=weight)
+    return replace(problem, X_explain=X_explain, X_cluster=X_cluster, weight=weight)
 
 
 def assert_order_is_no_matter(problem: Problem, seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(len(problem.explained))
+    order = np.random.default_rng(seed).permutation(len(problem.X_explain))
     tree, again = grown(problem), grown(permuted(problem, order))
     assert_same(tree, again, (*STRUCTURE, "lower", "upper", "cut", "rows"))
     assert np.array_equal(tree.labels[order], again.labels)
@@ -86,10 +86,10 @@ def test_the_order_of_rows_is_no_matter_on_tables_of_some_size(table):
 
 def ranked(problem: Problem) -> Problem:
     """Replace every explained value by its rank among the values of rows and centers."""
-    both = np.vstack([problem.explained.astype(np.float64), problem.explained_centers])
+    both = np.vstack([problem.X_explain.astype(np.float64), problem.explain_centers])
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in both.T], axis=1).astype(np.float64)
-    n_rows = len(problem.explained)
-    return replace(problem, explained=ranks[:n_rows], explained_centers=ranks[n_rows:])
+    n_rows = len(problem.X_explain)
+    return replace(problem, X_explain=ranks[:n_rows], explain_centers=ranks[n_rows:])
 
 
 @some
@@ -114,12 +114,12 @@ def test_only_the_order_of_explained_values_matters_on_tables_of_some_size(table
 )
 def test_the_layout_in_memory_is_no_matter(layout):
     problem = TABLES["narrow_precision"](np.random.default_rng(2))
-    X = layout(problem.explained)
+    X = layout(problem.X_explain)
     X.flags.writeable = False
-    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))
+    assert_same(grown(problem), grown(replace(problem, X_explain=X, X_cluster=X)))
 
 
 def test_float32_values_are_compared_as_what_they_are():
     problem = TABLES["narrow_precision"](np.random.default_rng(4))
-    X = problem.explained.astype(np.float64)
-    assert_same(grown(problem), grown(replace(problem, explained=X, clustered=X)))
+    X = problem.X_explain.astype(np.float64)
+    assert_same(grown(problem), grown(replace(problem, X_explain=X, X_cluster=X)))

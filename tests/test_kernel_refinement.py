@@ -266,7 +266,7 @@ def test_what_a_report_raises_ends_improving(progress, raised):
 def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **options) -> tuple[dict[str, Any], Finished]:
     merged = unique_rows(*problem.arrays, weight=problem.weight)
     weight = np.ones(len(merged.first)) if merged.weight is None else merged.weight
-    columns, points = problem.explained[merged.first], problem.clustered[merged.first]
+    columns, points = problem.X_explain[merged.first], problem.X_cluster[merged.first]
     unique = unique_rows(columns, points, *problem.arrays[2:], weight=weight)
     options = {"n_threads": 1, **options}
     forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, price, most), **options))
@@ -276,8 +276,8 @@ def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **option
 
 def spread_of(problem: Problem) -> float:
     """Return the variance of the points: a unit for the price of a condition."""
-    weight = np.ones(len(problem.clustered)) if problem.weight is None else problem.weight
-    points = problem.clustered.astype(np.float64)
+    weight = np.ones(len(problem.X_cluster)) if problem.weight is None else problem.weight
+    points = problem.X_cluster.astype(np.float64)
     squares = (points - np.average(points, axis=0, weights=weight)) ** 2
     return float(np.average(squares.sum(axis=1), weights=weight))
 

@@ -60,14 +60,14 @@ def test_running_sums_price_cuts_as_the_definition_does(problem):
 
 def literal_cost(problem: Problem, feature: int, threshold: float) -> float:
     """Row by row and center by center, without a node, a merge or a matrix of distances."""
-    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    weight = np.ones(len(problem.X_explain)) if problem.weight is None else problem.weight
     cost = 0.0
-    for row in range(len(problem.explained)):
-        left = float(problem.explained[row, feature]) <= threshold
+    for row in range(len(problem.X_explain)):
+        left = float(problem.X_explain[row, feature]) <= threshold
         nearest = np.inf
-        for center, place in zip(problem.centers, problem.explained_centers, strict=True):
+        for center, place in zip(problem.centers, problem.explain_centers, strict=True):
             if (place[feature] <= threshold) == left:
-                moves = [float(x) - float(c) for x, c in zip(problem.clustered[row], center, strict=True)]
+                moves = [float(x) - float(c) for x, c in zip(problem.X_cluster[row], center, strict=True)]
                 nearest = min(nearest, sum(move * move for move in moves))
         cost += weight[row] * nearest if weight[row] else 0.0
     return cost
@@ -78,7 +78,7 @@ def literal_cost(problem: Problem, feature: int, threshold: float) -> float:
 def test_costs_are_those_of_a_double_loop(problem):
     node = oracle.make_root(*problem.arrays, problem.weight)
     cuts = oracle.candidate_cuts(node)
-    for feature in range(problem.explained.shape[1]):
+    for feature in range(problem.X_explain.shape[1]):
         mine = cuts.feature == feature
         literal = [literal_cost(problem, feature, threshold) for threshold in cuts.threshold[mine]]
         assert oracle.induced_costs(node, feature, cuts.threshold[mine]) == pytest.approx(literal, rel=1e-12, abs=0)
@@ -116,7 +116,7 @@ def test_the_candidates_are_all_the_valid_cuts(problem):
     node = oracle.make_root(*problem.arrays, problem.weight)
     cuts = oracle.candidate_cuts(node)
     found = set(zip(cuts.feature.tolist(), cuts.threshold.tolist(), strict=True))
-    for feature in range(problem.explained.shape[1]):
+    for feature in range(problem.X_explain.shape[1]):
         values = sorted({*node.columns[:, feature], *node.coordinates[:, feature]})
         for threshold in values:
             sides = [node.child(feature, threshold, left) for left in (True, False)]
@@ -154,9 +154,9 @@ def test_where_the_node_costs_nothing_a_free_cut_beats_every_other():
 
 def test_where_no_cut_is_free_the_cheapest_wins():
     # Both rows sit on centers that the other space holds in the opposite order of cost.
-    explained, points = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [5.0], [1.0]])
+    X_explain, points = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [5.0], [1.0]])
     centers, where = np.array([[0.0], [5.0], [1.0]]), np.array([[2.0], [0.0], [1.0]])
-    problem = Problem(explained, points, where, centers, None, 10.0)
+    problem = Problem(X_explain, points, where, centers, None, 10.0)
     node = oracle.make_root(*problem.arrays, None)
     cuts = oracle.candidate_cuts(node)
     assert node.current_cost == 0
@@ -302,7 +302,7 @@ def test_mistakes_are_the_weight_parted_from_its_center(heavy):
 @few
 @given(problems(max_rows=20))
 def test_counted_mistakes_are_those_of_a_loop(problem):
-    weight = np.arange(1.0, len(problem.explained) + 1)
+    weight = np.arange(1.0, len(problem.X_explain) + 1)
     node = oracle.make_root(*problem.arrays, weight, method="imm")
     cuts = oracle.candidate_cuts(node)
     own = node.coordinates[node.assigned]

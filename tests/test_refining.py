@@ -29,7 +29,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def nearest(problem: Problem) -> np.ndarray:
-    points = problem.clustered.astype(np.float64)
+    points = problem.X_cluster.astype(np.float64)
     squares = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
     return squares.argmin(axis=1).astype(np.int32)
 
@@ -40,10 +40,10 @@ def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree,
     greedy = growing.grow(unique, tradeoff=problem.tradeoff, n_threads=n_threads)
     labels = nearest(problem)
     options = {"reference_labels": labels, "tradeoff": problem.tradeoff, **options}
-    options.setdefault("reference_cost", partition_cost(problem.clustered, labels, problem.weight))
+    options.setdefault("reference_cost", partition_cost(problem.X_cluster, labels, problem.weight))
     # A cost that is nothing but rounding has no ratio.
     weight = np.ones(len(labels)) if problem.weight is None else problem.weight
-    rounding = 1e-24 * weight.sum() * float(np.abs(problem.clustered[weight > 0]).max()) ** 2
+    rounding = 1e-24 * weight.sum() * float(np.abs(problem.X_cluster[weight > 0]).max()) ** 2
     can_be_refined = options["reference_cost"] > rounding and 1 < greedy.n_leaves == len(problem.centers)
     if currently_in_test_context():  # where hypothesis draws the problem
         assume(can_be_refined)
@@ -52,9 +52,9 @@ def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree,
 
 
 def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
-    cost = partition_cost(problem.clustered, grown.labels, problem.weight)
+    cost = partition_cost(problem.X_cluster, grown.labels, problem.weight)
     return (
-        cost / partition_cost(problem.clustered, nearest(problem), problem.weight),
+        cost / partition_cost(problem.X_cluster, nearest(problem), problem.weight),
         weighted_average_explanation_size(grown.as_tree()),
     )
 
@@ -65,11 +65,11 @@ def assert_refined(problem: Problem, **options) -> Refinement:
     tree = refinement.tree
     before, after = figures(problem, greedy), figures(problem, tree)
     j_before, j_after = (cost + problem.tradeoff * waes for cost, waes in (before, after))
-    weight = np.ones(len(problem.explained)) if problem.weight is None else problem.weight
+    weight = np.ones(len(problem.X_explain)) if problem.weight is None else problem.weight
     # The kernel takes distances to means as they are rounded, in every column by an ulp.
-    ulp = np.spacing(float(np.abs(problem.clustered).max()))
-    squares = weight.sum() * problem.clustered.shape[1] * ulp**2
-    slack = 1e-9 + squares / partition_cost(problem.clustered, nearest(problem), problem.weight)
+    ulp = np.spacing(float(np.abs(problem.X_cluster).max()))
+    squares = weight.sum() * problem.X_cluster.shape[1] * ulp**2
+    slack = 1e-9 + squares / partition_cost(problem.X_cluster, nearest(problem), problem.weight)
     assert j_after <= j_before + slack
     assert refinement.before == pytest.approx(before, rel=1e-9, abs=slack)
     assert refinement.after == pytest.approx(after, rel=1e-9, abs=slack)
@@ -87,7 +87,7 @@ def assert_refined(problem: Problem, **options) -> Refinement:
             assert tree.weight[node] == pytest.approx(weight[rows].sum(), rel=1e-9)
             leaf[rows] = tree.center[node]
             if tree.feature[node] != LEAF:
-                left = problem.explained[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
+                left = problem.X_explain[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
                 pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
         assert np.array_equal(leaf, tree.labels)
     return refinement
@@ -152,8 +152,8 @@ def test_a_row_of_weight_three_is_three_equal_rows_in_a_sample():
 
 def assert_weight_repeats(problem: Problem) -> None:
     _, weighted = refined(problem)
-    cost = partition_cost(problem.clustered, nearest(problem), problem.weight)
-    _, again = refined(repeated_rows(problem, problem.explained is problem.clustered), reference_cost=cost)
+    cost = partition_cost(problem.X_cluster, nearest(problem), problem.weight)
+    _, again = refined(repeated_rows(problem, problem.X_explain is problem.X_cluster), reference_cost=cost)
     labels = np.repeat(weighted.tree.labels, problem.weight.astype(int))
     assert partitions_alike(labels, again.tree.labels)
 
@@ -164,10 +164,10 @@ def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed
     problem = whole_weights(problem, np.random.default_rng(seed))  # the sum of others rounds with the rows in between
     tree = refined(problem)
     present = problem.weight > 0
-    explained = problem.explained[present]
-    clustered = explained if problem.clustered is problem.explained else problem.clustered[present]
-    cost = partition_cost(problem.clustered, nearest(problem), problem.weight)
-    without = replace(problem, explained=explained, clustered=clustered, weight=problem.weight[present])
+    X_explain = problem.X_explain[present]
+    X_cluster = X_explain if problem.X_cluster is problem.X_explain else problem.X_cluster[present]
+    cost = partition_cost(problem.X_cluster, nearest(problem), problem.weight)
+    without = replace(problem, X_explain=X_explain, X_cluster=X_cluster, weight=problem.weight[present])
     assert_same(
         tree[1].tree, refined(without, reference_cost=cost)[1].tree, ("feature", "center", "lower", "upper", "rows")
     )
@@ -187,13 +187,13 @@ def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed
 )
 def test_type_and_layout_are_no_matter_when_refined(layout, n_rows):
     problem = clustered_table(n_rows, 8)
-    single = problem.explained.astype(np.float32)
-    expected = replace(problem, explained=single.astype(np.float64), clustered=single.astype(np.float64))
-    expected = replace(expected, clustered=expected.explained)
+    single = problem.X_explain.astype(np.float32)
+    expected = replace(problem, X_explain=single.astype(np.float64), X_cluster=single.astype(np.float64))
+    expected = replace(expected, X_cluster=expected.X_explain)
     X = layout(single)
     X.flags.writeable = False
-    cost = partition_cost(expected.clustered, nearest(expected))
-    found = refined(replace(problem, explained=X, clustered=X), reference_cost=cost)
+    cost = partition_cost(expected.X_cluster, nearest(expected))
+    found = refined(replace(problem, X_explain=X, X_cluster=X), reference_cost=cost)
     assert_same(refined(expected, reference_cost=cost)[1].tree, found[1].tree)
 
 
@@ -202,8 +202,8 @@ def test_type_and_layout_are_no_matter_when_refined(layout, n_rows):
 def test_only_the_order_of_explained_values_matters_when_refined(n_rows, moves):
     # In the first round: later ones start from means, which lie elsewhere in columns that are bent.
     problem = clustered_table(n_rows, 10, seed=3)
-    problem = replace(problem, clustered=problem.explained.copy())
-    bent = replace(problem, explained=np.exp(problem.explained / 3), explained_centers=np.exp(problem.centers / 3))
+    problem = replace(problem, X_cluster=problem.X_explain.copy())
+    bent = replace(problem, X_explain=np.exp(problem.X_explain / 3), explain_centers=np.exp(problem.centers / 3))
     one, two = (refined(p, moves_leaves=moves, round_factors=ROUND_FACTORS[:1])[1] for p in (problem, bent))
     assert one.objectives[1] < one.objectives[0]
     assert_same(one.tree, two.tree, ("feature", "left", "right", "center", "rows", "labels"))
@@ -211,10 +211,10 @@ def test_only_the_order_of_explained_values_matters_when_refined(n_rows, moves):
 
 def test_a_cluster_of_one_row_is_sampled():
     problem = clustered_table(20_000, 6)
-    X = problem.explained.copy()
+    X = problem.X_explain.copy()
     X[777] = 500.0
     centers = np.vstack([problem.centers, X[777]])
-    refinement = assert_refined(replace(problem, explained=X, clustered=X, explained_centers=centers, centers=centers))
+    refinement = assert_refined(replace(problem, X_explain=X, X_cluster=X, explain_centers=centers, centers=centers))
     labels = refinement.tree.labels
     assert np.count_nonzero(labels == labels[777]) == 1
     assert refinement.n_sampled < 6000
@@ -352,7 +352,7 @@ def test_a_report_that_raises_ends_a_fit_inside_refining(large):
 
     model.on_progress = on_progress
     with pytest.raises(RuntimeError, match="enough"):
-        model.fit(large.explained)
+        model.fit(large.X_explain)
     assert said == sorted(said)
 
 

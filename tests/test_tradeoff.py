@@ -177,9 +177,9 @@ def test_the_clustering_is_made_once_and_the_clusterer_stays_fitted(digits, clus
     monkeypatch.setattr(KMeans, "fit", lambda self, *args, **kwargs: fits.append(1) or fit(self, *args, **kwargs))
     model = fit_to_goal(ExplainableKMeans(10, random_state=0), digits, max_conditions=4)
     assert len(fits) == 1
-    explained = fit_to_goal(ExplainableKMeans(clusterer=clusterer), digits, max_conditions=4)
+    model = fit_to_goal(ExplainableKMeans(clusterer=clusterer), digits, max_conditions=4)
     assert len(fits) == 1
-    assert explained.clusterer_ is clusterer
+    assert model.clusterer_ is clusterer
     assert model.waes_ <= 4
 
 

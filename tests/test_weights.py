@@ -29,7 +29,7 @@ SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "robust": RobustS
 @st.composite
 def weighted_tables(draw):
     """A table, whole weights of its rows, and the rows repeated so often in another order."""
-    X = draw(problems(max_rows=40)).explained
+    X = draw(problems(max_rows=40)).X_explain
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     weight = random.integers(0, 4, len(X)).astype(np.float64)
     weight[random.integers(len(X))] = 3
