@@ -53,8 +53,8 @@ Figures = dict[str, float]
 """A value per measure; a measure that is not known is not there."""
 
 
-def say(message: str) -> None:
-    """Report progress."""
+def log(message: str) -> None:
+    """Print a line of progress to stderr."""
     print(message, file=sys.stderr, flush=True)
 
 
@@ -90,7 +90,7 @@ def chosen_tables(
     if options.tables and absent:
         parser.error(f"there is no {files[absent[0]]}, though table {absent[0]} was asked for")
     if absent:
-        say(f"left out, not in {options.data}: {', '.join(absent)}")
+        log(f"left out, not in {options.data}: {', '.join(absent)}")
     there = [name for name in wanted if name not in absent]
     return sorted(there, key=lambda name: files[name].stat().st_size if name in files else 0)
 
@@ -140,14 +140,14 @@ def fit_cart(X: NDArray[np.float64], clusterer: KMeans, seed: int) -> DecisionTr
     return DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=seed).fit(X, clusterer.labels_)
 
 
-def explain(tree: Tree, X: NDArray[np.float64], clustered: NDArray[np.float64], clusterer: KMeans) -> RuleSet:
+def explain(tree: Tree, X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans) -> RuleSet:
     """Return the rules of any tree, measured against the clustering that it explains."""
-    return RuleSet.from_tree(tree, X, reference=clusterer.labels_, clustered=clustered)
+    return RuleSet.from_tree(tree, X, reference=clusterer.labels_, clustered=X_cluster)
 
 
-def explain_by_cart(X: NDArray[np.float64], clustered: NDArray[np.float64], clusterer: KMeans, seed: int) -> RuleSet:
+def explain_by_cart(X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans, seed: int) -> RuleSet:
     """Return the rules of `fit_cart`'s tree."""
-    return explain(Tree.from_sklearn(fit_cart(X, clusterer, seed)), X, clustered, clusterer)
+    return explain(Tree.from_sklearn(fit_cart(X, clusterer, seed)), X, X_cluster, clusterer)
 
 
 def figures_of(rules: RuleSet, labels: NDArray[Any], clusterer: KMeans) -> Figures:
@@ -259,7 +259,7 @@ def check_picture(parser: argparse.ArgumentParser, given: Path | None, default: 
         advice = "matplotlib is not installed, so nothing can be drawn: pip install 'shallowrules[plot]'"
         if given:
             parser.error(advice)
-        say(advice)
+        log(advice)
         return None
     path = given or default
     try:

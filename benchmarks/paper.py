@@ -42,7 +42,7 @@ from measuring import (
     half_width,
     into_space,
     load,
-    say,
+    log,
     timed,
     with_interval,
     write_measured,
@@ -105,11 +105,11 @@ def read_reproduced() -> dict[tuple[str, str], tuple[Figures, str]]:
 def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], seeds: int) -> Measured:
     """Return what every method gives on one table, for the seeds 0, 1, …"""
     # The clusterer is given fitted, so that the methods explain one clustering, and it lives in the scaled space.
-    clustered = into_space(table, X)
+    X_cluster = into_space(table, X)
     found = Measured(table)
     for seed in range(seeds):
         starts = KMeans(k, n_init=STARTS.get(table, 10), random_state=seed)
-        clusterer, seconds = timed(partial(starts.fit, clustered))
+        clusterer, seconds = timed(partial(starts.fit, X_cluster))
         found.add("kmeans", seconds=seconds)
 
         # The published methods, which know no refinement.
@@ -117,7 +117,7 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
         for method in methods:
             fitted, took = timed(partial(model(method=method).fit, X))
             found.add(method, **figures_of(fitted.rules_, fitted.labels_, clusterer), seconds=seconds + took)
-        rules, took = timed(partial(explain_by_cart, X, clustered, clusterer, seed))
+        rules, took = timed(partial(explain_by_cart, X, X_cluster, clusterer, seed))
         found.add("cart", **figures_of(rules, rules.assign(X), clusterer), seconds=seconds + took)
 
         curve = tradeoff_path(model(), X, tradeoffs=FIGURE_TRADEOFFS)
@@ -127,7 +127,7 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
             fitted, took = timed(partial(search, model(), X, goal))
             figures = figures_of(fitted.rules_, fitted.labels_, clusterer)
             found.add("exshallow_star", **figures, seconds=seconds + took)
-        say(f"  {table}: seed {seed + 1} of {seeds}")
+        log(f"  {table}: seed {seed + 1} of {seeds}")
     return found
 
 
@@ -305,7 +305,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = []
     for name in options.tables:
         X, k = load(name, options.data)
-        say(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
+        log(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
         results.append(measure(name, X, k, options.methods, options.seeds))
     table2, off, notes = quality(results)
     sheets = [table2, *(sheet for sheet in (searched(results), durations(results)) if sheet.rows)]
@@ -314,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"\n{sheet.text()}")
     print("\n" + "\n".join([*(f"* {note}" for note in notes), *off] or ["all within the tolerances"]))
     for path in draw(results, options.figures):
-        say(f"drawn: {path}")
+        log(f"drawn: {path}")
     if options.markdown is not None:
         said = [f"Means over {options.seeds} seeds; in brackets the published figure and the difference."]
         parts = [*said, *(sheet.markdown() for sheet in sheets), *(f"\\* {note}." for note in notes)]

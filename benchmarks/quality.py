@@ -57,7 +57,7 @@ from measuring import (
     fit_cart,
     into_space,
     load,
-    say,
+    log,
     with_interval,
     write_measured,
 )
@@ -75,7 +75,7 @@ TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "mice", "anuran
 QUICK_TABLES = ("iris", "wine")
 WHOLE_FITS = ("letter", "avila")
 LARGE = next(case for case in CASES if case.name == "1000000x10-k50")
-LARGE_SEEDS = 3  # of so many rows one start of k-means takes as long as all else here
+LARGE_SEEDS = 3  # one start of k-means on this table takes as long as everything else here
 TRADEOFF = 0.03
 STARTS = 10
 
@@ -90,8 +90,8 @@ MEASURES = {"cost": 3, "waes": 2, "wad": 2, "nmi": 2, "J": 3}
 TIE = 1e-9
 """Relative difference up to which figures are equal."""
 
-LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-SECONDS_PER_SEED = 1.0  # after the least rounds, no new one after so many
+MIN_ROUNDS, MAX_ROUNDS = 3, 15
+SECONDS_PER_SEED = 1.0  # beyond MIN_ROUNDS, no round starts later
 
 NO_WORSE, BETTER, GAIN = Target("≥", 7), Target("≥", 5), Target("≥", 1.5)
 GROWTHS, KMEANS, WHOLE_FIT = Target("≤", 15), Target("≤", 1), Target("≤", 3)
@@ -107,7 +107,7 @@ class Partition:
     ----------
     X : ndarray of float64, shape (n_rows, n_columns)
         What is explained.
-    clustered : ndarray of float64, shape (n_rows, n_columns)
+    X_cluster : ndarray of float64, shape (n_rows, n_columns)
         What was clustered; X itself where it was not scaled.
     kmeans : KMeans
     threads : int
@@ -115,14 +115,14 @@ class Partition:
     """
 
     def __init__(
-        self, X: NDArray[np.float64], clustered: NDArray[np.float64], kmeans: KMeans, threads: int = 1
+        self, X: NDArray[np.float64], X_cluster: NDArray[np.float64], kmeans: KMeans, threads: int = 1
     ) -> None:
-        self.X, self.clustered, self.kmeans, self.threads = X, clustered, kmeans, threads
+        self.X, self.X_cluster, self.kmeans, self.threads = X, X_cluster, kmeans, threads
         self.labels = kmeans.labels_.astype(np.int32)
         self.centers = np.asarray(kmeans.cluster_centers_, dtype=np.float64)
-        explained = self.centers if clustered is X else group_means(X, self.labels, len(self.centers))
-        self._data = GrowthData(X, clustered, explained, self.centers)
-        self._cost = partition_cost(clustered, self.labels)
+        explain_centers = self.centers if X_cluster is X else group_means(X, self.labels, len(self.centers))
+        self._data = GrowthData(X, X_cluster, explain_centers, self.centers)
+        self._cost = partition_cost(X_cluster, self.labels)
 
     def unique_rows(self) -> UniqueRows:
         """Return the rows that trees are grown from."""
@@ -152,7 +152,7 @@ class Partition:
     def figures(self, grown: GrownTree) -> dict[str, float]:
         """Return the measures of a grown tree."""
         tree = grown.as_tree(names=tuple(map(str, range(len(self.centers)))))
-        rules = explain(tree, self.X, self.clustered, self.kmeans)
+        rules = explain(tree, self.X, self.X_cluster, self.kmeans)
         return with_objective(figures_of(rules, grown.labels, self.kmeans))
 
 
@@ -174,14 +174,14 @@ class Measured(Runs):
     threads: int = 1
     times: dict[str, list[float]] = field(default_factory=dict)
 
-    def share(self, name: str) -> str:
-        """Return the median of a time, "–" where it was not taken."""
+    def median_text(self, name: str) -> str:
+        """Return the median of a time as text, "–" where it was not taken."""
         return f"{median(self.times[name]):.3g}" if name in self.times else "–"
 
-    def spread(self, name: str) -> str:
-        """Return a time with its lowest and highest value."""
+    def with_range(self, name: str) -> str:
+        """Return the median of a time as text, with its lowest and highest value."""
         values = self.times.get(name, ())
-        return self.share(name) + (f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else "")
+        return self.median_text(name) + (f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else "")
 
 
 RATIOS = {
@@ -191,26 +191,26 @@ RATIOS = {
 }
 
 
-def measure_quality(found: Measured, X: NDArray[np.float64], clustered: NDArray[np.float64], k: int, seed: int) -> None:
+def measure_quality(found: Measured, X: NDArray[np.float64], X_cluster: NDArray[np.float64], k: int, seed: int) -> None:
     """Add what every method gives for one seed."""
-    kmeans = KMeans(k, n_init=STARTS, random_state=seed).fit(clustered)
-    partition = Partition(X, clustered, kmeans)
+    kmeans = KMeans(k, n_init=STARTS, random_state=seed).fit(X_cluster)
+    partition = Partition(X, X_cluster, kmeans)
     greedy, unique = partition.grow_greedy()
     trees = {"greedy": greedy, "refined": partition.refine(greedy, unique).tree}
     trees |= {method: partition.grow(method) for method in OTHERS}
     for method, growth in trees.items():
         found.add(method, **partition.figures(growth))
-    rules = explain_by_cart(X, clustered, kmeans, seed)
+    rules = explain_by_cart(X, X_cluster, kmeans, seed)
     found.add("cart", **with_objective(figures_of(rules, rules.assign(X), kmeans)))
 
 
 def one_round(
-    clock: Clock, X: NDArray[np.float64], clustered: NDArray[np.float64], k: int, seed: int, threads: int
+    clock: Clock, X: NDArray[np.float64], X_cluster: NDArray[np.float64], k: int, seed: int, threads: int
 ) -> dict[str, float]:
     """Run everything once and return the ratios; with two threads only what `RATIOS` compares with two."""
     start = KMeans(k, n_init=1, random_state=seed)
-    kmeans_seconds, kmeans = clock.time(partial(start.fit, clustered), threads)
-    partition = Partition(X, clustered, kmeans, threads)
+    kmeans_seconds, kmeans = clock.time(partial(start.fit, X_cluster), threads)
+    partition = Partition(X, X_cluster, kmeans, threads)
     before, (tree, unique) = clock.time(partition.grow_greedy, threads)
     refinement, _ = clock.time(partial(partition.refine, tree, unique), threads)
     after, _ = clock.time(partition.grow_greedy, threads)
@@ -229,18 +229,18 @@ def measure_times(
     found: Measured,
     clock: Clock,
     X: NDArray[np.float64],
-    clustered: NDArray[np.float64],
+    X_cluster: NDArray[np.float64],
     k: int,
     seed: int,
     *,
     quick: bool,
 ) -> None:
     """Add the ratios of one seed, the medians over its rounds."""
-    least, most = (1, 1) if quick else (LEAST_ROUNDS, MOST_ROUNDS)
+    min_rounds, max_rounds = (1, 1) if quick else (MIN_ROUNDS, MAX_ROUNDS)
     start = time.perf_counter()
     measured: list[dict[str, float]] = []
-    while len(measured) < least or (len(measured) < most and time.perf_counter() - start < SECONDS_PER_SEED):
-        measured.append(one_round(clock, X, clustered, k, seed, found.threads))
+    while len(measured) < min_rounds or (len(measured) < max_rounds and time.perf_counter() - start < SECONDS_PER_SEED):
+        measured.append(one_round(clock, X, X_cluster, k, seed, found.threads))
     for name in measured[0]:
         found.times.setdefault(name, []).append(median(ratios[name] for ratios in measured))
 
@@ -248,25 +248,25 @@ def measure_times(
 def measure(name: str, clock: Clock, folder: Path, seeds: int, *, quick: bool) -> Measured:
     """Return all runs of one table."""
     X, k = load(name, folder)
-    clustered = into_space(name, X)
-    say(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
+    X_cluster = into_space(name, X)
+    log(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
     found = Measured(name)
     for seed in range(seeds):
-        measure_quality(found, X, clustered, k, seed)  # warms everything up, too
-        measure_times(found, clock, X, clustered, k, seed, quick=quick)
-        say(f"  {name}: seed {seed + 1} of {seeds}")
+        measure_quality(found, X, X_cluster, k, seed)  # warms everything up, too
+        measure_times(found, clock, X, X_cluster, k, seed, quick=quick)
+        log(f"  {name}: seed {seed + 1} of {seeds}")
     return found
 
 
 def measure_large(clock: Clock, seeds: int, *, quick: bool) -> Measured:
     """Return the times of the large table, with two threads; each seed has rows of its own."""
     case = replace(LARGE, rows=QUICK_ROWS) if quick else LARGE
-    say(f"{case.name}: {case.rows} rows x {case.columns} columns, {case.k} clusters")
+    log(f"{case.name}: {case.rows} rows x {case.columns} columns, {case.k} clusters")
     found = Measured(case.name, threads=2)
     for seed in range(seeds):
         X = case.table(seed)
         measure_times(found, clock, X, X, case.k, seed, quick=quick)
-        say(f"  {case.name}: seed {seed + 1} of {seeds}")
+        log(f"  {case.name}: seed {seed + 1} of {seeds}")
     return found
 
 
@@ -287,7 +287,7 @@ def quality(results: Sequence[Measured]) -> Sheet:
                 with_interval(found.mean(method, name), found.interval(method, name), digits)
                 for name, digits in MEASURES.items()
             ]
-            rows.append([found.table, title, *cells, found.share(method)])
+            rows.append([found.table, title, *cells, found.median_text(method)])
     headings = ["table", "method", "cost", "WAES", "WAD", "NMI", "J", "time"]
     return Sheet("Quality, mean ± 95 % interval; time in greedy growths, k-means not included", headings, rows)
 
@@ -360,7 +360,7 @@ def comparison(results: Sequence[Measured]) -> Sheet:
 
 def durations(results: Sequence[Measured]) -> Sheet:
     """Return what refinement takes."""
-    rows = [[found.table, str(found.threads), *map(found.spread, RATIOS)] for found in results]
+    rows = [[found.table, str(found.threads), *map(found.with_range, RATIOS)] for found in results]
     headings = ["table", "threads", *RATIOS.values()]
     return Sheet("Time: median over the seeds (lowest to highest); k-means of one start", headings, rows)
 
@@ -388,13 +388,13 @@ def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool
         add(
             f"{RATIOS['growths']}, highest of the tables ({slowest.table})",
             median(slowest.times["growths"]),
-            slowest.share("growths"),
+            slowest.median_text("growths"),
             GROWTHS,
         )
     timed = [("kmeans", KMEANS, large)] if large else []
     timed += [("whole", WHOLE_FIT, found) for found in results if found.table in WHOLE_FITS]
     for name, target, found in timed:
-        add(f"{RATIOS[name]}, {found.table}", median(found.times[name]), found.share(name), target)
+        add(f"{RATIOS[name]}, {found.table}", median(found.times[name]), found.median_text(name), target)
     return Sheet("Asked and found", ["of refinement", "found", "asked", ""], rows), not higher
 
 
@@ -476,7 +476,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\n{sheet.text()}")
     if results and options.output:
         draw(results, options.output)
-        say(f"drawn: {options.output}")
+        log(f"drawn: {options.output}")
     if options.markdown is not None:
         said = (
             f"Measured by `{options.command}` on {cores()} cores, with numpy {np.__version__} and scikit-learn "

@@ -49,7 +49,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
-from measuring import DATA, ROOT, Clock, Target, check_picture, cores, say
+from measuring import DATA, ROOT, Clock, Target, check_picture, cores, log
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -61,9 +61,9 @@ from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
 MIB = 2**20
 IDENTICAL_FOR = (1, 2, 7)
 LLOYD_ITERATIONS = 10
-MOST_ROUNDS = 5
-SECONDS_PER_SEED = 10.0  # no new round after so many; each seed has one in any case
-SECONDS_PER_POINT = 0.2  # what is short is repeated for so long
+MAX_ROUNDS = 5
+SECONDS_PER_SEED = 10.0  # no round starts later; every seed has at least one
+SECONDS_PER_POINT = 0.2  # a short run is repeated for this time
 QUICK_ROWS = 1000
 
 
@@ -202,8 +202,8 @@ class Sides:
     def lloyd(self, threads: int) -> float:
         """Return what an iteration adds to a fit; the fit's set-up and its last assignment cancel."""
 
-        def fit(most: int) -> tuple[float, Any]:
-            return self.clock.time(lambda: self._fit(init=self.start, max_iter=most, tol=0.0), threads)
+        def fit(max_iter: int) -> tuple[float, Any]:
+            return self.clock.time(lambda: self._fit(init=self.start, max_iter=max_iter, tol=0.0), threads)
 
         start = time.perf_counter()
         short, long = [fit(1)], [fit(1 + LLOYD_ITERATIONS)]
@@ -229,7 +229,7 @@ class Rival(NamedTuple):
     ----------
     name : str
     run : callable of (Sides, int) to float
-        Seconds of one run with so many threads.
+        Seconds of one run, given the number of threads.
     growth_above : bool
         Whether growth is above the line of the ratio.
     threads : int
@@ -398,9 +398,9 @@ def print_ratio(
         print_row("  " + name, threads, "–", "lost in noise", "–", "", "")
         return
     value = median(values)
-    spread = "" if len(values) < 2 else f"{min(values):.{digits}g}, {max(values):.{digits}g}"
+    extremes = "" if len(values) < 2 else f"{min(values):.{digits}g}, {max(values):.{digits}g}"
     verdict = target.verdict(value) if target else ""
-    print_row("  " + name, threads, f"{value:.{digits}g}", spread, str(target or "–"), verdict, beside)
+    print_row("  " + name, threads, f"{value:.{digits}g}", extremes, str(target or "–"), verdict, beside)
 
 
 def print_memory(case: Case, shape: tuple[int, int], peak: int | None, limit: Target | None, *, judged: bool) -> None:
@@ -431,7 +431,7 @@ def print_case(
     iterations: list[int] = []
     differing: list[str] = []
     for seed in range(seeds):
-        say(f"{case.name}: seed {seed + 1} of {seeds}")
+        log(f"{case.name}: seed {seed + 1} of {seeds}")
         sides = Sides(clock, case, seed)
         if seed == 0:
             shape, k, centers = sides.X.shape, sides.k, sides.centers
@@ -451,7 +451,7 @@ def print_case(
         seconds = f"({middle_ratio.above:.3g} / {middle_ratio.below:.3g})"
         print_ratio(name, f"{above} / {below}", [ratios[key].value for ratios in measured], asked.get(key), seconds)
     if weighed:
-        say(f"{case.name}: memory")
+        log(f"{case.name}: memory")
         print_memory(case, shape, peak_above_table(case, 0, centers), None, judged=judged and not case.file)
     print_identity(differing)
     return not differing
@@ -464,7 +464,7 @@ def print_identity(differing: Sequence[str]) -> None:
 
 def print_largest(case: Case, *, judged: bool) -> None:
     """Print the peak memory of a table too large for comfort."""
-    say(f"{case.name}: memory")
+    log(f"{case.name}: memory")
     print(f"{case.rows:,} x {case.columns} {case.dtype}, k={case.k}, std {case.std:g}")
     # Where the blobs are is as good as any centers, and no KMeans has to hold a table.
     peak = peak_above_table(case, 0, case.blob_means(0))
@@ -484,11 +484,11 @@ def slope_seconds(clock: Clock, axis: str, points: Sequence[int], base: Case, ro
     """Return, by threads, the seconds at each point of an axis. A round goes over all points: they share the noise."""
     every = []
     for point in points:
-        say(f"slopes: {axis} = {point:,}: table and centers")
+        log(f"slopes: {axis} = {point:,}: table and centers")
         every.append(Sides(clock, replace(base, **{axis: point}), 0))  # type: ignore[arg-type]
     spent: dict[int, list[list[float]]] = {threads: [[] for _ in points] for threads in (1, 2)}
     for number in range(rounds):
-        say(f"slopes: {axis}: round {number + 1} of {rounds}")
+        log(f"slopes: {axis}: round {number + 1} of {rounds}")
         for threads, i in [(threads, i) for i in range(len(points)) for threads in (1, 2)]:
             spent[threads][i].append(point_seconds(every[i], threads))
     return {threads: [median(values) for values in lists] for threads, lists in spent.items()}
@@ -517,7 +517,7 @@ def print_slopes(clock: Clock, rounds: int, *, quick: bool) -> tuple[bool, dict[
     same = True
     for case in (case for case in CASES if case.rows == 1_000_000):
         case = replace(case, rows=QUICK_ROWS) if quick else case
-        say(f"two threads against one: {case.rows:,} x {case.columns}, k={case.k}")
+        log(f"two threads against one: {case.rows:,} x {case.columns}, k={case.k}")
         sides = Sides(clock, case, 0)
         field = differing_field(sides)
         same &= field is None
@@ -563,7 +563,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=", ".join(names) + "; or none",
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each case (default: 5)")
-    parser.add_argument("--rounds", type=int, metavar="N", help=f"most rounds of a seed (default: {MOST_ROUNDS})")
+    parser.add_argument("--rounds", type=int, metavar="N", help=f"at most N rounds of a seed (default: {MAX_ROUNDS})")
     parser.add_argument(
         "--slopes", action="store_true", help="slopes of time in rows, columns and k, and their picture"
     )
@@ -579,7 +579,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         if getattr(options, name) is not None and getattr(options, name) < 1:
             parser.error(f"--{name} must be at least 1")
     options.seeds = options.seeds or (1 if options.quick else 5)
-    options.rounds = options.rounds or (1 if options.quick else MOST_ROUNDS)
+    options.rounds = options.rounds or (1 if options.quick else MAX_ROUNDS)
     if options.output and not options.slopes:
         parser.error("-o is the picture of --slopes, which is missing")
     if options.slopes:
@@ -622,7 +622,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         same &= identical
         if options.output:
             draw(drawn, options.output)
-            say(f"drawn: {options.output}")
+            log(f"drawn: {options.output}")
     return 0 if same else 1
 
 
