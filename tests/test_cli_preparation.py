@@ -47,10 +47,10 @@ def write(tmp_path):
 
 
 def test_numeric_columns_pass(write):
-    prepared = prepare(write(a=[5, 1, 3], b=[0.5, 2.5, 1.5]), options(), READING)
-    assert prepared.table.names == ["a", "b"]
-    assert prepared.weight is None
-    assert prepared.notes == ()
+    loaded = prepare(write(a=[5, 1, 3], b=[0.5, 2.5, 1.5]), options(), READING)
+    assert loaded.table.names == ["a", "b"]
+    assert loaded.weight is None
+    assert loaded.notes == ()
 
 
 def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(write):
@@ -91,9 +91,9 @@ def test_nested_values_are_called_so(tmp_path, value):
 
 
 def test_whole_numbers_for_names_are_doubted(write):
-    prepared = prepare(write(**{"1": [3, 5, 5], "2": [4, 6, 6]}), options(), READING)
-    assert prepared.table.names == ["1", "2"]
-    assert prepared.warnings == (
+    loaded = prepare(write(**{"1": [3, 5, 5], "2": [4, 6, 6]}), options(), READING)
+    assert loaded.table.names == ["1", "2"]
+    assert loaded.warnings == (
         "the first line, 1, 2, was taken for the column names; if the file has no header, add one",
     )
 
@@ -157,16 +157,16 @@ def test_missing_values_are_counted_or_dropped(write):
     ):
         prepare(path, options(), READING)
     assert prepare(path, options(exclude=("a", "b")), READING).table.n_rows == 4
-    prepared = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
-    assert prepared.table["a"].values.tolist() == [1, 3, 3]
-    assert prepared.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
+    loaded = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
+    assert loaded.table["a"].values.tolist() == [1, 3, 3]
+    assert loaded.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
 
 
 def test_missing_values_that_are_imputed_are_kept(write):
     path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
-    prepared = prepare(path, options(impute="median", weight="w"), READING)
-    assert prepared.table.n_rows == 4
-    assert prepared.table["a"].absent.tolist() == [False, True, False, False]
+    loaded = prepare(path, options(impute="median", weight="w"), READING)
+    assert loaded.table.n_rows == 4
+    assert loaded.table["a"].absent.tolist() == [False, True, False, False]
     with pytest.raises(OptionError, match="--drop-missing and --impute exclude each other"):
         prepare(path, options(impute="median", drop_missing=True), READING)
     with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
@@ -235,9 +235,9 @@ def test_what_is_done_to_the_scales_is_noted(write):
 
 
 def test_a_constant_column_is_named(write):
-    prepared = prepare(write(a=[1, 5, 3], b=[0.5, 0.5, 0.5]), options(), READING)
-    assert prepared.table.names == ["a", "b"]
-    assert prepared.notes == ("column 'b' has one value only (0.5) and plays no part",)
+    loaded = prepare(write(a=[1, 5, 3], b=[0.5, 0.5, 0.5]), options(), READING)
+    assert loaded.table.names == ["a", "b"]
+    assert loaded.notes == ("column 'b' has one value only (0.5) and plays no part",)
 
 
 def test_a_dominant_column_is_named(write):
@@ -257,9 +257,9 @@ def test_numbers_at_the_edge_of_a_double_raise_no_warning(write):
 
 def test_weights(write):
     path = write(a=[1, 5, 3], w=[1, 2.5, 0.5])
-    prepared = prepare(path, options(weight="w"), READING)
-    assert prepared.table.names == ["a"]
-    assert prepared.weight.tolist() == [1, 2.5, 0.5]
+    loaded = prepare(path, options(weight="w"), READING)
+    assert loaded.table.names == ["a"]
+    assert loaded.weight.tolist() == [1, 2.5, 0.5]
     assert prepare(path, options(weight="w", columns=("a",)), READING).weight is not None
     with pytest.raises(DataError, match="no column 'v'"):
         prepare(path, options(weight="v"), READING)
@@ -282,9 +282,9 @@ def test_a_column_dominates_by_the_weights_of_its_rows(write):
 
 def test_rows_of_no_weight_make_no_column_vary(write):
     path = write(color=["red", "blue", "red"], a=[1, 1, 2], b=[1, 1, 3], w=[1, 1, 0])
-    prepared = prepare(path, options(weight="w"), READING)
-    assert prepared.warnings == ()
-    assert prepared.notes[:2] == tuple(f"column {name!r} has one value only (1) and plays no part" for name in "ab")
+    loaded = prepare(path, options(weight="w"), READING)
+    assert loaded.warnings == ()
+    assert loaded.notes[:2] == tuple(f"column {name!r} has one value only (1) and plays no part" for name in "ab")
 
 
 def test_numbers_that_no_float_tells_apart_have_no_variance(write):
@@ -297,13 +297,13 @@ def test_only_clustered_columns_are_judged_for_clustering(write):
     path = write(a=[1, 2, 1, 2, 1, 2], b=[1000, 2, 5, 7, 8, 11], c=[5, 5, 6, 6, 7, 7])
     with pytest.raises(DataError, match="3 clusters were asked for .* only 2 distinct rows"):
         prepare(path, options(clusters=3, columns=("a",), explain=("b",)), READING)
-    prepared = prepare(path, options(columns=("c", "a"), explain=("b", "a")), READING)
-    assert (prepared.clustered, prepared.explained) == (["c", "a"], ["b", "a"])
-    assert prepared.warnings == ()
+    loaded = prepare(path, options(columns=("c", "a"), explain=("b", "a")), READING)
+    assert (loaded.cluster_columns, loaded.explain_columns) == (["c", "a"], ["b", "a"])
+    assert loaded.warnings == ()
 
 
 def test_rows_left_out_lose_their_labels_too(write):
     path = write(a=[1, "", 3, 4, 5], c=["x", "y", "", "y", "x"])
-    prepared = prepare(path, options(clusters=None, labels="c", drop_missing=True), READING)
-    assert prepared.labels.values.tolist() == ["x", None, "y", "x"]
-    assert prepared.table.names == ["a"]
+    loaded = prepare(path, options(clusters=None, labels="c", drop_missing=True), READING)
+    assert loaded.labels.values.tolist() == ["x", None, "y", "x"]
+    assert loaded.table.names == ["a"]

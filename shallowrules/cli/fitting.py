@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shallowrules.cli.advice import RefusedTable
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.options import typed_arguments
-from shallowrules.cli.output import progress, say
+from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
 from shallowrules.errors import DataError
 
@@ -30,26 +30,26 @@ def fit_rules(
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
-    prepared, model = prepare_model(tables, chosen, reading, growing.parameters(), check)
+    loaded, model = prepare_model(tables, chosen, reading, growing.parameters(), check)
     from shallowrules.tradeoff import fit_to_goal
 
-    with progress(f"{describe_work(prepared, chosen)} and growing the tree") as show:
+    with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
         model.on_progress = show
         if growing.has_goal:
             model = fit_to_goal(
                 model,
-                prepared.table,
+                loaded.table,
                 max_cost=growing.max_cost,
                 max_conditions=growing.max_conditions,
-                sample_weight=prepared.weight,
+                sample_weight=loaded.weight,
             )
         else:
-            model.fit(prepared.table, sample_weight=prepared.weight)
+            model.fit(loaded.table, sample_weight=loaded.weight)
     rules: RuleSet = model.rules_
     statistics = rules.statistics
     for note in statistics.notes:
-        say("note", note)
-    notes = (*statistics.notes, *prepared.notes, *prepared.warnings)
+        show_message("note", note)
+    notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
     return replace(rules, statistics=replace(statistics, notes=notes))
 
 
@@ -66,7 +66,7 @@ def prepare_model(
 
     with progress(f"reading {show_tables(tables)}"):
         try:
-            prepared = prepare(tables, chosen, reading)
+            loaded = prepare(tables, chosen, reading)
         except RefusedTable as refused:
             remedy = working_remedy(tables, chosen, reading, refused)
             typed = typed_arguments()
@@ -76,25 +76,25 @@ def prepare_model(
             command = shlex.join(["shallowrules", *typed[:end], *remedy.arguments(), *typed[end:]])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
-        check(prepared.table.names)
-    for message in prepared.notes:
-        say("note", message)
-    for message in prepared.warnings:
-        say("warning", message)
-    given = {"clusterer": prepared.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
+        check(loaded.table.names)
+    for message in loaded.notes:
+        show_message("note", message)
+    for message in loaded.warnings:
+        show_message("warning", message)
+    given = {"clusterer": loaded.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
     model = ExplainableKMeans(
         **given,
-        cluster_columns=prepared.clustered,
-        explain_columns=prepared.explained,
+        cluster_columns=loaded.cluster_columns,
+        explain_columns=loaded.explain_columns,
         scale=chosen.scale,
         category_weight=chosen.category_weight,
         impute=chosen.impute,
         random_state=chosen.seed,
         **parameters,
     )
-    return prepared, model
+    return loaded, model
 
 
-def describe_work(prepared: LoadedTable, chosen: FitOptions) -> str:
+def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
     """Return what is being done with the rows, for the progress line."""
-    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {prepared.table.n_rows:,} rows"
+    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {loaded.table.n_rows:,} rows"

@@ -20,8 +20,8 @@ __all__ = [
     "check_replacing",
     "check_target",
     "progress",
-    "say",
-    "warnings_said",
+    "show_message",
+    "warnings_shown",
     "write_files",
     "write_result",
 ]
@@ -97,8 +97,8 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
         raise
 
 
-def say(kind: str, message: str) -> None:
-    """Say something on stderr: a note or a warning."""
+def show_message(kind: str, message: str) -> None:
+    """Show a note or a warning on stderr."""
     from rich.console import Console
     from rich.text import Text
 
@@ -115,7 +115,7 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    with warnings_said():
+    with warnings_shown():
         if console.is_terminal:
             with console.status(doing) as status:
                 yield lambda done: status.update(f"{doing}: {done:.0%}")
@@ -124,14 +124,14 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
 
 
 @contextmanager
-def warnings_said() -> Iterator[None]:
+def warnings_shown() -> Iterator[None]:
     """Pass our warnings on to stderr, in our own form."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
         yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            say("warning", str(warning.message))
+            show_message("warning", str(warning.message))
 
 
 def _check_writable(folder: Path) -> None:

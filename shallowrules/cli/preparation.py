@@ -51,7 +51,7 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 class LoadedTable:
     """What to cluster: rows of numbers and categories, complete unless values are imputed, their weights and labels.
 
-    `clustered` and `explained` are the names of columns to cluster and to explain by, None for the
+    `cluster_columns` and `explain_columns` are the names of columns to cluster and to explain by, None for the
     estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
     """
 
@@ -60,8 +60,8 @@ class LoadedTable:
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     labels: Column | None = None
-    clustered: list[str] | None = None
-    explained: list[str] | None = None
+    cluster_columns: list[str] | None = None
+    explain_columns: list[str] | None = None
 
 
 def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTable:
@@ -83,8 +83,8 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
         warnings.simplefilter("always", ShallowRulesWarning)
         table, weight, labels = _read(where, fit, reading, refusals)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-    clustered = None if fit.columns is None else [name for name in table.names if name in fit.columns]
-    explained = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
+    cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
+    explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
     if weight is not None and not weight.is_numeric:
         raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
     refusals += _unusable_columns(table, (*(fit.columns or ()), *(fit.explain or ())), refusals)
@@ -99,7 +99,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if labels is not None:
         _refuse_no_clustering(labels, weights)
     imputed = table if fit.impute is None else _imputed(table, weights)
-    space = imputed.select(clustered or (explained if labels is not None else None) or table.names)
+    space = imputed.select(cluster_columns or (explain_columns if labels is not None else None) or table.names)
     if fit.clusters is not None:
         _refuse_too_many_clusters(space, weights, fit.clusters)
     positive = None
@@ -110,7 +110,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
-    return LoadedTable(table, weights, tuple(notes), (*doubts, *dominant), labels, clustered, explained)
+    return LoadedTable(table, weights, tuple(notes), (*doubts, *dominant), labels, cluster_columns, explain_columns)
 
 
 @dataclass(frozen=True)
@@ -216,14 +216,14 @@ def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
 def _unusable_columns(table: Table, insisted: Sequence[str], refusals: Sequence[Refusal]) -> list[Refusal]:
     """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
     found: list[Refusal] = []
-    for examine, word in (
+    for find, word in (
         (find_other_types, _other_types),
         (find_without_values, _without_values),
         (find_too_many_values, _too_many_values),
         (lambda columns: _find_ids(columns, insisted), _ids),
     ):
         refused = _columns_of([*refusals, *found])
-        findings = examine([column for column in table.columns if column.name not in refused])
+        findings = find([column for column in table.columns if column.name not in refused])
         if findings:
             found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=_names(findings))))
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
-from shallowrules.cli.output import check_target, warnings_said, write_result
+from shallowrules.cli.output import check_target, warnings_shown, write_result
 
 __all__ = ["command"]
 
@@ -70,7 +70,7 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
     get_exporter(format_name)  # an unknown one is refused before anything is read
     [choice] = chosen
     check_target(output, rules_file, *choice.paths)
-    with warnings_said():
+    with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     with choice.as_typed():
         text = export(rules, format_name, **choice.settings())

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.options import force_option, gather
-from shallowrules.cli.output import check_replacing, check_target, progress, warnings_said
+from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
 from shallowrules.errors import OptionError
 
@@ -53,7 +53,7 @@ def command(rules_file: str, tables: Tables, output: Path, force: bool, cluster_
         raise OptionError("--cluster-column must not be blank")
     check_format(output)
     check_target(output, rules_file, *files_of(tables))
-    with warnings_said():
+    with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
     with progress(f"labelling {show_tables(tables)}"):

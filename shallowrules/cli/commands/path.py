@@ -34,8 +34,8 @@ def command(tables: Tables, refine: str, **options: Any) -> None:
     from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
-    prepared, model = prepare_model(tables, chosen, gather(ReadingOptions, options), {"refine": refine})
-    with progress(f"{describe_work(prepared, chosen)} and growing the trees") as show:
+    loaded, model = prepare_model(tables, chosen, gather(ReadingOptions, options), {"refine": refine})
+    with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress = show
-        found = tradeoff_path(model, prepared.table, sample_weight=prepared.weight)
+        found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
     show_path(found)

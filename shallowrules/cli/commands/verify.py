@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.options import gather
-from shallowrules.cli.output import progress, warnings_said
+from shallowrules.cli.output import progress, warnings_shown
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
 from shallowrules.errors import ShallowRulesError
 
@@ -35,7 +35,7 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     from shallowrules.verification import DIALECTS
     from shallowrules.verification import verify as verify_forms
 
-    with warnings_said():
+    with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     reading = gather(ReadingOptions, options)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
