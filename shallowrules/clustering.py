@@ -45,7 +45,7 @@ class Labelling:
 
     @classmethod
     def of(cls, values: NDArray[Any], absent: NDArray[np.bool_]) -> Labelling:
-        """Return labels as numbers, in the order of the numbers that they are, else of their texts.
+        """Return labels as numbers: numbers in their own order, others in that of their texts.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Reference:
     labelled : bool
         Whether the labels are the clustering's own, and not those of the nearest center.
     notes : tuple of str
-        What a reader of the rules should know of how the clustering came about.
+        What a reader of the rules should know about the clustering.
     """
 
     centers: NDArray[np.float64]
@@ -147,7 +147,7 @@ def reference_clustering(
     -------
     reference : Reference
     encoding : Encoding
-        With the space in which distances are taken: behind a Pipeline's transformers it is another one.
+        With the space in which distances are taken; the transformers of a Pipeline change it.
     clusterer : the fitted clusterer, or None where centers or labels were given
 
     Raises
@@ -172,31 +172,31 @@ def reference_clustering(
     if transformers:
         _check_names(fitted, names)
         encoding = replace(encoding, X_cluster=into_space(fitted, encoding.X_cluster, X))
-        names = None  # what the transformers give may be named otherwise
+        names = None  # the transformers may name their columns otherwise
     reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names)
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
 
 
-def into_space(clusterer: Any, clustered: NDArray[Any], source: Any = None) -> NDArray[Any]:
+def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> NDArray[Any]:
     """Return rows in the space that a fitted clusterer clusters: behind the transformers of a Pipeline.
 
     Parameters
     ----------
     clusterer : fitted estimator or None
-    clustered : ndarray of float, shape (n_rows, n_clustered)
+    X_cluster : ndarray of float, shape (n_rows, n_clustered)
         The rows as they are clustered where there is no transformer.
     source : array-like or dataframe of shape (n_rows, n_columns), optional
-        What a Pipeline takes, if not `clustered`.
+        What a Pipeline takes, if not `X_cluster`.
 
     Returns
     -------
     ndarray of float32 or float64, shape (n_rows, n_components)
-        `clustered` itself where there is no transformer.
+        `X_cluster` itself where there is no transformer.
     """
     transformers, _ = _split(clusterer)
     if not transformers:
-        return clustered
-    X = clustered if source is None else source
+        return X_cluster
+    X = X_cluster if source is None else source
     with _names_checked():
         for transformer in transformers:
             X = transformer.transform(X)
@@ -208,30 +208,30 @@ def into_space(clusterer: Any, clustered: NDArray[Any], source: Any = None) -> N
 
 
 def centers_among(
-    X: NDArray[Any], reference: Reference, clustered: NDArray[Any], sample_weight: NDArray[np.float64] | None
+    X: NDArray[Any], reference: Reference, X_cluster: NDArray[Any], sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return where reference centers lie among any columns of the rows: the means of the centers' rows.
+    """Return the reference centers in any columns of the rows: the means of the rows of each.
 
     Parameters
     ----------
     X : ndarray of float, shape (n_rows, n_columns)
     reference : Reference
-    clustered : ndarray of float, shape (n_rows, n_clustered)
-        The space of the centers: for one without rows, the rows nearest to it stand in.
+    X_cluster : ndarray of float, shape (n_rows, n_clustered)
+        In the space of the centers. A center without rows gets the mean of the rows nearest to it.
     sample_weight : ndarray of float64, shape (n_rows,), optional
 
     Returns
     -------
     ndarray of float64, shape (k, n_columns)
     """
-    return _means(X, reference.labels, reference.centers, clustered, sample_weight)
+    return _means(X, reference.labels, reference.centers, X_cluster, sample_weight)
 
 
 def _means(
     X: NDArray[Any],
     labels: NDArray[np.int32],
     centers: NDArray[np.float64],
-    clustered: NDArray[Any],
+    X_cluster: NDArray[Any],
     sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     means = group_means(X, labels, len(centers), sample_weight)
@@ -241,31 +241,31 @@ def _means(
         if sample_weight is not None:
             counted &= sample_weight > 0
         for center in empty:
-            distance = np.where(counted, _squared_distances(clustered, centers[center]), np.inf)
+            distance = np.where(counted, _squared_distances(X_cluster, centers[center]), np.inf)
             nearest = np.where(distance == distance.min(), 0, UNLABELLED)
             means[center] = group_means(X, nearest, 1, sample_weight)[0]
     return means
 
 
 BLOCK = 1 << 18
-"""Distances, or differences, computed at once: as many as a second-level cache holds."""
+"""At most this many distances, or differences, are computed at once: a second-level cache holds them."""
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
-    Products of matrices tell most rows' nearest center, but round differently from one place in the table to
-    another. Where that could decide, the distances are taken directly: equal rows have one center.
+    A product of matrices gives the nearest center of most rows, but rounds differently from one place in the table
+    to another. Where rounding could decide, the distances are computed directly, so that equal rows get one center.
     """
     labels = np.empty(len(X), dtype=np.int32)
     n_columns = X.shape[1]
     squares = (centers**2).sum(axis=1)
     slack = 8 * (n_columns + 4) * np.finfo(np.float64).eps
     step = max(1, BLOCK // max(len(centers), n_columns))
-    for start in range(0, len(X), step):  # what overflows is refused when the tree is grown
+    for start in range(0, len(X), step):  # an overflow is refused when the tree is grown
         rows = X[start : start + step].astype(np.float64)
-        distance = squares - 2 * (rows @ centers.T)  # but for the square of the row
+        distance = squares - 2 * (rows @ centers.T)  # less the square of the row, the same for all centers
         labels[start : start + step] = distance.argmin(axis=1)
         bound = distance.min(axis=1) + slack * ((rows**2).sum(axis=1) + squares.max())
         for row in np.flatnonzero((distance <= bound[:, None]).sum(axis=1) > 1):
@@ -296,14 +296,14 @@ def _split(clusterer: Any) -> tuple[list[Any], Any]:
 
 @contextmanager
 def _names_checked() -> Iterator[None]:
-    """Silence scikit-learn where it would warn that a matrix has no names: `_check_names` compares them."""
+    """Silence scikit-learn's warning that a matrix has no names: `_check_names` compares them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 def _check_names(fitted: Any, names: Sequence[str] | None) -> None:
-    """Refuse columns of other names than those that a clusterer was fitted on."""
+    """Refuse columns whose names differ from those that the clusterer was fitted on."""
     known = getattr(fitted, "feature_names_in_", None)
     if known is not None and names is not None and list(known) != list(names):
         raise DataError(
@@ -387,8 +387,8 @@ def _take_over(
 class _GivenLabels:
     """Labels of a fitted clusterer, one per row.
 
-    `seen` are the rows that it was fitted on or asked for, `noise` those of them that it calls so: by -1, where its
-    other labels are 0, 1, … as scikit-learn numbers them.
+    `seen` are the rows that it was fitted on or that it predicted. `noise` are the rows among them that it labels -1,
+    where its other labels are 0, 1, … as scikit-learn numbers them.
     """
 
     labels: NDArray[Any]
@@ -439,9 +439,9 @@ def _predicted_labels(fitted: Any, X: NDArray[Any], names: Sequence[str] | None)
 
 
 def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.int32] | None:
-    """Return the labels of a clusterer that does not put each row with its nearest center; None if it may.
+    """Return the labels of a clusterer with centers; None if each row simply belongs to its nearest center.
 
-    Such are mixtures, whose components have shapes, and bisecting k-means, which descends its own tree.
+    Mixtures, whose components have shapes, and bisecting k-means, which descends its own tree, label otherwise.
     """
     if isinstance(fitted, KMeans | MiniBatchKMeans) or not hasattr(fitted, "predict"):
         return None
@@ -511,8 +511,8 @@ def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np
     used = np.unique(given.labels[counted])
     if not len(used):
         raise DataError("no row with a label has a positive weight: there is no clustering to explain")
-    # A label whose rows all have weight 0 is not there.
-    number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last, at index -1, stays so
+    # A label whose rows all have weight 0 is left out.
+    number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last entry, index -1, stays UNLABELLED
     number[used] = np.arange(len(used))
     labels = number[given.labels]
     centers = group_means(X, labels, len(used), sample_weight)

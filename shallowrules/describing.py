@@ -53,11 +53,11 @@ def rules_of_tree(
         if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
             raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
     encoding = encode(table)
-    explained = encoding.X_explain
-    points = explained if clustered is None else np.asarray(clustered)
+    X_explain = encoding.X_explain
+    points = X_explain if clustered is None else np.asarray(clustered)
     if points.ndim != 2 or len(points) != n_rows:
         raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
-    labels = tree.predict(explained)
+    labels = tree.predict(X_explain)
     k = max(len(tree.names), int(tree.cluster.max()) + 1)
     names = tree.names or tuple(str(i) for i in range(k))
     followed = labels if reference is None else _numbered(reference, names, n_rows)
@@ -66,13 +66,13 @@ def rules_of_tree(
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
         raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
     return describe_tree(
-        replace(tree.count(explained, fit_weight), names=names),
+        replace(tree.count(X_explain, fit_weight), names=names),
         table,
         replace(encoding, X_cluster=points),
         labels,
         followed,
         weight=fit_weight,
-        fallback=np.tile(np.average(explained, axis=0, weights=fit_weight), (k, 1)),
+        fallback=np.tile(np.average(X_explain, axis=0, weights=fit_weight), (k, 1)),
         record=FitRecord(
             method,
             weighted=weight is not None,

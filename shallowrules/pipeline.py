@@ -302,23 +302,23 @@ def to_clustered_space(
     ndarray of float64, shape (n_rows, n_clustered)
     """
     if encoder.transformer is None:
-        clustered = encoder.to_clustered_space(columns)
+        X_cluster = encoder.to_clustered_space(columns)
     else:
-        clustered = transformed(encoder.transformer, _transformer_input(given))
-    space = into_space(clusterer, clustered, _pipeline_input(given, encoder, cluster_columns))
+        X_cluster = transformed(encoder.transformer, _transformer_input(given))
+    space = into_space(clusterer, X_cluster, _pipeline_input(given, encoder, cluster_columns))
     return np.asarray(space, dtype=np.float64)
 
 
 def _choose_columns(parameters: FitParameters, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
     """Return the positions of the columns to cluster and of those to explain by."""
     everything = list(range(len(names)))
-    clustered = _positions("cluster_columns", parameters.cluster_columns, names)
-    explained = _positions("explain_columns", parameters.explain_columns, names)
-    if explained is None:
-        explained = everything if clustered is None else clustered
-    if clustered is None:
-        clustered = explained if labelled else everything
-    return clustered, explained
+    cluster_columns = _positions("cluster_columns", parameters.cluster_columns, names)
+    explain_columns = _positions("explain_columns", parameters.explain_columns, names)
+    if explain_columns is None:
+        explain_columns = everything if cluster_columns is None else cluster_columns
+    if cluster_columns is None:
+        cluster_columns = explain_columns if labelled else everything
+    return cluster_columns, explain_columns
 
 
 def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] | None:

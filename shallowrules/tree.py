@@ -70,8 +70,8 @@ class Tree:
         scikit-learn rounds every value to float32 before it compares it with a threshold. The
         thresholds here are for the values as they are: the largest float64 that scikit-learn sends
         left. So `apply` and `predict` agree with those of the classifier on every complete row
-        whose values a float64 holds (only integers beyond 2**53 may be none). A missing value that
-        is tested gives -1, as in every `Tree`, where scikit-learn picks the side of most rows.
+        whose values are float64 numbers (only integers beyond 2**53 may not be). A row
+        whose path tests a missing value gets -1, as in every `Tree`; scikit-learn sends it where most rows went.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Tree:
         Raises
         ------
         OptionError
-            If it is something else (a regressor, a pipeline, a forest), has several outputs, or learnt
+            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learnt
             where to send missing values.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
@@ -205,7 +205,7 @@ class Tree:
         ----------
         X : array-like of shape (n_rows, n_columns)
         sample_weight : ndarray of float64, shape (n_rows,), optional
-            1 by default; rows of weight 0 are no rows.
+            1 by default; rows of weight 0 are not counted.
         """
         leaf = self.apply(X)
         weight = np.ones(len(leaf)) if sample_weight is None else sample_weight
@@ -221,7 +221,7 @@ class Tree:
 def _refuse_learnt_missing(grown: Any, inner: NDArray[np.bool_], kind: str) -> None:
     """Raise OptionError if a scikit-learn tree was fitted with missing values.
 
-    Without any, each node remembers for later the side of most of its rows, and no threshold is infinite.
+    Fitted without them, each node sends missing values to the side of most of its rows, and every threshold is finite.
     """
     left, right = grown.children_left[inner], grown.children_right[inner]
     by_size = grown.n_node_samples[left] > grown.n_node_samples[right]
@@ -241,7 +241,7 @@ def _widest_below(threshold: float) -> float:
         if float(below) > threshold:  # NumPy would round the threshold too
             below = np.nextafter(below, np.float32(-np.inf))
         above = np.nextafter(below, np.float32(np.inf))
-    # What is beyond the largest float32 rounds as if the next were 2**128.
+    # Beyond the largest float32, values round as if the next float32 were 2**128.
     low, high = (math.copysign(2.0**128, side) if np.isinf(side) else float(side) for side in (below, above))
     middle = low / 2 + high / 2
     # The middle itself rounds to the neighbour whose last bit is 0.
@@ -249,12 +249,12 @@ def _widest_below(threshold: float) -> float:
 
 
 def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return ``values <= bound`` and ``values > bound`` without a rounding of either side.
+    """Return ``values <= bound`` and ``values > bound``; neither side is rounded.
 
     Floats narrower than 64 bits are widened (NumPy would narrow `bound` instead) and integers
-    are compared as integers, so that values beyond 2**53 keep their neighbours. For floats an integer
-    that no float holds gives way to the next float below, which parts them alike. Both
-    answers are False for NaN.
+    are compared as integers, so that values beyond 2**53 keep their neighbours. If `bound`
+    is an integer that is no float, floats are compared with the next float below, which separates
+    them at the same place. Both answers are False for NaN.
     """
     if values.dtype.kind in "iu":
         whole = math.floor(bound)
