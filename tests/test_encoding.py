@@ -297,7 +297,7 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     rules, _ = describe_tree(
         tree,
         table,
-        Encoding(encoder, X_explain, X_explain, X_cluster),
+        Encoding(encoder, table, X_explain, X_explain, X_cluster),
         grown.labels,
         grown.labels,
         weight=None,
