@@ -309,20 +309,20 @@ HEAVY = {"sklearn", "scipy", "duckdb", "pandas", "sqlglot", "jinja2", "rich", "n
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [
-        (["--version"], set()),
-        (["--help"], set()),
-        (["run", "--help"], set()),
-        (["export", "--help"], set()),
-        (["verify", "--help"], set()),
-        (["exporters"], {"rich", "jinja2", "numpy"}),
-        (["export", "markdown", "--help"], {"jinja2", "numpy"}),
-        (["export", "rules.json", "python"], {"jinja2", "numpy"}),
-        (["export", "rules.json", "sql"], {"jinja2", "numpy", "sqlglot"}),
+        (["--version"], []),
+        (["--help"], []),
+        (["run", "--help"], []),
+        (["export", "--help"], []),
+        (["verify", "--help"], []),
+        (["exporters"], ["rich", "jinja2", "numpy"]),
+        (["export", "markdown", "--help"], ["jinja2", "numpy"]),
+        (["export", "rules.json", "python"], ["jinja2", "numpy"]),
+        (["export", "rules.json", "sql"], ["jinja2", "numpy", "sqlglot"]),
     ],
     ids=" ".join,
 )
 def test_a_command_loads_what_it_needs(arguments, allowed):
-    assert loaded(arguments) & HEAVY <= allowed
+    assert loaded(arguments) & HEAVY <= set(allowed)
 
 
 def test_run_imports_only_the_exporters_that_it_writes():
