@@ -509,5 +509,7 @@ def test_a_column_named_cluster():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
 def test_no_rule_has_a_bound_without_a_literal(value):
+    rules = make_rules([("x", "float")], (0, 1.0, 0, 1))
+    cut, *leaves = rules.nodes
     with pytest.raises(RulesFormatError, match="finite"):
-        make_rules([("x", "float")], (0, value, 0, 1))
+        replace(rules, nodes=(replace(cut, threshold=value), *leaves))
