@@ -38,7 +38,7 @@ BUNDLED = {
     "digits": (load_digits, 10),
 }
 SCALES = {"avila": "minmax", "wine": "standard", "breast_cancer": "standard", "diabetes": "standard"}
-"""The space in which a table is clustered; raw columns unless named here. In avila's, costs are the published ones."""
+"""The space in which a table is clustered; raw columns unless named here. In that of avila, costs are as published."""
 
 TITLES = {
     "exshallow": "ExShallow",
@@ -50,7 +50,7 @@ TITLES = {
 }
 
 Figures = dict[str, float]
-"""A value per measure; a measure that is not known is not there."""
+"""A value per measure; unknown measures are left out."""
 
 
 def log(message: str) -> None:
@@ -254,7 +254,7 @@ def write_measured(page: Path, script: str, measured: str) -> None:
 
 
 def check_picture(parser: argparse.ArgumentParser, given: Path | None, default: Path) -> Path | None:
-    """Return where ``-o`` draws; None, with a word about it, where matplotlib is missing. As early as `check_page`."""
+    """Return where ``-o`` draws; None, with a message, where matplotlib is missing. Called before the long run."""
     if importlib.util.find_spec("matplotlib") is None:
         advice = "matplotlib is not installed, so nothing can be drawn: pip install 'shallowrules[plot]'"
         if given:

@@ -12,7 +12,7 @@ Figures   cost and WAES over the trade-off, as PNG
 
 Exit status 1 says that a figure of Table 2 is off: cost by more than 0.03, or WAES more than 8 % longer.
 
-``measuring.py`` says where the tables are looked for. What is not there is left out.
+``measuring.py`` names the folder of the tables. Absent tables are left out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 MEASURES = ("cost", "waes", "wad", "nmi")
 COST_TOLERANCE = 0.03
 LENGTH_TOLERANCE = 0.08
-ROUNDING = 1e-9  # 1.19 + 0.03 is no double; what lies on the limit is within it
+ROUNDING = 1e-9  # 1.19 + 0.03 is not exact in doubles; a figure on the limit is within it
 PUBLISHED_DIGITS = 0.005  # half of the last digit that the paper prints
 FIGURE_TRADEOFFS = tuple(step / 100 for step in range(11))
 
@@ -112,7 +112,7 @@ def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], 
         clusterer, seconds = timed(partial(starts.fit, X_cluster))
         found.add("kmeans", seconds=seconds)
 
-        # The published methods, which know no refinement.
+        # The published methods do not refine.
         model = partial(ExplainableKMeans, k, refine="none", clusterer=clusterer, scale=SCALES.get(table), n_jobs=-1)
         for method in methods:
             fitted, took = timed(partial(model(method=method).fit, X))

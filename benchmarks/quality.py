@@ -21,8 +21,8 @@ Times are those of a k-means of one start and what is grown from it. A round run
 other in one process, with one thread (two where the table is large); a seed's ratio is the median over its rounds, the
 table's the median over the seeds.
 
-Exit status 1 says that J of a refined tree is above that of the greedy one. What else was missed is printed, and no
-error: how busy a machine is decides it too.
+Exit status 1 says that J of a refined tree is above that of the greedy one. Other missed
+targets are printed and are not errors, because they also depend on how busy the machine is.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ but ``n_init=1``. A Lloyd iteration is what ten more iterations add to a fit, di
 
 Peak memory is that of a fresh process that holds X and grows with 2 threads, less what it held before.
 
-A missed target is printed, and no error: how busy a machine is decides it too. The exit status is 1 only where trees
-differ between numbers of threads.
+A missed target is printed and is not an error, because it also depends on how busy the machine is. The exit status is
+1 only where trees differ between numbers of threads.
 """
 
 from __future__ import annotations
@@ -327,7 +327,7 @@ def measure(sides: Sides, rivals: Sequence[Rival], rounds: int) -> dict[Key, Rat
 
 
 def differing_field(sides: Sides) -> str | None:
-    """Return the name of an array that depends on the number of threads, None where no one does."""
+    """Return the name of an array that depends on the number of threads, None where none does."""
     first, *others = (sides.grown(threads) for threads in IDENTICAL_FOR)
     for field in fields(GrownTree):
         expected = getattr(first, field.name)

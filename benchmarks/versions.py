@@ -11,10 +11,11 @@ Each version runs in a worker process of its own. Tables and centers are made he
 so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
 gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
 dialect) must be equal, to the last bit. Only then is anything timed: a step is done by one worker, then by the other,
-in turn, each repeated until it has taken `SECONDS` at least. The ratio is that of the newer version to the other one:
+in turn, each repeated for at least `SECONDS`. The ratio is that of the newer version to the other one:
 the median over the rounds.
 
-The exit status is 1 where anything differs. A ratio is printed and never judged: how busy a machine is decides it too.
+The exit status is 1 where anything differs. Ratios are printed and never judged, because they also depend on how busy
+the machine is.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ROUNDS = 9
 WIDE = 500
 """A table of more columns is run with one method and one trade-off: it takes minutes otherwise."""
 SMALL = 25_000
-"""Up to this many rows a table is also clustered by the package itself, and its trade-off path is grown."""
+"""A table of at most this many rows is also clustered by the package itself, and its trade-off path is grown."""
 
 METHODS: dict[str, dict[str, Any]] = {
     "exshallow none": {"method": "exshallow", "tradeoff": 0.03, "refine": "none"},
