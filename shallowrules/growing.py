@@ -131,7 +131,7 @@ class UniqueRows:
     def leaf_of_rows(
         self, leaves: NDArray[np.intp], begins: NDArray[np.integer], ends: NDArray[np.integer]
     ) -> NDArray[np.int32]:
-        """Return the leaf of every row of the table, -1 for weight 0, where each leaf has a stretch of `order`."""
+        """Return the leaf of every row of the table, -1 for weight 0; the rows of a leaf are contiguous in `order`."""
         leaf_of = np.full(self.data.n_rows, LEAF, dtype=np.int32)
         for leaf, begin, end in zip(leaves, begins, ends, strict=True):
             leaf_of[self.order[begin:end]] = leaf

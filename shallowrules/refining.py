@@ -203,12 +203,12 @@ def _steps(progress: Progress | None, n_steps: int) -> Iterator[Progress | None]
     """Yield the `progress` of each step, which turns the share of the step into that of all."""
     step = 0
 
-    def report(share: float) -> None:
+    def step_progress(share: float) -> None:
         assert progress is not None
         progress((step + share) / n_steps)
 
     while True:
-        yield None if progress is None else report
+        yield None if progress is None else step_progress
         step = min(step + 1, n_steps - 1)
 
 
