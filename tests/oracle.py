@@ -1,7 +1,7 @@
 """The definitions by brute force: what the kernel is held against.
 
 Plain NumPy, no sweep, no codes, no fixed point. A *node* is the rows and the centers that reach
-it; every cut of every feature is priced anew at every node. Equation and section numbers are those
+it; the objective of every cut of every feature is computed anew at every node. Equation and section numbers are those
 of Laber, Murtinho and Oliveira, "Shallow decision trees for explainable k-means clustering".
 """
 
@@ -445,13 +445,13 @@ def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float
     waiting: set[int] = set()
     while len(frontier) < max_leaves:
         slack = {index: ROUNDING * expanded[index][1] for index in frontier}
-        most = max(expanded[index][0] - slack[index] for index in frontier)
-        tied = [i for i in frontier if expanded[i][0] + slack[i] >= most - TOLERANCE * abs(most)]
+        highest = max(expanded[index][0] - slack[index] for index in frontier)
+        tied = [i for i in frontier if expanded[i][0] + slack[i] >= highest - TOLERANCE * abs(highest)]
         split = [index for index in tied if grown.feature[index] != LEAF]
         split = split or sorted(waiting.intersection(frontier))
         waiting.update(split[1:])
         if not split:
-            assert most <= 0, f"of leaves {frontier}, one of {tied} should be split, which gains {most!r}"
+            assert highest <= 0, f"of leaves {frontier}, one of {tied} should be split, which gains {highest!r}"
             break
         assert expanded[split[0]][0] > -slack[split[0]], f"node {split[0]} was split and gained nothing"
         frontier.remove(split[0])
@@ -492,9 +492,9 @@ def check_cut(
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished tree, and the rows that it explains: what improving one is held against.
+    """A finished tree, and the rows that it explains: the tests compare an improved tree with it.
 
-    Its objective is the sum of squared distances of rows to the mean of their leaf, plus a price for each row and
+    Its objective is the sum of squared distances of rows to the mean of their leaf, plus a penalty for each row and
     condition that explains it.
     """
 
@@ -505,7 +505,7 @@ class Finished:
     columns: Floats
     points: Floats
     weight: Floats
-    price: float
+    condition_penalty: float
     root: int = 0
 
     def edges(self, without: int = LEAF) -> dict[int, frozenset[tuple[int, bool]]]:
@@ -565,7 +565,7 @@ class Finished:
     def objective(self) -> float:
         """What is made less."""
         squares, conditions = self.figures()
-        return squares + self.price * conditions
+        return squares + self.condition_penalty * conditions
 
     def recut_costs(self, node: int) -> tuple[float, list[Recut]]:
         """Return what a node's rows cost, and what they would with every other cut, all means held fixed."""
@@ -576,7 +576,7 @@ class Finished:
         def cost(leaf: NDArray[np.intp], edge: tuple[int, bool]) -> Floats:
             size = np.array([len(below[i] | {edge}) for i in leaf])
             gaps = points - np.array([means[i] for i in leaf])
-            return np.asarray(weight * ((gaps**2).sum(axis=1) + self.price * size))
+            return np.asarray(weight * ((gaps**2).sum(axis=1) + self.condition_penalty * size))
 
         through = self.route(int(self.left[node]))[rows], self.route(int(self.right[node]))[rows]
         found = []

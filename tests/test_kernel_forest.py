@@ -45,7 +45,7 @@ def test_a_path_has_as_many_tradeoffs_as_are_asked_for():
         assert_same(path[i], grow(X, X, X[:8].copy(), X[:8].copy(), tradeoff=tradeoffs[i]))
 
 
-def test_what_a_report_raises_ends_a_path():
+def test_what_progress_raises_ends_a_path():
     X = blobs(np.random.default_rng(3), 200_000, 12, 20, 3.0)
 
     def refuse(done):

@@ -73,7 +73,7 @@ def test_threads_change_nothing_on_tables_of_some_size(table):
         assert_same(alone, grown(table, n_threads))
 
 
-def test_growing_reports_how_far_it_is():
+def test_growing_tells_its_progress():
     random = np.random.default_rng(3)
     X = blobs(random, 200_000, 12, 20, 3.0)
     for n_threads in (1, 2):
@@ -85,7 +85,7 @@ def test_growing_reports_how_far_it_is():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_what_a_report_raises_ends_growing(n_threads):
+def test_what_progress_raises_ends_growing(n_threads):
     random = np.random.default_rng(3)
     X = blobs(random, 200_000, 12, 20, 3.0)
     calls = []

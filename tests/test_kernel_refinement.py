@@ -72,25 +72,26 @@ def a_finished_tree(seed: int, max_rows: int = 40, far: float = 0.0) -> tuple[di
     return tree, finished(tree, columns, points, weight, float(random.choice([0.0, 0.01, 0.1, 1.0])))
 
 
-def finished(tree: dict[str, Any], columns, points, weight, price) -> Finished:
+def finished(tree: dict[str, Any], columns, points, weight, condition_penalty) -> Finished:
     return Finished(
         *(tree[name] for name in ("feature", "left", "right", "cut")),
-        columns.astype(np.float64), points.astype(np.float64), weight, price, tree.get("root", 0),
+        columns.astype(np.float64), points.astype(np.float64), weight, condition_penalty, tree.get("root", 0),
     )  # fmt: skip
 
 
 def improved(
-    tree: dict[str, np.ndarray], like: Finished, *, most: float = 1e9, moves: bool = False, ranks: int = 512,
+    tree: dict[str, np.ndarray], like: Finished, *, max_passes: float = 1e9, moves: bool = False, ranks: int = 512,
     n_threads: int = 1, progress: Callable[[float], None] | None = None,
 ) -> tuple[dict[str, Any], Finished]:  # fmt: skip
     rows = np.arange(len(like.columns), dtype=np.int32)
-    codes, _, _, single, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
+    codes, _, _, single_valued, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
     weight = None if (like.weight == 1).all() else like.weight
     found = improve_tree(
-        CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single), tree,
-        condition_penalty=like.price, max_passes=most, moves_leaves=moves, n_threads=n_threads, progress=progress,
+        CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single_valued), tree,
+        condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
+        n_threads=n_threads, progress=progress,
     )  # fmt: skip
-    return found, finished(found, like.columns, like.points, like.weight, like.price)
+    return found, finished(found, like.columns, like.points, like.weight, like.condition_penalty)
 
 
 def candidates(cuts: list[oracle.Recut]) -> list[oracle.Recut]:
@@ -125,17 +126,17 @@ def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, mov
 def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
     tree, before = a_finished_tree(seed)
     _, after = improved(tree, before, moves=moves)
-    least = before.objective * MIN_GAIN
+    min_gain = before.objective * MIN_GAIN
     for node in after.inner:
         current, cuts = after.recut_costs(node)
         for cut in candidates(cuts):
-            assert not cut.whole or cut.objective > current - 1.01 * least - 1e-12, (node, cut)
+            assert not cut.whole or cut.objective > current - 1.01 * min_gain - 1e-12, (node, cut)
 
 
 @some
 @given(seeds)
 def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
-    tree, before = a_finished_tree(seed, max_rows=16)  # so few that a leaf is cut between any two values
+    tree, before = a_finished_tree(seed, max_rows=16)  # few enough rows that a leaf is cut between any two values
     _, after = improved(tree, before, moves=True)
     border = after.objective - 1.01 * before.objective * MIN_GAIN - 1e-12
     assert all(other.objective > border for other in after.moved())
@@ -145,7 +146,7 @@ def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
 @given(seeds)
 def test_the_first_step_is_the_best_cut_of_a_node(seed):
     tree, before = a_finished_tree(seed)
-    _, after = improved(tree, before, most=1e-9)
+    _, after = improved(tree, before, max_passes=1e-9)
     node = max(before.inner)  # the deepest ones come first
     current, cuts = before.recut_costs(node)
     wanted = [
@@ -162,18 +163,18 @@ def test_the_first_step_is_the_best_cut_of_a_node(seed):
 @some
 @given(seeds, st.booleans(), st.sampled_from([0.0, 1e6, 1e9, 1e12]))
 def test_no_step_makes_the_objective_rise(seed, moves, far):
-    # A row far away leaves sums no digits for what the others cost.
+    # A row far away takes up the digits of a sum that the costs of the others need.
     tree, before = a_finished_tree(seed, far=far)
     objective = before.objective
-    for most in (1e-9, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 15, 1000):
-        found, after = improved(tree, before, most=most, moves=moves)
+    for max_passes in (1e-9, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 15, 1000):
+        found, after = improved(tree, before, max_passes=max_passes, moves=moves)
         assert after.objective <= objective * (1 + 1e-12)
         objective = after.objective
     assert not found["ended"]
 
 
-def test_rounding_makes_no_tree_go_to_and_fro():
-    # The leaves cost nothing, and cutting them elsewhere costs what cancels.
+def test_rounding_does_not_make_improving_go_on_for_ever():
+    # The leaves cost nothing, and cutting them elsewhere changes the cost by a rounding error alone.
     columns = np.arange(30.0)[:, None] % 3
     points = columns * 0.1
     tree = random_tree(np.random.default_rng(0), columns, 3)
@@ -189,7 +190,7 @@ def test_wide_bins_are_searched_inside(seed, ranks):
     columns = random.normal(size=(60, 2))
     tree = random_tree(random, columns, 2)
     before = finished(tree, columns, columns, np.ones(60), 0.05)
-    _, after = improved(tree, before, most=1e-9, ranks=ranks)
+    _, after = improved(tree, before, max_passes=1e-9, ranks=ranks)
     current, cuts = before.recut_costs(0)
     codes = encode(columns, np.arange(60, dtype=np.int32), columns[:1], 1, ranks=ranks)[0]
     at_ends = [
@@ -232,9 +233,9 @@ def test_threads_share_a_node_and_change_nothing():
     columns = blobs(random, 40_000, 4, 8, 3.0)
     tree = random_tree(random, columns, 8)
     like = finished(tree, columns, columns, random.choice([1.0, 2.5], len(columns)), 0.3)
-    one, _ = improved(tree, like, moves=True, most=30)
+    one, _ = improved(tree, like, moves=True, max_passes=30)
     for n_threads in (2, 7):
-        other, _ = improved(tree, like, moves=True, most=30, n_threads=n_threads)
+        other, _ = improved(tree, like, moves=True, max_passes=30, n_threads=n_threads)
         assert all(np.array_equal(one[name], other[name]) for name in one)
     assert one["after"] < one["before"]
 
@@ -252,7 +253,7 @@ ends = pytest.mark.parametrize(("progress", "raised"), [(refuse, RuntimeError), 
 
 
 @ends
-def test_what_a_report_raises_ends_improving(progress, raised):
+def test_what_progress_raises_ends_improving(progress, raised):
     random = np.random.default_rng(0)
     columns = random.normal(size=(20_000, 30))
     tree = random_tree(random, columns, 16)
@@ -263,19 +264,21 @@ def test_what_a_report_raises_ends_improving(progress, raised):
 # Looking ahead.
 
 
-def ahead(problem: Problem, price: float, levels=2, width=4, most=1e18, **options) -> tuple[dict[str, Any], Finished]:
+def look_ahead(
+    problem: Problem, penalty: float, levels=2, width=4, max_work=1e18, **options
+) -> tuple[dict[str, Any], Finished]:
     merged = unique_rows(*problem.arrays, weight=problem.weight)
     weight = np.ones(len(merged.first)) if merged.weight is None else merged.weight
     columns, points = problem.X_explain[merged.first], problem.X_cluster[merged.first]
     unique = unique_rows(columns, points, *problem.arrays[2:], weight=weight)
     options = {"n_threads": 1, **options}
-    forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, price, most), **options))
+    forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, penalty, max_work), **options))
     tree = vars(forest.tree()) | {"rows": forest.only_tree(unique).rows}
-    return tree, finished(tree, columns, points, weight, price)
+    return tree, finished(tree, columns, points, weight, penalty)
 
 
-def spread_of(problem: Problem) -> float:
-    """Return the variance of the points: a unit for the price of a condition."""
+def variance_of(problem: Problem) -> float:
+    """Return the variance of the points: the unit of the penalty of a condition."""
     weight = np.ones(len(problem.X_cluster)) if problem.weight is None else problem.weight
     points = problem.X_cluster.astype(np.float64)
     squares = (points - np.average(points, axis=0, weights=weight)) ** 2
@@ -285,8 +288,8 @@ def spread_of(problem: Problem) -> float:
 @settings(max_examples=300)
 @given(problems(), st.sampled_from([1, 2, 3]), st.sampled_from([2, 4, 7]), st.sampled_from([0.0, 1e-3, 0.03, 1.0]))
 def test_looking_ahead_finds_no_worse_tree(problem, levels, width, share):
-    price = share * spread_of(problem)
-    (one, first), (several, best) = (ahead(problem, price, levels, w) for w in (1, width))
+    penalty = share * variance_of(problem)
+    (one, first), (several, best) = (look_ahead(problem, penalty, levels, w) for w in (1, width))
     for tree, found in ((one, first), (several, best)):
         assert found.leaves() == np.flatnonzero(tree["feature"] == LEAF).tolist()
         reached = found.route()
@@ -306,7 +309,7 @@ def test_looking_ahead_finds_no_worse_tree(problem, levels, width, share):
 
 def test_looking_ahead_finds_a_better_tree():
     problem = one_space(blobs(np.random.default_rng(1), 1000, 5, 12, 3.0), 12, np.random.default_rng(1))
-    (_, first), (_, best) = (ahead(problem, 0.3, width=width) for width in (1, 4))
+    (_, first), (_, best) = (look_ahead(problem, 0.3, width=width) for width in (1, 4))
     assert best.objective < 0.99 * first.objective
 
 
@@ -317,49 +320,49 @@ def assert_equal_trees(one: dict[str, Any], two: dict[str, Any]) -> None:
 
 @some
 @given(problems())
-def test_looking_ahead_for_no_work_is_looking_nowhere(problem):
-    price = 0.03 * spread_of(problem)
-    assert_equal_trees(ahead(problem, price, most=0.0)[0], ahead(problem, price, width=1)[0])
+def test_looking_ahead_without_work_left_is_a_width_of_one(problem):
+    penalty = 0.03 * variance_of(problem)
+    assert_equal_trees(look_ahead(problem, penalty, max_work=0.0)[0], look_ahead(problem, penalty, width=1)[0])
 
 
 @settings(max_examples=150)
 @given(problems(max_rows=100, max_centers=16), st.sampled_from([0, 1]))
-def test_the_machine_does_not_matter_ahead(problem, instructions):
-    price = 0.03 * spread_of(problem)
-    assert_equal_trees(ahead(problem, price)[0], ahead(problem, price, instructions=instructions)[0])
+def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions):
+    penalty = 0.03 * variance_of(problem)
+    assert_equal_trees(look_ahead(problem, penalty)[0], look_ahead(problem, penalty, instructions=instructions)[0])
 
 
 @pytest.mark.parametrize("dense_limit", [1, 5, 20])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_nodes_with_lists_are_looked_ahead_from_alike(dense_limit, weighted):
+def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, weighted):
     random = np.random.default_rng(5)
     problem = one_space(blobs(random, 1500, 5, 20, 3.0), 40, random)
     if weighted:
         problem = replace(problem, weight=random.choice([0.5, 1.0, 3.0], 1500))
-    expected = ahead(problem, 0.5)[0]
+    expected = look_ahead(problem, 0.5)[0]
     for instructions in (0, 2):
-        assert_equal_trees(expected, ahead(problem, 0.5, dense_limit=dense_limit, instructions=instructions)[0])
+        assert_equal_trees(expected, look_ahead(problem, 0.5, dense_limit=dense_limit, instructions=instructions)[0])
 
 
-def test_rows_too_far_for_the_bounds_count_ahead():
+def test_looking_ahead_counts_rows_too_far_for_the_bounds():
     random = np.random.default_rng(20)
     problem = one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
-    (_, dense), (_, listed) = (ahead(problem, 0.0, width=1, dense_limit=limit) for limit in (128, 1))
+    (_, dense), (_, listed) = (look_ahead(problem, 0.0, width=1, dense_limit=limit) for limit in (128, 1))
     assert dense.objective == pytest.approx(listed.objective, rel=1e-3)
 
 
-def test_threads_change_nothing_ahead():
+def test_threads_change_nothing_in_looking_ahead():
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 40_000, 3, 6, 3.0), 6, random)
     for dense_limit in (128, 1):
-        expected = ahead(problem, 0.3, dense_limit=dense_limit)[0]
+        expected = look_ahead(problem, 0.3, dense_limit=dense_limit)[0]
         for n_threads in (2, 7):
-            assert_equal_trees(expected, ahead(problem, 0.3, dense_limit=dense_limit, n_threads=n_threads)[0])
+            assert_equal_trees(expected, look_ahead(problem, 0.3, dense_limit=dense_limit, n_threads=n_threads)[0])
 
 
 @ends
-def test_what_a_report_raises_ends_looking_ahead(progress, raised):
+def test_what_progress_raises_ends_looking_ahead(progress, raised):
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 6000, 20, 12, 3.0), 12, random)
     with pytest.raises(raised):
-        ahead(problem, 0.3, progress=progress)
+        look_ahead(problem, 0.3, progress=progress)

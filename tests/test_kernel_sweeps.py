@@ -47,7 +47,7 @@ nearly = pytest.mark.parametrize(
 
 
 def chosen(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int]) -> GrownTree:
-    """Grow a tree for points around 0, 10, ...; look at the oracle and at a path, too."""
+    """Grow a tree for points around 0, 10, ...; compare it with the oracle and with a path."""
     centers = 10.0 * np.arange(len(coordinates))[:, None]
     problem = Problem(columns.astype(np.float64), points[:, None], coordinates.astype(np.float64), centers, None, 0.0)
     with version(**options):

@@ -126,7 +126,7 @@ def test_a_single_row_a_single_value_and_no_rows_cost_nothing():
     assert partition_cost(np.empty((0, 2)), []) == 0.0
 
 
-def test_rows_of_no_weight_are_not_even_looked_at():
+def test_rows_of_no_weight_are_not_read():
     X = np.array([[0.0], [2.0], [1e200]])
     assert partition_cost(X, [0, 0, 0], [1, 1, 0]) == 2.0
     assert partition_cost(X, [0, 0, 7], [1, 1, 0]) == 2.0

@@ -51,7 +51,7 @@ def test_a_caterpillar_of_equal_shares_is_as_deep_as_it_is():
 
 @few
 @given(problems(max_rows=20))
-def test_running_sums_price_cuts_as_the_definition_does(problem):
+def test_running_sums_give_the_induced_costs_of_the_definition(problem):
     node = oracle.make_root(*problem.arrays, problem.weight)
     cuts = oracle.candidate_cuts(node)
     literal = [oracle.induced_cost(node, f, t) for f, t in zip(cuts.feature, cuts.threshold, strict=True)]
@@ -284,7 +284,7 @@ CORNERS = np.array([[0.0, 0.0], [10.0, 10.0]])
 
 
 @pytest.mark.parametrize("heavy", [1.0, 2.5])
-def test_mistakes_are_the_weight_parted_from_its_center(heavy):
+def test_mistakes_are_the_weight_separated_from_its_center(heavy):
     weight = np.array([1.0, 1.0, heavy, 1.0, 1.0, 1.0])
     root = oracle.make_root(CROSSED, CROSSED, CORNERS, CORNERS, weight, method="imm")
     assert root.assigned.tolist() == [0, 0, 1, 0, 1, 1]  # in the order of the merged rows
@@ -320,7 +320,7 @@ def test_of_equally_near_centers_a_row_has_the_first():
     assert root.assigned.tolist() == [1, 0, 0]
 
 
-def test_of_cuts_with_as_few_mistakes_the_first_wins_and_mistaken_rows_are_dropped_below():
+def test_the_first_cut_of_those_with_the_fewest_mistakes_wins_and_mistaken_rows_are_dropped_below():
     X, centers, given = columns_of(0, 1, 2, 3), columns_of(0.5, 2.5), np.array([0, 1, 0, 1], dtype=np.int32)
     root = oracle.make_root(X, X, centers, centers, None, given, "imm")
     cuts = oracle.candidate_cuts(root)

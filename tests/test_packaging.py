@@ -111,7 +111,7 @@ text: str | bytes | dict[str, str | bytes] = export(rules, "sql")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Built:
-    """Build from a copy: what lies about in the tree (old manifests, compiled files) must not help."""
+    """Build from a copy: leftovers in the tree (old manifests, compiled files) must not help."""
     folder = tmp_path_factory.mktemp("packaging")
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=NOT_SOURCE)

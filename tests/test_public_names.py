@@ -101,7 +101,7 @@ def test_usage_type_checks(tmp_path, added, complaint):
     checked = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml"),
-            *("--follow-imports", "silent", sample),  # what is wrong inside the package is the linter's to say
+            *("--follow-imports", "silent", sample),  # errors inside the package are left to the linter
         ],
         cwd=ROOT,
         capture_output=True,

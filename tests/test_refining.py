@@ -60,7 +60,7 @@ def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
 
 
 def assert_refined(problem: Problem, **options) -> Refinement:
-    """Refine, and look at everything that is promised."""
+    """Refine, and assert everything that is promised."""
     greedy, refinement = refined(problem, **options)
     tree = refinement.tree
     before, after = figures(problem, greedy), figures(problem, tree)
@@ -187,10 +187,10 @@ def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed
 )
 def test_type_and_layout_are_no_matter_when_refined(layout, n_rows):
     problem = clustered_table(n_rows, 8)
-    single = problem.X_explain.astype(np.float32)
-    expected = replace(problem, X_explain=single.astype(np.float64), X_cluster=single.astype(np.float64))
+    float32 = problem.X_explain.astype(np.float32)
+    expected = replace(problem, X_explain=float32.astype(np.float64), X_cluster=float32.astype(np.float64))
     expected = replace(expected, X_cluster=expected.X_explain)
-    X = layout(single)
+    X = layout(float32)
     X.flags.writeable = False
     cost = partition_cost(expected.X_cluster, nearest(expected))
     found = refined(replace(problem, X_explain=X, X_cluster=X), reference_cost=cost)
@@ -239,11 +239,11 @@ def test_of_many_clusters_the_greedy_tree_is_improved():
 
 @pytest.fixture(scope="module")
 def large() -> Problem:
-    """A table so large that every step reports."""
+    """A table large enough that every step calls `progress`."""
     return clustered_table(20_000, 12, n_columns=60, spread=6.0)
 
 
-def test_refining_reports_how_far_it_is(large):
+def test_refining_tells_its_progress(large):
     shares: list[float] = []
     refined(large, progress=shares.append)
     assert len(shares) >= 5
@@ -252,7 +252,7 @@ def test_refining_reports_how_far_it_is(large):
 
 
 @pytest.mark.parametrize("call", [1, 4])
-def test_what_a_report_raises_ends_refining(large, call):
+def test_what_progress_raises_ends_refining(large, call):
     calls = []
 
     def refuse_once(done: float) -> None:
@@ -341,7 +341,7 @@ def test_a_refinement_that_is_not_known_is_refused():
         ExplainableKMeans(refine="foo").fit(load_iris().data)
 
 
-def test_a_report_that_raises_ends_a_fit_inside_refining(large):
+def test_progress_that_raises_ends_a_fit_inside_refining(large):
     model = ExplainableKMeans(clusterer=large.centers)
     said = []
 

@@ -1,4 +1,4 @@
-"""`n_jobs`: as many threads as OpenMP gives KMeans, under all limits that hold for it. Results do not depend on it."""
+"""`n_jobs`: the threads that OpenMP gives KMeans, under the same limits. Results do not depend on it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_other_values_are_refused(n_jobs):
 
 
 def test_results_do_not_depend_on_threads():
-    X = make_blobs(40_000, 5, centers=9, cluster_std=4.0, random_state=0)[0]  # so many that threads share a node
+    X = make_blobs(40_000, 5, centers=9, cluster_std=4.0, random_state=0)[0]  # enough rows that threads share a node
     models = [ExplainableKMeans(clusterer=X[:9], n_jobs=n_jobs).fit(X) for n_jobs in (None, 1, 2, -1, 7)]
     with threadpool_limits(1):
         models.append(ExplainableKMeans(clusterer=X[:9]).fit(X))

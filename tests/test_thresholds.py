@@ -48,7 +48,7 @@ def middle_half(lower: float, upper: float) -> tuple[Fraction, Fraction]:
 
 
 def has_decimal(low: Fraction, high: Fraction, digits: int) -> bool:
-    """Whether some decimal of at most so many significant digits lies in the closed interval."""
+    """Whether a decimal of at most `digits` significant digits lies in the closed interval."""
     if low <= 0 <= high:
         return True
     for exponent in range(-345, 310):
