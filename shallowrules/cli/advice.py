@@ -74,7 +74,7 @@ def exclude(names: Iterable[str]) -> str:
 
 @contextmanager
 def worded() -> Iterator[None]:
-    """Add to what is wrong with a source what to do about it."""
+    """Add to an error about a source what to do about it."""
     try:
         yield
     except DataError as error:

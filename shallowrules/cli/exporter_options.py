@@ -25,7 +25,7 @@ METAVARS = {"text": "TEXT", "integer": "N", "float": "NUMBER", "path": "FILE", "
 
 @dataclass
 class ExporterChoice:
-    """An exporter that a command has to do with, and which options the user gave it.
+    """An exporter that a command uses, and the options that the user gave it.
 
     By field, `given` has the values, `typed` the spelling that the user chose and `spellings` the one to recommend.
     """

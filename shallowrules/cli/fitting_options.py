@@ -22,12 +22,12 @@ SCALES = ("none", "minmax", "standard", "robust")
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster, and how: the estimator's parameters and the choice of rows and columns.
+    """What to cluster and how: the estimator's parameters, and the choice of rows and columns.
 
     Raises
     ------
     OptionError
-        Unless either clusters are to be made, or those of a column to be explained.
+        If neither or both of `clusters` and `labels` are given.
     """
 
     clusters: int | None
@@ -73,13 +73,13 @@ class MethodOptions:
         return self.max_cost is not None or self.max_conditions is not None
 
     def parameters(self) -> dict[str, Any]:
-        """Return the estimator's parameters; a trade-off that is not given leaves it its own default."""
+        """Return the estimator's parameters, without the trade-off where none was given."""
         given = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
         return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, "refine": self.refine, **given}
 
 
 class _Number(click.FloatRange):
-    """A number in a range, which alone would let NaN pass."""
+    """A number in a range; NaN is refused too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
@@ -141,7 +141,7 @@ fit_options = together(
         type=click.FloatRange(0, 1e6, min_open=True, max_open=True),
         default=math.sqrt(0.5),
         metavar="WEIGHT",
-        help="What the columns of 0 and 1 count that stand for categories. [default: 0.707, by which two categories "
+        help="Weight of the columns of 0 and 1 that stand for categories. [default: 0.707, by which two categories "
         "are as far apart as the ends of a column of numbers]",
     ),
     click.option(
@@ -168,7 +168,7 @@ fit_options = together(
         default="none",
         show_default=True,
         callback=_none,
-        help="What missing values are taken as, in the rules too: a column's median or most frequent category.",
+        help="Replace missing values, in the rules too, by a column's median or most frequent category.",
     ),
 )
 """The options of `FitOptions`."""
@@ -195,7 +195,7 @@ method_options = together(
         "--max-cost",
         type=_Bound(),
         metavar="RATIO",
-        help="Search the trade-off: cost at most this many times that of the clustering without rules.",
+        help="Search the trade-off: cost at most RATIO times that of the clustering without rules.",
     ),
     click.option(
         "--max-conditions",

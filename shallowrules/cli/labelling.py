@@ -74,7 +74,7 @@ def label_file(
     Raises
     ------
     DataError
-        If the file is no table, or lacks a tested column or has it in another type.
+        If the file is not a table, or lacks a tested column or has it in another type.
     ExportError
         If the file has a column of the new one's name.
     ShallowRulesError

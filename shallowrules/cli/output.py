@@ -61,7 +61,7 @@ def _ask_to_replace(fact: str, kind: str) -> None:
 
 
 def check_target(target: Path | None, *sources: str) -> None:
-    """Make sure, before the work, that a file can be written and is not one of those that are read."""
+    """Make sure, before the work, that a file can be written and is not one of the inputs."""
     if target is None:
         return
     if target.is_dir():

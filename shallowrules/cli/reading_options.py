@@ -42,7 +42,10 @@ table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=Tr
 
 reading_options = together(
     click.option(
-        "--delimiter", metavar="CHAR", callback=_delimiter, help="What separates the fields of a CSV file; else found."
+        "--delimiter",
+        metavar="CHAR",
+        callback=_delimiter,
+        help="Character between the fields of a CSV file.  [default: found]",
     ),
     click.option("--decimal", metavar="CHAR", default=".", show_default=True, help="Decimal separator: . or ,"),
     click.option(

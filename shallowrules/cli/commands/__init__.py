@@ -1,4 +1,4 @@
-"""The commands, a module each: each reads, lets the package work, and writes.
+"""The commands, one module each: a command reads, calls the package, and writes.
 
 A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. What a command
 needs of the package it imports when it runs, so that its help is quick.

@@ -46,7 +46,7 @@ def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _split_names(values: Sequence[str]) -> list[str]:
-    """Return the names in lists separated by commas, each once."""
+    """Return the names in comma-separated lists, each once."""
     return list(dict.fromkeys(name.strip() for row in csv.reader(values) for name in row if name.strip()))
 
 
@@ -133,7 +133,7 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
 
 
 def _stem(tables: Tables) -> str:
-    """Return the name of the first file without folder and endings, of a pattern what is not wild in it."""
+    """Return the name of the first file without folder and endings; of a pattern, without its wildcards."""
     path = Path(tables if isinstance(tables, str) else tables[0])
     if path.exists() or not has_magic(str(path)):
         name = path.resolve().name if path.is_dir() else path.name.removesuffix(".gz")

@@ -25,8 +25,8 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
-    what DuckDB makes of it by itself. The exit status is 1 if any row differs. How the text of a column
-    becomes numbers is known from RULES and need not be said again.
+    what DuckDB reads from it by itself. The exit status is 1 if any row differs. RULES knows how the text of a
+    column becomes numbers, so the options for it need not be repeated.
     """
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
