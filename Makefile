@@ -41,7 +41,7 @@ help:
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
-	@echo "make build     compile the kernel; the others do so by themselves when a source has changed"
+	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
 	@echo "make clean     remove what was built"
 
@@ -65,7 +65,7 @@ $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
 	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
 	@touch $@
 
-# Runs even when the stamps are new: the switches of setup.py leave no trace in the sources.
+# Always runs: a change of the switches of setup.py does not change any source.
 build:
 	@rm -f $(VENV)/with-*
 	@$(MAKE) $(VENV)/with-dev
@@ -103,9 +103,9 @@ test-others: | $(BIN)/python
 
 test-all: test-others test
 
-# The sanitizers' kernel is built below build/sanitize, so that the one of every day stays. Python itself is built
+# The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
-# guarded. Leaks are not looked for (detect_leaks=0): Python keeps much of its memory until it ends. --capture=sys
+# guarded. Leaks are not searched (detect_leaks=0): Python keeps much of its memory until it ends. --capture=sys
 # lets a sanitizer's report through.
 sanitize: $(VENV)/with-test
 	@for name in asan ubsan; do \
@@ -121,9 +121,9 @@ sanitize: $(VENV)/with-test
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
 		tests/test_sanitizers.py tests/test_kernel*.py tests/test_oracle.py tests/test_refining*.py
 
-# Built from the sdist, so that nothing that lies about gets in. auditwheel puts libgomp inside and names the wheel
+# Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
-# PYTHONSAFEPATH keeps the folder of their sources off the path. What is marked slow is about sources, not packages.
+# PYTHONSAFEPATH keeps the folder of their sources off the path. Slow tests are about sources, not packages, and are left out.
 wheel: $(VENV)/with-dev
 	@[ "$$(uname -s)" = Linux ] || { echo "make wheel: auditwheel repairs wheels on Linux only. For this machine" \
 		"alone, \"$(BIN)/python -m build\" makes one" >&2; exit 1; }

@@ -24,12 +24,12 @@ DEBUG, NO_OPENMP, SANITIZE = (
 
 KERNEL = Path("shallowrules/_kernel")
 
-# Cython's memoryviews, compiled once: without this module each of those that use them has its own copy, which is
-# half of what there is to compile. Cython writes its source too.
+# Cython's memoryviews, compiled once. Without this module, every module that uses them has its own copy, which
+# doubles what has to be compiled. Cython writes the source of this module too.
 SHARED_MODULE = "shallowrules._kernel.shared._cyutility"
 
 # The directives of every .pyx, here and nowhere else. A checked build computes the same: wraparound and cdivision
-# change what an expression means, so they stay, and a negative index is an error instead.
+# change the meaning of an expression, so they stay as they are; a checked build reports a negative index as an error.
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -91,7 +91,7 @@ def openmp_candidates(compiler_type):
 
 
 def runs_with(compiler, compile_flags, link_flags):
-    """Say whether a tiny OpenMP program compiles, links and runs with these flags."""
+    """Return whether a tiny OpenMP program compiles, links and runs with these flags."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "openmp.c")
         source.write_text(OPENMP_PROGRAM)
@@ -100,7 +100,7 @@ def runs_with(compiler, compile_flags, link_flags):
             compiler.link_executable(objects, "openmp", output_dir=folder, extra_postargs=link_flags)
             program = Path(folder, compiler.executable_filename("openmp"))
             return subprocess.run([program], timeout=60, check=False).returncode == 0
-        except Exception as error:  # whatever a compiler fails with means the same: build serially
+        except Exception as error:  # whatever the error is, the kernel is built serially
             print(f"OpenMP with {' '.join(compile_flags)}: {error}", file=sys.stderr)
             return False
 
@@ -109,7 +109,7 @@ class BuildKernel(build_ext):
     """`build_ext` that asks the compiler at hand for OpenMP, and rebuilds when the answer or a switch changed."""
 
     def finalize_options(self):
-        """Keep what was built for an editable install: setuptools would build in a new folder, so everything anew."""
+        """Keep what was built for an editable install: setuptools would compile everything anew in a new folder."""
         super().finalize_options()
         if self.editable_mode:
             self.build_lib = str(Path(self.get_finalized_command("build").build_base, "editable"))
@@ -127,7 +127,7 @@ class BuildKernel(build_ext):
             extension.extra_link_args = link_flags
             extension.define_macros = [("SHALLOWRULES_OPENMP", "1" if openmp else "0")]
 
-        # Time stamps do not show a change of flags or directives, so that the last ones are kept in a file.
+        # Time stamps do not show a change of flags or directives, so the last ones are kept in a file.
         configuration = json.dumps([DIRECTIVES, SHARED_MODULE, COMPILE_FLAGS[kind], compile_flags, link_flags])
         build = Path(self.get_finalized_command("build").build_base)
         memory = build / f"configuration-{sys.implementation.cache_tag}.json"
@@ -142,7 +142,7 @@ class BuildKernel(build_ext):
             force=changed,
         )
         sources = {extension.name: extension.sources for extension in translated}
-        for extension in self.extensions:  # the objects stay: setuptools has its own notes on them
+        for extension in self.extensions:  # the same objects, because setuptools keeps state in them
             extension.sources = sources[extension.name]
         super().build_extensions()
         memory.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ class BuildKernel(build_ext):
         return next((flags for flags in candidates if runs_with(self.compiler, *flags)), None)
 
 
-if __name__ == "__main__":  # not in the processes that translate
+if __name__ == "__main__":  # not in the processes that translate to C
     setup(
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildKernel},
