@@ -1,4 +1,4 @@
-"""Running the command line, in this process and as one of its own."""
+"""Running the command line, in this process or in another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCALED = (
     "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
     "the rules are in the table's own units"
 )
-"""What is said of the default scale."""
+"""The note about the default scale."""
 
 
 def call(*arguments, **settings):
@@ -28,7 +28,7 @@ def call(*arguments, **settings):
 
 
 def spawn(*arguments, **settings):
-    """Run a command as a process of its own."""
+    """Run a command in another process."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
 
 

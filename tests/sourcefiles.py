@@ -7,7 +7,7 @@ from shallowrules.sources import read_table
 
 
 def read_as_told(path, **options):
-    """Read a table as the command line does, which says what to do about what is wrong."""
+    """Read a table as the command line does, whose errors say what to do."""
     with worded():
         return read_table(path, **options)
 

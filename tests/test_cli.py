@@ -209,7 +209,7 @@ def test_categories_get_rules_by_name(folder):
     assert verified.exit_code == 0, verified.stdout
 
 
-def test_notes_are_said_and_kept(folder):
+def test_notes_are_shown_and_kept(folder):
     rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
@@ -227,8 +227,8 @@ def test_notes_are_said_and_kept(folder):
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
 
 
-def test_conversions_and_imputing_go_all_the_way(folder):
-    """What was said once, when reading, is known to the rules: verify is not told again."""
+def test_rules_know_conversions_and_imputed_values(folder):
+    """The options given once, when reading, are kept in the rules: verify does not need them."""
     rows = [(f"{i % 3},5", f" {i % 4}" if i % 7 else " ", ("a", "b")[i % 2] if i % 11 else "n/a") for i in range(99)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream, delimiter=";").writerows([("x", "n", "c"), *rows])
@@ -373,7 +373,7 @@ def test_path_and_goals_of_any_clustering(chosen):
     assert [str(name) for name in pq.read_table("out.parquet")["cluster"].to_pylist()] == given
 
 
-def test_weights_count_in_all_that_is_said(folder):
+def test_weights_count_in_every_figure_shown(folder):
     result = call("run", labelled(), "--labels", "segment", "--weight", "w")
     assert "note: rows count by the weights in column 'w'\n" in result.stderr
     statistics = RuleSet.from_json("t_rules/rules.json").statistics
@@ -387,7 +387,7 @@ def test_weights_count_in_all_that_is_said(folder):
     assert "of the weight stays in its cluster" in unlabelled.stdout
 
 
-def test_labels_that_no_cut_can_follow_are_warned_of():
+def test_labels_that_no_cut_can_follow_get_a_warning():
     with open("t.csv", "w", encoding="utf-8") as stream:
         stream.write("x,c\n" + "".join(f"{i},{i % 2}\n" for i in [*range(30), 5, 5]))
     result = call("fit", "t.csv", "--labels", "c")
@@ -449,7 +449,7 @@ def test_a_cluster_with_a_name_is_shown_with_its_number(capsys):
     assert sorted(re.findall(r"^ ?(\d(?: \(.+?\))?) ", capsys.readouterr().out, re.MULTILINE)) == ["0", "1 (high)", "2"]
 
 
-def test_a_first_line_of_whole_numbers_is_said_and_kept(folder):
+def test_a_first_line_of_whole_numbers_is_shown_and_kept(folder):
     (folder / "t.csv").write_text("1,2\n3,4\n5,6\n")
     result = call("run", "t.csv", "-k", 2)
     assert result.exit_code == 0

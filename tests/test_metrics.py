@@ -105,7 +105,7 @@ def test_labels_may_be_anything_that_compares():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.float16, np.bool_])
-def test_numbers_of_any_type_will_do(dtype):
+def test_numbers_of_any_type_are_accepted(dtype):
     assert partition_cost(np.array([[0, 1], [1, 1], [1, 0], [1, 1]]).astype(dtype), [0, 0, 1, 1]) == 1.0
 
 
@@ -114,7 +114,7 @@ def test_whole_numbers_do_not_wrap_around(dtype):
     assert partition_cost(np.array([[0], [100]], dtype=dtype), [0, 0]) == 5000.0
 
 
-def test_weights_are_rows_and_rows_of_no_weight_are_none():
+def test_a_weight_repeats_a_row_and_0_removes_it():
     X = np.array([[0.0], [3.0], [9.0]])
     assert partition_cost(X, [0, 0, 0], [2, 1, 0]) == pytest.approx(partition_cost(X[[0, 0, 1]], [0, 0, 0]))
     assert partition_cost(X, [0, 0, 0], [0, 0, 0]) == 0.0
@@ -139,7 +139,7 @@ def test_clusters_far_apart_keep_their_digits():
     assert partition_cost(X, labels) == pytest.approx(exact_cost(X, labels, np.ones(60)), rel=1e-12)
 
 
-def test_the_size_of_a_block_is_no_matter(monkeypatch):
+def test_the_size_of_a_block_changes_nothing(monkeypatch):
     random = np.random.default_rng(0)
     X, labels, weight = random.normal(size=(100, 3)), random.integers(0, 3, 100), random.random(100)
     whole = partition_cost(X, labels, weight)
@@ -164,7 +164,7 @@ def test_a_float32_table_is_never_widened_whole():
     assert peak < X.nbytes / 2
 
 
-def test_a_read_only_table_in_any_layout_will_do():
+def test_a_read_only_table_in_any_layout_is_accepted():
     X = np.asfortranarray(np.random.default_rng(0).normal(size=(50, 3)))
     labels = np.arange(50) % 3
     expected = partition_cost(np.ascontiguousarray(X), labels)
@@ -178,7 +178,7 @@ def test_agreement_is_a_share_of_weight():
     assert agreement(["a", "b"], ["a", "c"]) == 0.5
 
 
-def test_precision_and_recall_look_from_both_sides():
+def test_precision_and_recall_are_shares_of_either_side():
     labels, reference = [0, 0, 0, 1, 1, 3], [0, 0, 1, 1, 2, 1]
     precision, recall = precision_and_recall(labels, reference, 5)
     assert precision.tolist() == pytest.approx([2 / 3, 1 / 2, 0, 0, 0])

@@ -109,7 +109,7 @@ def is_meant(value, schema):
 
 
 def required_and_mistyped():
-    """Give for each entry of each part a document that lacks it or holds something else, and what is wrong."""
+    """Give, for each entry of each part, a document without it and others where it has another type."""
     places = {
         "column": ("columns", 0),
         "membership": ("nodes", 0),

@@ -150,7 +150,7 @@ def test_findings_of_several_files_name_theirs(folder):
     assert table.n_rows == 4
 
 
-def test_a_pattern_that_fits_nothing(tmp_path):
+def test_a_pattern_that_matches_no_file(tmp_path):
     with pytest.raises(DataError, match="no such file, and none that the pattern fits"):
         files_of(str(tmp_path / "*.csv"))
     np.testing.assert_equal(files_of("none.csv"), ["none.csv"])

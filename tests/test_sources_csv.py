@@ -1,4 +1,4 @@
-"""Files become tables, and what is wrong with a file is said with its place."""
+"""Files become tables; an error in a file is reported with its place."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_tsv_file_has_tabs(write):
     assert read_table(write("a,b\tc\n1\t2\n", "table.tsv")).names == ["a,b", "c"]
 
 
-def test_delimiter_can_be_said(write):
+def test_a_delimiter_can_be_given(write):
     path = write("a;b,c\n1;x,y\n")
     with pytest.raises(DataError, match=r"may be ',' or ';'.*--delimiter"):
         read_as_told(path)
@@ -135,7 +135,7 @@ def test_a_first_line_of_whole_numbers_is_doubted(write, line, shown):
         assert read_table(path).names == line.split(",")
 
 
-def test_a_decimal_comma_only_when_said(write):
+def test_a_decimal_comma_needs_the_option(write):
     path = write("a;b\n1,5;2\n-,5;3\n")
     with pytest.raises(
         DataError, match=r"column 'a' has numbers with a comma \(2 of 2, such as '-?,5|1,5'.*--decimal ,"
@@ -149,7 +149,7 @@ def test_with_a_decimal_comma_a_dot_is_no_number(write):
     assert read_table(path, decimal=",", delimiter=";")["a"].type == "text"
 
 
-def test_grouped_digits_are_not_text_in_silence(write):
+def test_grouped_digits_do_not_become_text_silently(write):
     with pytest.raises(DataError, match="groups digits"):
         read_as_told(write('a,b\n"1,234",1\n"1,234,567",2\n'))
 
@@ -278,7 +278,7 @@ def test_nearly_all_numbers_are_refused_with_the_ways_out(write, fields, message
     assert read_table(path, exclude=["my x"]).names == ["y"]
 
 
-def test_what_is_wrong_is_said_of_all_columns_at_once(write):
+def test_errors_of_all_columns_come_in_one_message(write):
     with pytest.raises(DataError, match=r"column 'a' .*; column 'b' "):
         read_table(write("a,b\n1,NA\n?,2\n"))
 
@@ -288,7 +288,7 @@ def test_null_makes_blanks_missing(write, null, values):
     assert typed(read_table(write("a,b\n1,0\n ,0\n3,0\n"), null=null))[0] == ("a", "integer", values)
 
 
-def test_what_was_needed_of_the_conversion_is_kept(write):
+def test_the_conversion_is_kept_as_far_as_it_was_needed(write):
     path = write("a;b;c;d;e;f\n1,5;1;x;1;-9;y\nNA;2;NA;3; -9.0;z\n2;NA; ;-9;5;z\n")
     table = read_table(path, decimal=",", null=["NA", "-9", ""])
     found = {column.name: (column.type, column.conversion.decimal, column.conversion.nulls) for column in table.columns}
@@ -532,7 +532,7 @@ def test_numbers_are_those_of_python_to_the_last_bit(write):
     assert values.tobytes() == np.array([float(text) for text in texts]).tobytes()
 
 
-def test_what_a_sample_does_not_show_is_found(write):
+def test_what_the_sample_misses_is_found(write):
     rows = ["1,1.5,7"] * 3000
     rows[1500:1500] = ["2.5,x,1e2"]
     table = read_table(write("a,b,c\n" + "\n".join(rows) + "\n"), exclude=["b"])
@@ -543,7 +543,7 @@ def test_what_a_sample_does_not_show_is_found(write):
 
 
 @pytest.mark.parametrize("tail", ["3,4,", '3,"4",', "3,4,,", '3,4,""'])
-def test_empty_fields_too_many_are_no_secret(write, tail):
+def test_too_many_empty_fields_are_found(write, tail):
     """DuckDB's strict mode passes over them."""
     with pytest.raises(DataError, match="line 3 has"):
         read_table(write(f'a,b\n1,"x,y"\n{tail}\n'))

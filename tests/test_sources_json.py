@@ -1,4 +1,4 @@
-"""JSON files become tables, by the types that their values say."""
+"""JSON files become tables, by the types of their values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_json_types(write, values, kind):
         (b'{"a": "\xff"}', "line 1: byte 0xff"),
     ],
 )
-def test_json_that_is_no_table(write, text, message):
+def test_json_that_is_not_a_table_is_refused(write, text, message):
     with pytest.raises(DataError, match=message):
         read_as_told(write(text, "t.json"))
 

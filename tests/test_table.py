@@ -98,7 +98,7 @@ def test_selecting_and_taking():
         table.select(["c"])
 
 
-def test_what_is_no_table():
+def test_what_is_not_a_table_is_refused():
     with pytest.raises(DataError, match="1 dimension"):
         Table.of([1, 2, 3])
     with pytest.raises(DataError, match="2 columns, expected 1"):
@@ -159,6 +159,6 @@ def test_zero_and_one_are_truth_values(values):
 
 
 @pytest.mark.parametrize("values", [[0, 2], [0.5, 1], ["true", "false"], ["0", "1"]])
-def test_other_values_are_no_truth_values(values):
+def test_other_values_are_not_truth_values(values):
     with pytest.raises(DataError, match="must hold true and false"):
         Column.of("c", values).positions([True, False])

@@ -109,7 +109,7 @@ def test_bounds_alone_and_together(path):
     assert caught[0].filename == __file__
 
 
-def test_a_bound_that_is_met_but_for_rounding_is_met(path):
+def test_a_bound_missed_by_rounding_alone_is_met(path):
     point = path.points[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -144,7 +144,7 @@ def test_goals_out_of_reach_say_what_can_be_had(path, goal, error, message):
         path.select(**goal)
 
 
-def test_fitting_to_a_goal_looks_between_the_tradeoffs(digits, clusterer):
+def test_fitting_to_a_goal_searches_between_the_tradeoffs(digits, clusterer):
     model = ExplainableKMeans(clusterer=clusterer, tradeoff=0.5)
     coarse = tradeoff_path(model, digits)
     found = fit_to_goal(model, digits, max_cost=coarse.points[1].cost, max_conditions=coarse.points[1].conditions)
@@ -205,7 +205,7 @@ def test_one_cluster_and_too_few_rows():
 
 
 @pytest.mark.parametrize("tradeoffs", [[], [-1], [float("nan")], [1e6], [0.1, float("inf")]])
-def test_tradeoffs_that_are_none_are_refused(digits, tradeoffs):
+def test_invalid_tradeoffs_are_refused(digits, tradeoffs):
     with pytest.raises(OptionError, match="from 0 up to 1e6"):
         tradeoff_path(ExplainableKMeans(3), digits, tradeoffs=tradeoffs)
 

@@ -1,4 +1,4 @@
-"""Comparing every form of the rules with the tree finds what differs, and nothing else."""
+"""Comparing every form of the rules with the tree finds the differences, and nothing else."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
-    """What DuckDB and SQLite did to text in a column of whole numbers, before a fraction was compared as it is."""
+    """DuckDB and SQLite did this to text in a column of whole numbers before fractions were compared as they are."""
     rules = whole_number_rules(1)
     table = {"n": np.array(["0", "1", "2", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))

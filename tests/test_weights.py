@@ -28,7 +28,7 @@ SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "robust": RobustS
 
 @st.composite
 def weighted_tables(draw):
-    """A table, whole weights of its rows, and the rows repeated so often in another order."""
+    """A table, whole weights of its rows, and the rows repeated by their weights in another order."""
     X = draw(problems(max_rows=40)).X_explain
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     weight = random.integers(0, 4, len(X)).astype(np.float64)
@@ -179,13 +179,13 @@ def test_weights_reach_the_clusterer_and_its_transformers(groups, weight):
     np.testing.assert_array_equal(model.reference_labels_[weight > 0], weighed.labels_)
 
 
-def test_what_cannot_weigh_rows_is_named(groups, weight):
+def test_a_step_that_cannot_weigh_rows_is_named(groups, weight):
     clusterer = make_pipeline(PCA(2), AgglomerativeClustering(5))
     model = ExplainableKMeans(clusterer=clusterer).fit(groups, sample_weight=weight)
     assert model.rules_.statistics.notes == (
         "PCA and AgglomerativeClustering cannot weigh rows: fitted as if each counted once",
     )
-    # Rows of weight 0 are not there.
+    # Rows of weight 0 are left out.
     inside = weight > 0
     without = ExplainableKMeans(clusterer=clusterer).fit(groups[inside], sample_weight=weight[inside])
     np.testing.assert_array_equal(model.tree_.threshold, without.tree_.threshold)
@@ -193,7 +193,7 @@ def test_what_cannot_weigh_rows_is_named(groups, weight):
     assert model.rules_.statistics.left_out == 0
 
 
-def test_a_label_of_no_weight_is_not_there(groups):
+def test_a_label_without_weight_is_left_out(groups):
     class Given(ClusterMixin, BaseEstimator):
         def fit(self, X, y=None):
             self.labels_ = np.where(X[:, 0] > 0, "a", "b")
