@@ -52,9 +52,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
         Number of clusters, at least 1. Not used if `clusterer` is given.
     method : {"exshallow", "exgreedy", "imm", "exkmc"}, default="exshallow"
-        How a node's cut is priced. "exshallow" weighs cost against the length of rules, "exgreedy"
-        looks at cost alone, "imm" at the rows that are separated from their center, "exkmc" at the
-        cost of giving each side a single center.
+        What a cut costs. "exshallow" weighs cost against the length of rules, "exgreedy" counts cost alone,
+        "imm" the rows that are separated from their center, "exkmc" the cost of giving each side a single
+        center.
     tradeoff : float, default=0.03
         The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only.
     max_leaves : int or None, default=None
@@ -155,7 +155,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The fitted scaler of ``scale``.
     on_progress : callable or None
         Not a parameter, so `clone` does not take it along, nor do copies and pickles: if set, growing calls it now
-        and then with the share of its work that is done. What it raises ends the fit.
+        and then with the share of its work that is done. An exception from it ends the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.

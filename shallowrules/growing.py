@@ -151,9 +151,9 @@ class CutTree:
         where an inner node has no center.
     lower, upper : ndarray of float64, shape (n_nodes,)
         The gap of a cut: the largest explained value of its rows that go left, the smallest of
-        those that go right. Every threshold in [lower, upper) parts the rows alike.
+        those that go right. Every threshold in [lower, upper) separates the rows alike.
     cut : ndarray of float64, shape (n_nodes,)
-        The threshold that parts rows and reference centers as the objective saw them.
+        The threshold that separates rows and reference centers as the objective counted them.
     """
 
     feature: NDArray[np.int32]

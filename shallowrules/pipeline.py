@@ -576,7 +576,7 @@ def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
 
 
 def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
-    """Choose a readable threshold in every gap; it parts the training rows as any other of the gap does."""
+    """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does."""
     threshold = np.zeros(len(grown.feature))
     for node in np.flatnonzero(grown.feature != LEAF):
         lower, upper = float(grown.lower[node]), float(grown.upper[node])

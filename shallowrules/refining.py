@@ -59,7 +59,7 @@ MAX_LOOKAHEAD_CLUSTERS = 128
 MAX_MOVABLE_CLUSTERS = 512
 """Beyond this many clusters leaves stay where they are. A bound on the work; not tuned."""
 MAX_BINS = 512
-"""Cuts of a node are looked for between this many bins of a feature, then within the best bin. Not tuned."""
+"""Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 3e7
 """An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
 in any case. The second was lowered from 4e7 until growth and refinement of 1,000,000 x 10, k = 50, took less than

@@ -21,7 +21,7 @@ from shallowrules.errors import DataError
 __all__ = ["Column", "ColumnType", "Table", "Value"]
 
 Value = str | bool
-"""A value of a column that is no number: what a category is."""
+"""A value of a column of categories."""
 
 ColumnType = Literal["integer", "float", "text", "boolean", "other"]
 

@@ -289,7 +289,7 @@ class _Within(ConditionVisitor[Cell]):
         return next(iter(condition.values), "no such category")
 
     def none_of(self, condition: NoneOf) -> Cell:
-        """Return the column's first category that is none of them."""
+        """Return the column's first category that is not among them."""
         others = (value for value in condition.column.values if value not in condition.values)
         return next(others, "no such category")
 

@@ -166,7 +166,7 @@ def test_two_features_that_tie_give_the_first():
 
 
 def test_a_tie_inside_a_bin_of_an_earlier_feature_still_wins():
-    # The second feature parts the groups without loss and at the end of a bin. The first sends one row to
+    # The second feature separates the groups without loss and at the end of a bin. The first sends one row to
     # the other side, which costs less than the tolerance, and its cut lies inside a bin: far rows make it wide.
     random = np.random.default_rng(0)
     side = np.repeat([0.0, 1.0], [202, 198])

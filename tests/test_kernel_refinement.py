@@ -211,8 +211,8 @@ def test_wide_bins_are_searched_inside(seed, ranks):
 
 
 @pytest.mark.parametrize("by", [0, 23, 69])
-def test_of_many_features_a_leaf_is_cut_by_the_one_that_parts_it(by):
-    # Three groups, two of which share a leaf; the third has two leaves, parted by noise. Only a move can mend that.
+def test_of_many_features_a_leaf_is_cut_by_the_one_that_separates_its_groups(by):
+    # Three groups, two of which share a leaf; the third has two leaves, separated by noise. Only a move repairs that.
     random = np.random.default_rng(by)
     columns = random.normal(size=(300, 70))
     group = np.arange(300) % 3

@@ -16,7 +16,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and exit with its status: 0, 1 (an error, in words), or 2 (usage)."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter is no reason to fail; results are written as bytes.
+        # A terminal that cannot show a character must not end the command; results are written as bytes.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:

@@ -310,7 +310,7 @@ def _through_ordinal(transformer: Any, traces: list[_Trace], table: Table) -> li
 
 
 def _categories(transformer: Any, known: Any, trace: _Trace, table: Table) -> tuple[Value, ...]:
-    """Return the categories of an encoder's column; those of a column of numbers are not looked at."""
+    """Return the categories of an encoder's column; those of a column of numbers are ignored."""
     column = table.columns[trace.source]
     if trace.changed:
         raise OptionError(f"{_name(transformer)} encodes column {column.name!r} after it was scaled or encoded")

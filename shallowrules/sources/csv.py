@@ -419,7 +419,7 @@ def _header(text: str, delimiter: str) -> list[str]:
 
 
 def _check_rows(text: str, delimiter: str) -> None:
-    """Refuse a file unless all rows have as many fields as the header; every row is looked at."""
+    """Refuse a file unless all rows have as many fields as the header; every row is checked."""
     with open_text(text) as stream:
         try:
             lengths = set(map(len, csv.reader(stream, delimiter=delimiter, strict=True)))

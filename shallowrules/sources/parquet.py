@@ -1,4 +1,4 @@
-"""Parquet: types are declared, and only wide integers are looked at."""
+"""Parquet: types are declared, and only the values of wide integers are checked."""
 
 from __future__ import annotations
 

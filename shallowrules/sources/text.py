@@ -29,7 +29,7 @@ GROUPED_DIGIT = re.compile(rb"_[0-9]")
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse a name that is no text encoding's."""
+    """Refuse a name that does not name a text encoding."""
     try:
         # Codecs such as "zlib" are not text encodings, and look-up alone would take them.
         "".encode(encoding)

@@ -35,7 +35,7 @@ def fold_nothing(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Nan:
-    """What comparisons make of NaN, and of whatever else stands in a column of numbers and is no number.
+    """How NaN compares, and anything else in a column of numbers that is not a number.
 
     Attributes
     ----------
