@@ -147,6 +147,16 @@ class BuildKernel(build_ext):
         super().build_extensions()
         memory.parent.mkdir(parents=True, exist_ok=True)
         memory.write_text(configuration)
+        self.remove_stale()
+
+    def remove_stale(self):
+        """Remove compiled modules whose source is gone: a forgotten import would find them here, and nowhere else."""
+        known = {extension.name.rpartition("_kernel.")[2] for extension in self.extensions}
+        for pattern in ("*.so", "*.pyd"):
+            for path in KERNEL.rglob(pattern):
+                relative = path.relative_to(KERNEL)
+                if ".".join((*relative.parent.parts, relative.name.partition(".")[0])) not in known:
+                    path.unlink()
 
     def find_openmp(self):
         """Return the compile and link flags that work here, or None."""
