@@ -1,6 +1,7 @@
 """What all tests share: hypothesis's profiles and the larger tables that lie outside the repository."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no tables at {folder}: set SHALLOWRULES_DATA to the folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_arrive():
+    """Let SIGINT interrupt, here and in what is started from here: it is ignored in a shell's background job."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 PLUGINS = ROOT / "tests" / "plugins"
