@@ -168,6 +168,25 @@ def test_encodings_and_compression(write, content, options):
     assert typed(read_table(write(content), **options)) == [("é", "integer", [1]), ("b", "integer", [2])]
 
 
+@pytest.mark.parametrize(
+    ("content", "encoding", "other"),
+    [
+        ("a,b\n1,é\n".encode(), "utf-16", "utf-8"),
+        ("a,b\n1,é\n".encode(), "utf-32", "utf-8"),
+        ("a,b\n1,é\n".encode(), "utf-7", "utf-8"),
+        (b"a,b\n1,\xe9\n", "utf-16", "cp1252"),
+        (b"a,b\n1,\x81\n", "cp1252", "latin-1"),
+        ("a,b\n1,é\n".encode("utf-16"), "utf-8", "utf-16"),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused_with_one_that_may_be_meant(write, content, encoding, other):
+    path = write(content)
+    with pytest.raises(DataError, match=f"table.csv: .*{encoding}.*may be written in another encoding") as caught:
+        read_table(path, encoding=encoding)
+    [finding] = caught.value.findings
+    assert (finding.kind, finding.values) == ("encoding", (other,))
+
+
 @pytest.mark.parametrize("name", ["a*.csv", "[a].csv", "wh?t.csv", "it's.csv", "a b.csv", "x.csv.gz", "plain", "~.csv"])
 def test_any_file_name(write, name):
     assert read_table(write("a,b\n1,2\n", name)).names == ["a", "b"]
@@ -335,6 +354,9 @@ def test_null_holds_for_text_too(write):
         ({"decimal": ",", "delimiter": ","}, "cannot be both"),
         ({"encoding": "klingon"}, "unknown encoding 'klingon'; known are"),
         ({"encoding": "zlib"}, "unknown encoding 'zlib'"),
+        ({"encoding": "rot13"}, "unknown encoding 'rot13'"),
+        ({"encoding": "undefined"}, "unknown encoding 'undefined'"),
+        ({"encoding": "a\0b"}, "unknown encoding"),
     ],
 )
 def test_options_are_checked(write, options, message):

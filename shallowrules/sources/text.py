@@ -33,7 +33,7 @@ def check_encoding(encoding: str) -> None:
     try:
         # Codecs such as "zlib" are not text encodings, and look-up alone would take them.
         "".encode(encoding)
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: a zero byte in the name, or the codec "undefined"
         raise OptionError(
             f"unknown encoding {encoding!r}; known are for example: utf-8, utf-16, cp1252, latin-1"
         ) from None
@@ -62,6 +62,9 @@ def plain_text(file: str, encoding: str, target: str) -> str:
                 except UnicodeDecodeError as error:
                     # Bytes that were kept from the chunk before come first in what could not be decoded.
                     _refuse_bytes(error, name, _line_at(file, start + len(chunk) - len(error.object)))
+                except UnicodeError as error:  # no byte order mark, for example: the text as a whole is at fault
+                    message = f"this is not {name} ({error}); the file may be written in another encoding"
+                    refuse([Finding("encoding", message, values=(_other_encoding(chunk, name),))])
                 if "\0" in decoded:
                     line = _line_at(file, start) + decoded[: decoded.index("\0")].count("\n")
                     raise DataError(f"line {line} has a zero byte: {NOT_TEXT}")
@@ -87,9 +90,23 @@ def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
     if not encoding.startswith(("utf-16", "utf-32")) and _is_binary(error.object):
         raise DataError(f"line {line} has bytes that no text has: {NOT_TEXT}") from error
     byte = error.object[error.start : error.start + 1].hex()
-    other = "utf-16" if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "cp1252"
+    other = _other_encoding(error.object, encoding)
     message = f"line {line}: byte 0x{byte} is not {encoding}; the file may be written in another encoding"
     refuse([Finding("encoding", message, place=line, example=f"0x{byte}", values=(other,))])
+
+
+def _other_encoding(content: bytes, tried: str) -> str:
+    """Return the encoding that bytes may be in, as they are not in the one that was tried."""
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and tried != "utf-16":
+        return "utf-16"
+    if tried != "utf-8":
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(content)
+        except UnicodeDecodeError:
+            pass
+        else:
+            return "utf-8"
+    return "latin-1" if tried == "cp1252" else "cp1252"
 
 
 def _is_binary(content: bytes) -> bool:
