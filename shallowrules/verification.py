@@ -36,6 +36,9 @@ AMBIGUOUS = -2
 
 SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "text": "TEXT", "boolean": "INTEGER"}
 
+NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5")
+"""Texts that an engine's own cast may take for a number, and the rules do not."""
+
 INT64 = np.iinfo(np.int64)
 TABLE = "data"
 ROW_NUMBER = "row number in shallowrules"
@@ -112,6 +115,10 @@ def verify(
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
     assign = _emitted_python(rules)
     yield _compare("Python", parts, [assign(part.table) for part in parts])
+    no_numbers = _no_numbers(rules)
+    if no_numbers.n_rows:  # the other forms raise an error
+        unmatched = np.full(no_numbers.n_rows, UNMATCHED, dtype=np.int32)
+        parts.append(_Part("row with a text that is no number", no_numbers, unmatched))
     for dialect in dialects:
         with ExitStack() as databases:
             run = _run_duckdb if dialect == "duckdb" else _run_sqlite
@@ -216,16 +223,33 @@ def _boundary_texts(rules: RuleSet) -> Table:
 
     In columns of whole numbers there are fractions, and other ways to write a number, too.
     """
-    tested = rules.tested_columns
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard)]
-    converted = [feature for feature in tested if rules.columns[feature].from_text]
-    rows = [row for row in rows if all(_is_finite(row[feature]) for feature in converted)]
+    converted = [feature for feature in rules.tested_columns if rules.columns[feature].from_text]
+    return _text_table(rules, [row for row in rows if all(_is_finite(row[feature]) for feature in converted)])
+
+
+def _no_numbers(rules: RuleSet) -> Table:
+    """Return a row in the box of every rule for each text of `NO_NUMBERS` in each column that it reads from text.
+
+    Columns with an imputed value are left out: SQL takes for missing what it cannot read.
+    """
+    rows: list[dict[int, Cell]] = []
+    for rule in rules:
+        inside = _inside(rules, rule)
+        for condition in rule.conditions:
+            if condition.column.from_text and condition.column.imputed is None:
+                rows += [{**inside, condition.feature: text} for text in NO_NUMBERS]
+    return _text_table(rules, rows)
+
+
+def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
+    """Return rows whose columns that are read from text are text, by the conversion of each."""
     columns = []
-    for feature in tested:
+    for feature in rules.tested_columns:
         column = rules.columns[feature]
         values = [row[feature] for row in rows]
-        if feature in converted:
+        if column.from_text:
             texts = np.array([_spell(column, value) for value in values], dtype=object)
             columns.append(Column(column.name, "text", texts))
         else:
@@ -258,7 +282,8 @@ def _spell(column: RuleColumn, value: Cell) -> str | None:
 Cell = int | float | str | bool | None
 
 
-def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]]:
+def _inside(rules: RuleSet, rule: Rule) -> dict[int, Cell]:
+    """Return a row inside the box of a rule, in the tested columns."""
     within = _Within()
     inside: dict[int, Cell] = {}
     for feature in rules.tested_columns:
@@ -266,6 +291,11 @@ def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]
         inside[feature] = within(Between(feature, column) if column.is_numeric else NoneOf(feature, column, ()))
     for condition in rule.conditions:
         inside[condition.feature] = within(condition)
+    return inside
+
+
+def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]]:
+    inside = _inside(rules, rule)
     yield inside
     for condition in rule.conditions:
         yield from ({**inside, condition.feature: value} for value in hard(condition))

@@ -206,9 +206,16 @@ FRACTIONS = [
 """Texts of a column of whole numbers in which new rows have fractions."""
 
 
-def whole_number_rules(bound: int, imputed: int | None = None) -> RuleSet:
-    """Return rules that cut a column of whole numbers, which was text for its missing values."""
-    rules = make_rules([("n", "integer")], (0, bound, 0, 1))
+NO_NUMBERS = [
+    "5\n", "\n5", "5\n\n", "1,5,1", "e5", ".e5", "+.e5", "1e", "1e+-1", "+", "+-1", "--1", ",", "1 2", "0x10", "1_0",
+    "٣", "na", "NA ", "\t1", "a'b\\",
+]  # fmt: skip
+"""Texts that are no number to rules with the null word NA, though an engine may take them for one."""
+
+
+def text_rules(bound: float, imputed: float | None = None) -> RuleSet:
+    """Return rules that cut a column of the bound's type at it, which was text for its missing values."""
+    rules = make_rules([("n", "integer" if isinstance(bound, int) else "float")], (0, bound, 0, 1))
     return replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9"), imputed=imputed),))
 
 

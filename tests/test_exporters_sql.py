@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
     MIXED,
+    NO_NUMBERS,
     balanced_rules,
     boundary_rows,
     chain_rules,
@@ -27,7 +28,7 @@ from rulesets import (
     moderate_float,
     route,
     rule_sets,
-    whole_number_rules,
+    text_rules,
 )
 
 from shallowrules.errors import ExportError, OptionError, RulesFormatError
@@ -364,7 +365,7 @@ def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers()
 @pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
 @pytest.mark.parametrize("engine", EXECUTED)
 def test_fractions_in_a_column_that_held_whole_numbers(engine, bound, imputed, predicates):
-    rules = whole_number_rules(bound, imputed)
+    rules = text_rules(bound, imputed)
     texts = [*FRACTIONS, "nan"] if engine == "duckdb" else FRACTIONS
     # One row at a time: beside a fraction, NumPy takes whole numbers for floats.
     expected = [int(rules.assign({"n": np.array([text], object)})[0]) for text in texts]
@@ -372,6 +373,41 @@ def test_fractions_in_a_column_that_held_whole_numbers(engine, bound, imputed, p
         case = export(rules, "sql", dialect=engine, style="case")
         found = [label for (label,) in database.query(f'SELECT {case} FROM "data" ORDER BY "row number"')]
     assert [-1 if label is None else label for label in found] == expected
+
+
+def labels_of_texts(engine, rules, texts):
+    with Database(engine, rules, [(text,) for text in texts], types=("TEXT", "TEXT")) as database:
+        case = export(rules, "sql", dialect=engine, style="case")
+        found = [label for (label,) in database.query(f'SELECT {case} FROM "data" ORDER BY "row number"')]
+    return [-1 if label is None else label for label in found]
+
+
+def label_of_text(rules, text):
+    """Return what the rules, one cut of a column, say of a text by the grammar of their numbers."""
+    number = None if rules.columns[0].conversion.is_null(text) else rules.columns[0].conversion.number(text)
+    if number is None or math.isnan(number) or number in rules.columns[0].conversion.null_numbers:
+        return -1
+    return int(number > rules.nodes[0].threshold)
+
+
+@pytest.mark.parametrize("bound", [0, 2**53 + 1, 0.5])
+@pytest.mark.parametrize("engine", EXECUTED)
+def test_text_that_is_no_number_gets_no_cluster(engine, bound):
+    rules = text_rules(bound)
+    assert labels_of_texts(engine, rules, ["5", " -3 ", *NO_NUMBERS]) == [int(bound < 5), 0, *[-1] * len(NO_NUMBERS)]
+
+
+number_like = st.text("+-._0123456789eExXinfa \n\t", min_size=1, max_size=8) | st.from_regex(
+    r"[ ]?[+-]?([0-9]{1,3}[.]?[0-9]{0,2}|[.][0-9]{1,2})([eE][+-]?[0-9])?[ \n]?", fullmatch=True
+)
+
+
+@settings(max_examples=60)
+@given(texts=st.lists(number_like, min_size=1, max_size=30), bound=st.sampled_from([0, 2**53 + 1, 0.5]))
+@pytest.mark.parametrize("engine", EXECUTED)
+def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
+    rules = text_rules(bound)
+    assert labels_of_texts(engine, rules, texts) == [label_of_text(rules, text) for text in texts]
 
 
 @pytest.mark.parametrize("engine", EXECUTED)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules, whole_number_rules
+from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules, text_rules
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
@@ -94,7 +94,7 @@ def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     """DuckDB and SQLite did this to text in a column of whole numbers before fractions were compared as they are."""
-    rules = whole_number_rules(1)
+    rules = text_rules(1)
     table = {"n": np.array(["0", "1", "2", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
     facts = sql.DIALECTS[dialect]
@@ -110,10 +110,26 @@ def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     assert (wrong[0].first.values, wrong[0].first.expected, wrong[0].first.found) == ({"n": " 1.4"}, 1, 0)
 
 
+@pytest.mark.parametrize("bound", [1, 2**53 + 1, 0.5])
+def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
+    """DuckDB's own cast takes +-1 for -1, and 1_0 for 10."""
+    rules = text_rules(bound)
+    table = {"n": np.array(["0", "1", "NA", None], object)}
+    facts = sql.DIALECTS["duckdb"]
+    casts = dict.fromkeys(("to_double", "to_integer", "integer_to_double"), "TRY_CAST({text} AS DOUBLE)")
+    monkeypatch.setitem(sql.DIALECTS, "duckdb", replace(facts, numbers=replace(facts.numbers, **casts)))
+    found = list(verify(rules, table))
+    [first, *_] = wrong = [comparison for comparison in found if comparison.disagreements]
+    assert {comparison.form for comparison in wrong} <= {f"SQL, duckdb, {style}" for style in sql.STYLES}
+    if bound < 2**53:
+        assert first.first.origin == "row with a text that is no number 1"
+        assert (first.first.values, first.first.expected, first.first.found) == ({"n": " +-1"}, None, 0)
+
+
 @pytest.mark.parametrize("bound", [0, -7, 2**53 + 1])
 @pytest.mark.parametrize("imputed", [None, 3])
 def test_whole_numbers_read_from_text_agree(bound, imputed):
-    rules = whole_number_rules(bound, imputed)
+    rules = text_rules(bound, imputed)
     table = {"n": np.array(["0", "1", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
 

@@ -48,7 +48,7 @@ _SQLITE_NUMBER = (
     "CASE WHEN typeof({value}) <> 'text' THEN {value} "
     "WHEN {text} GLOB '*[0-9]*' AND NOT ({text} GLOB '*[^0-9.eE+-]*' OR {text} GLOB '*[^eE][+-]*' "
     "OR {text} GLOB '*[.eE]*.*' OR {text} GLOB '*[eE]*[eE]*' OR {text} GLOB '[eE]*' OR {text} GLOB '[+.-][eE]*' "
-    "OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) END"
+    "OR {text} GLOB '[+-].[eE]*' OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) END"
 )
 
 
@@ -63,6 +63,9 @@ def _as_bigint(double: str, cast: str, is_number: str) -> str:
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 _ANSI_DOUBLE = "CAST({text} AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
+# DuckDB's casts take +-1, 1_0, 0x10 and line breaks, too.
+_DUCKDB_IS_NUMBER = "regexp_full_match({text}, '(?i)[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?')"
+_DUCKDB_DOUBLE = f"CASE WHEN {_DUCKDB_IS_NUMBER} THEN {_TRY_DOUBLE} END"
 _POSTGRES_IN_RANGE = f"CAST(CASE WHEN {{text}} ~ '{_IN_RANGE}' THEN {{text}} END AS DOUBLE PRECISION)"
 _MYSQL_IN_RANGE = f"CASE WHEN {{text}} REGEXP '{_to_the_end(_IN_RANGE)}' THEN CAST({{text}} AS DOUBLE) END"
 _ORACLE_DOUBLE = "CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)"
@@ -121,10 +124,11 @@ DIALECTS: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{scientific}",
             as_text="CAST({value} AS VARCHAR)",
-            to_double=_TRY_DOUBLE,
+            to_double=_DUCKDB_DOUBLE,
             to_integer="CASE WHEN regexp_full_match({text}, '[+-]?[0-9]+') THEN TRY_CAST({text} AS BIGINT) "
-            f"ELSE {_as_bigint(_TRY_DOUBLE, f'CAST(ceil({_TRY_DOUBLE}) AS BIGINT)', f'<= {_INFINITY}')} END",
-            integer_to_double=_TRY_DOUBLE,
+            f"WHEN {_DUCKDB_IS_NUMBER} "
+            f"THEN {_as_bigint(_TRY_DOUBLE, f'CAST(ceil({_TRY_DOUBLE}) AS BIGINT)', f'<= {_INFINITY}')} END",
+            integer_to_double=_DUCKDB_DOUBLE,
             checks_text=False,
         ),
         true="TRUE",
