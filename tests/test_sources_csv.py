@@ -20,6 +20,7 @@ from sourcefiles import read_as_told, typed
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
 from shallowrules.sources import file_relation, open_source, read_table
+from shallowrules.sources import text as text_source
 from shallowrules.sources.csv import CsvSource
 
 # CSV: what a column is -----------------------------------------------------------------------------
@@ -147,6 +148,29 @@ def test_a_decimal_comma_needs_the_option(write):
 def test_with_a_decimal_comma_a_dot_is_no_number(write):
     path = write("a\n1.234,5\n2.345,6\n")
     assert read_table(path, decimal=",", delimiter=";")["a"].type == "text"
+
+
+@pytest.mark.parametrize("null", [(), ("NA",)])
+def test_two_signs_are_no_number(write, null):
+    assert read_table(write("a,b\n1.5,2\n+-1,3\n"), null=null)["a"].type == "text"
+    path = write("a,b\n" + "1.5,2\n" * 200_000 + "+-1,3\n" + "1.5,2\n" * 200_000)  # not in the sample
+    with pytest.raises(DataError, match=r"column 'a'.*'\+-1' in row 200001"):
+        read_as_told(path, null=null)
+
+
+def test_two_signs_are_found_between_chunks(write, monkeypatch):
+    content = "a,b\n1.5,2\n+-1,3\n"
+    path = str(write(content))
+    for size in range(1, len(content) + 1):
+        monkeypatch.setattr(text_source, "CHUNK", size)
+        assert text_source.scan(path, ",").odd_numbers
+
+
+@pytest.mark.parametrize(("field", "null"), [("\t1", "NA"), ('"5\n"', "NA"), ("\t1.5", "NA")])
+def test_numbers_that_rules_convert_have_no_blanks_but_spaces_around(write, field, null):
+    """The rules read such a column from text themselves, and do not take the field for a number."""
+    path = write(f"a,b\n1,2\n{field},3\n{null},3\n")
+    assert read_table(path, null=[null])["a"].type == "text"
 
 
 def test_grouped_digits_do_not_become_text_silently(write):

@@ -60,6 +60,8 @@ MAX_RETRIES = 3
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
+CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
+"""Where a conversion is told, it has only spaces around a number; so have the rules, which keep it."""
 
 
 class CsvSource(DuckDBSource):
@@ -171,7 +173,7 @@ class CsvSource(DuckDBSource):
         return (
             f"count({value})",
             f"count({self._number(value)})",
-            f"count({_whole(value)})",
+            f"count({self._whole(value)})",
             f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
             f"count(*) FILTER ({is_comma_number})",
             f"min({value}) FILTER ({is_comma_number})",
@@ -183,7 +185,7 @@ class CsvSource(DuckDBSource):
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
             numeric = kind in ("integer", "float")
-            expression = (_whole(value) if kind == "integer" else self._number(value)) if numeric else value
+            expression = (self._whole(value) if kind == "integer" else self._number(value)) if numeric else value
             if numeric and self.told.null_numbers:
                 tokens = ", ".join(map(repr, self.told.null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
@@ -214,12 +216,19 @@ class CsvSource(DuckDBSource):
 
     def _number(self, value: str) -> str:
         """Return SQL for a text as a double, NULL where it is not a number."""
-        # DuckDB would take 1_000 for a number, and with a decimal comma a dot can only group digits.
-        foreign = f"contains({value}, '_')"
+        # DuckDB would take 1_000 and +-1 for numbers, and with a decimal comma a dot can only group digits.
+        foreign = f"contains({value}, '_') OR contains({value}, '+-')"
         if self.told.decimal == ",":
             foreign += f" OR contains({value}, '.')"
             value = f"replace({value}, ',', '.')"
+        if self.told != PLAIN:
+            foreign += f" OR regexp_matches({value}, '[\\t-\\r]')"
         return f"CASE WHEN {foreign} THEN NULL ELSE TRY_CAST({value} AS DOUBLE) END"
+
+    def _whole(self, value: str) -> str:
+        """Return SQL for a text as a 64-bit integer, NULL where it is not one."""
+        pattern = WHOLE_PATTERN if self.told == PLAIN else CONVERTED_WHOLE_PATTERN
+        return f"CASE WHEN regexp_full_match({value}, {pattern}) THEN TRY_CAST({value} AS BIGINT) END"
 
     def _comma_numbers(self, j: int, given: int, numbers: int, commas: int, example: str) -> list[Finding]:
         """Return a finding if the column is numeric once a comma is allowed."""
@@ -302,7 +311,7 @@ class CsvSource(DuckDBSource):
                     types[j] = "float"
                 if types[j] == "float" and not NUMBER.fullmatch(field):
                     del types[j]
-        floats = not self._scan.grouped and self._regular
+        floats = not self._scan.odd_numbers and self._regular
         return {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
 
     def _sample(self) -> Iterator[list[str]]:
@@ -325,11 +334,6 @@ class CsvSource(DuckDBSource):
                     yield from (row for row in csv.reader(lines, delimiter=self.delimiter) if len(row) == width)
                 except csv.Error:
                     return
-
-
-def _whole(value: str) -> str:
-    """Return SQL for a text as a 64-bit integer, NULL where it is not one."""
-    return f"CASE WHEN regexp_full_match({value}, {WHOLE_PATTERN}) THEN TRY_CAST({value} AS BIGINT) END"
 
 
 def _checked_whole(j: int) -> str:

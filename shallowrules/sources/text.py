@@ -133,8 +133,8 @@ class Scan:
         Delimiters and lines outside of quotes.
     blank_lines : bool
         Whether a line may be blank.
-    grouped : bool
-        Whether there is a digit behind an underscore: DuckDB takes 1_000 for a number.
+    odd_numbers : bool
+        Whether there is a digit behind an underscore, or +-: DuckDB takes 1_000 and +-1 for numbers.
     whole_numbers : bool
         Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
         whole number.
@@ -145,7 +145,7 @@ class Scan:
     delimiters: int = 0
     lines: int = 0
     blank_lines: bool = False
-    grouped: bool = False
+    odd_numbers: bool = False
     whole_numbers: bool = False
 
 
@@ -154,7 +154,7 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
     if not delimiter.isascii():
         return Scan(regular=False)
     separator = ord(delimiter)
-    quoted = grouped = inside = blank_lines = False
+    quoted = odd_numbers = inside = blank_lines = False
     whole_numbers, header = True, True
     of_whole_numbers = WHOLE_NUMBER_BYTES + delimiter.encode()
     delimiters = lines = newlines = returns = pairs = 0
@@ -172,7 +172,8 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
                 header = False
             if single:
                 blank_lines = blank_lines or BLANK_LINE.search(last + chunk + ahead) is not None
-            grouped = grouped or (b"_" in chunk and GROUPED_DIGIT.search(chunk + ahead) is not None)
+            odd_numbers = odd_numbers or (b"_" in chunk and GROUPED_DIGIT.search(chunk + ahead) is not None)
+            odd_numbers = odd_numbers or b"+-" in chunk or (last == b"+" and chunk.startswith(b"-"))
             if not inside and b'"' not in chunk:
                 delimiters += int(np.count_nonzero(part == separator))
                 found = chunk.count(b"\n")
@@ -192,7 +193,7 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
             last = chunk[-1:]
     lines += last != b"\n"
     regular = not inside and (not returns or returns == newlines == pairs)
-    return Scan(regular, quoted, delimiters, lines, blank_lines, grouped, whole_numbers)
+    return Scan(regular, quoted, delimiters, lines, blank_lines, odd_numbers, whole_numbers)
 
 
 def _quotes_are_regular(around: NDArray[np.uint8], quotes: NDArray[np.intp], inside: bool, separator: int) -> bool:
