@@ -86,6 +86,55 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("weights", "said", "options"),
+    [
+        (
+            ["2", "1", "?", "3", "1"] * 8,
+            "t.csv: column 'w' is nearly all numbers, but 8 of 40 values are not, such as '?' in row 3: "
+            "treat it as missing (--null '?')\n",
+            ["--null", "?", "--drop-missing"],
+        ),
+        (
+            ["2", "1", "", "3", "1"] * 8,
+            "8 of 40 rows in all: leave these rows out (--drop-missing)\n",
+            ["--drop-missing"],
+        ),
+        (["2", "1", "inf", "3", "1"] * 8, "values are infinite in 'w' (8 rows): correct the file\n", []),
+        (["a", "b"] * 20, "the weights 'w' are not numbers; they were read as text\n", []),
+        (["2", *"pqrst"] + ["4"] * 60, "such as 'p' in row 2: correct the file\n", []),
+        (["1,5", "2"] * 20, "if it groups digits, take it out of the file\n", []),
+    ],
+)
+def test_unclean_weights_are_explained_and_never_left_out(tmp_path, monkeypatch, weights, said, options):
+    monkeypatch.chdir(tmp_path)
+    rows = [[0.5 * (i % 7), i % 4, weight] for i, weight in enumerate(weights)]
+    with open("t.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows([["a", "b", "w"], *rows])
+    typed = ["fit", "t.csv", "-k", "2", "--weight", "w", "-o", "r.json"]
+    refused = CliRunner().invoke(shallowrules, typed)
+    assert refused.exit_code == 1
+    assert said in refused.stderr + "\n"
+    assert "--exclude w" not in refused.stderr
+    if options == []:
+        assert "This works" not in refused.stderr
+    else:
+        words = shlex.split(refused.stderr.partition("This works: ")[2])
+        assert words[1 : len(typed) + 1] == typed
+        assert words[len(typed) + 1 :] == options
+        done = CliRunner().invoke(shallowrules, words[1:])
+        assert done.exit_code == 0, done.stderr
+
+
+def test_findings_about_weights_and_other_columns_are_said_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_messy("messy.csv")
+    refused = CliRunner().invoke(shallowrules, ["fit", "messy.csv", "-k", "3", "--weight", "segment"])
+    assert "the weights 'segment' are not numbers" in refused.stderr
+    assert "messy.csv: column 'charges' is nearly all numbers" in refused.stderr
+    assert "values are missing in 'income'" in refused.stderr
+
+
 def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("day\n2020-01-01\n2020-01-02\n")

@@ -86,51 +86,52 @@ def worded() -> Iterator[None]:
         raise DataError(before + advised, findings=error.findings) from error
 
 
-def way_out(finding: Finding) -> str:
-    """Return what to do about a finding, to be put behind its message; "" where the message says all."""
+def way_out(finding: Finding, *, needed: bool = False) -> str:
+    """Return what to do about a finding, to be put behind its message; "" where the message says all.
+
+    A column that is `needed`, as that of the weights is, cannot be left out.
+    """
     word = WAYS_OUT.get(finding.kind)
-    return "" if word is None else word(finding)
+    return "" if word is None else word(finding, needed)
 
 
-def remedy_of(finding: Finding) -> Remedy:
-    """Return options that do away with what a source finds."""
+def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
+    """Return options that do away with what a source finds, without leaving out a column that is `needed`."""
     if finding.kind == "encoding":
         return Remedy(encoding=finding.values[0])
     if finding.kind == "comma numbers" and "," not in finding.values:
         return Remedy(decimal=",")
     if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
         return Remedy(null=finding.values)
-    return Remedy() if finding.column is None else Remedy(exclude=(finding.column,))
+    return Remedy() if needed or finding.column is None else Remedy(exclude=(finding.column,))
 
 
-def _encoding(finding: Finding) -> str:
+def _encoding(finding: Finding, needed: bool) -> str:
     return f": say so (for example --encoding {finding.values[0]})"
 
 
-def _delimiter(finding: Finding) -> str:
+def _delimiter(finding: Finding, needed: bool) -> str:
     return " (--delimiter)"
 
 
-def _ragged(finding: Finding) -> str:
+def _ragged(finding: Finding, needed: bool) -> str:
     return ": correct the line, or say --delimiter if it is another"
 
 
-def _comma_numbers(finding: Finding) -> str:
-    return (
-        ": say --decimal , if it is the decimal separator; if it groups digits, take it out of the file, "
-        f"or leave the column out ({exclude([str(finding.column)])})"
-    )
+def _comma_numbers(finding: Finding, needed: bool) -> str:
+    leave_out = "" if needed else f", or leave the column out ({exclude([str(finding.column)])})"
+    return f": say --decimal , if it is the decimal separator; if it groups digits, take it out of the file{leave_out}"
 
 
-def _nearly_numeric(finding: Finding) -> str:
-    leave_out = f"leave the column out ({exclude([str(finding.column)])})"
+def _nearly_numeric(finding: Finding, needed: bool) -> str:
+    leave_out = "" if needed else f" or leave the column out ({exclude([str(finding.column)])})"
     if len(finding.values) > MAX_SPELLINGS:
-        return f": correct the file or {leave_out}"
+        return f": correct the file{leave_out}"
     nulls = " ".join(f"--null {shlex.quote(token)}" for token in finding.values)
-    return f": treat {'it' if len(finding.values) == 1 else 'them'} as missing ({nulls}) or {leave_out}"
+    return f": treat {'it' if len(finding.values) == 1 else 'them'} as missing ({nulls}){leave_out}"
 
 
-WAYS_OUT: Mapping[str, Callable[[Finding], str]] = {
+WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "encoding": _encoding,
     "delimiter": _delimiter,
     "ragged": _ragged,

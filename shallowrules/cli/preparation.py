@@ -85,12 +85,12 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
-    if weight is not None and not weight.is_numeric:
-        raise DataError(f"the weights {weight.name!r} are not numbers; they were read as {weight.type}")
+    if weight is not None and not weight.is_numeric and weight.name not in _columns_of(refusals):
+        refusals.append(_weights_without_numbers(weight))
     refusals += _unusable_columns(table, (*(fit.columns or ()), *(fit.explain or ())), refusals)
     table, weight, labels, notes, missing = _complete_rows(table, weight, labels, fit, _columns_of(refusals))
     refusals += missing
-    refusals += _infinite_columns([*table.columns, *([] if weight is None else [weight])], _columns_of(refusals))
+    refusals += _infinite_columns(table, weight, _columns_of(refusals))
     if refusals:
         remedy = reduce(or_, (refusal.remedy for refusal in refusals))
         findings = [finding for refusal in refusals for finding in refusal.findings]
@@ -189,9 +189,11 @@ def _read(
         if [finding.kind for finding in error.findings] != ["encoding"]:
             raise
         raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
-    refusals += [
-        Refusal((finding,), f"{finding.message}{way_out(finding)}", remedy_of(finding)) for finding in findings
-    ]
+    for finding in findings:
+        needed = finding.column in named
+        place = "" if finding.file is not None else f"{source.provenance}: "  # of several files it is said already
+        message = f"{place}{finding.message}{way_out(finding, needed=needed)}"
+        refusals.append(Refusal((finding,), message, remedy_of(finding, needed=needed)))
     weight, labels = (None if name is None else table[name] for name in roles.values())
     others = [name for name in table.names if name not in named]
     if not others:
@@ -211,6 +213,11 @@ def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
         raise DataError(f"column {labels.name!r} has {what}: a clustering to explain has 2 or more (--labels)")
     if distinct == n_rows:
         raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
+
+
+def _weights_without_numbers(weight: Column) -> Refusal:
+    message = f"the weights {weight.name!r} are not numbers; they were read as {weight.type}"
+    return Refusal((Finding("not numeric", message, weight.name),), message, Remedy())
 
 
 def _unusable_columns(table: Table, insisted: Sequence[str], refusals: Sequence[Refusal]) -> list[Refusal]:
@@ -314,17 +321,18 @@ def _complete_rows(
     incomplete = np.logical_or.reduce([column.absent for column in used])
     n_rows = int(np.count_nonzero(incomplete))
     counts = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
-    names = _names(findings)
+    names = _without(weight, findings)
+    weights_are_missing = len(names) < len(findings)  # which nothing is to be taken for
     if not fit.drop_missing:
-        message = (
-            f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: leave these "
-            f"rows out (--drop-missing) or the columns ({exclude(names)}), or fill the values (--impute median)"
-        )
-        few = n_rows <= MAX_DROPPED_SHARE * table.n_rows or (weight is not None and weight.name in names)
+        ways = "leave these rows out (--drop-missing)"
+        ways += f" or the columns ({exclude(names)})" if names else ""
+        ways += "" if weights_are_missing else ", or fill the values (--impute median)"
+        message = f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: {ways}"
+        few = n_rows <= MAX_DROPPED_SHARE * table.n_rows or weights_are_missing
         remedy = Remedy(drop_missing=True) if few else Remedy(impute="median")
         return table, weight, labels, [], [Refusal(tuple(findings), message, remedy)]
     if n_rows == table.n_rows:
-        message = f"every row lacks a value, in {counts}: leave columns out ({exclude(names)})"
+        message = f"every row lacks a value, in {counts}{_leave_out(names)}"
         return table, weight, labels, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
     note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
 
@@ -334,13 +342,15 @@ def _complete_rows(
     return table.take(~incomplete), complete(weight), complete(labels), [note], []
 
 
-def _infinite_columns(columns: Sequence[Column], refused: set[str]) -> list[Refusal]:
+def _infinite_columns(table: Table, weight: Column | None, refused: set[str]) -> list[Refusal]:
+    columns = [*table.columns, *([] if weight is None else [weight])]
     findings = find_infinite(column for column in columns if column.name not in refused)
     if not findings:
         return []
     listed = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
-    names = _names(findings)
-    message = f"values are infinite in {listed}: correct the file or leave columns out ({exclude(names)})"
+    names = _without(weight, findings)
+    ways = f" or leave columns out ({exclude(names)})" if names else ""
+    message = f"values are infinite in {listed}: correct the file{ways}"
     return [Refusal(tuple(findings), message, Remedy(exclude=names))]
 
 
@@ -432,6 +442,15 @@ def _count(number: int, one: str, more: str | None = None) -> str:
 
 def _listed(findings: Sequence[Finding]) -> str:
     return ("column " if len(findings) == 1 else "columns ") + ", ".join(map(repr, _names(findings)))
+
+
+def _leave_out(names: Sequence[str]) -> str:
+    return f": leave columns out ({exclude(names)})" if names else ": correct the file"
+
+
+def _without(weight: Column | None, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the columns that may be left out: all but that of the weights."""
+    return tuple(name for name in _names(findings) if weight is None or name != weight.name)
 
 
 def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
