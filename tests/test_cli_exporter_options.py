@@ -155,7 +155,7 @@ def test_our_exporters_take_their_options():
     assert "--function-name 'if' is not a Python name" in refused(
         "export", "rules.json", "python", "--function-name", "if", status=2
     )
-    assert "--title must be a str that is not blank" in refused(
+    assert "--title must be text that is not blank" in refused(
         "export", "rules.json", "markdown", "--title", " ", status=2
     )
 
@@ -201,7 +201,7 @@ def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
         (["--sql-dialect", "klingon"], "--sql-dialect: unknown SQL dialect 'klingon'; known are: ansi"),
         (["--dialect", "klingon"], "--dialect: unknown SQL dialect 'klingon'; known are: ansi"),
         (["--sql-column", "nix=y"], "--sql-column renames 'nix', which the rules do not have"),
-        (["--markdown-title", " "], "--markdown-title must be a str that is not blank"),
+        (["--markdown-title", " "], "--markdown-title must be text that is not blank"),
         (["--sql-template", "none.j2"], "--sql-template: template 'none.j2' cannot be read"),
     ],
 )

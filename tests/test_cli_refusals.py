@@ -88,7 +88,7 @@ def test_a_folder_is_no_table(folder):
         (["run", "t.csv", "-k", "2", "--tradeoff", "-1"], "-1.0 is not in the range 0<=x<1000000"),
         (["run", "t.csv", "-k", "2", "--tradeoff", "nan"], "nan is not in the range"),
         (["run", "t.csv", "-k", "2", "--table", "a..b"], "'a..b' is not a table name"),
-        (["run", "t.csv", "-k", "2", "--cluster-column", " "], "--cluster-column must be a str that is not blank"),
+        (["run", "t.csv", "-k", "2", "--cluster-column", " "], "--cluster-column must be text that is not blank"),
         (["run", "t.csv", "-k", "2", "--seed", "-1"], "-1 is not in the range"),
         (["run"], "Missing argument 'TABLE'"),
         (["sample", "roses"], "'breast_cancer', 'digits', 'iris', 'wine'"),

@@ -77,7 +77,7 @@ def check_option_names(exporter: type[Exporter], given: Iterable[str]) -> None:
 def check_text(option: str, value: object) -> str:
     """Return the value of an option if it is a str that is not blank, else raise OptionError."""
     if not isinstance(value, str) or not value.strip():
-        raise OptionError(OptionName(option), f" must be a str that is not blank, not {value!r}")
+        raise OptionError(OptionName(option), f" must be text that is not blank, not {value!r}")
     return value
 
 
