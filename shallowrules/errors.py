@@ -139,10 +139,19 @@ class PluginError(ExportError):
 
 
 class MissingExtraError(ShallowRulesError, ImportError):
-    """A feature needs an optional dependency that is not installed."""
+    """A feature needs an optional dependency that is not installed.
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
-        super().__init__(f"{feature} needs {package}, which is not installed: pip install 'shallowrules[{extra}]'")
+    Parameters
+    ----------
+    feature, package : str
+        What needs what.
+    extra : str, optional
+        The extra of this package that installs it; by default none does.
+    """
+
+    def __init__(self, feature: str, package: str, extra: str | None = None) -> None:
+        wanted = package if extra is None else f"'shallowrules[{extra}]'"
+        super().__init__(f"{feature} needs {package}, which is not installed: pip install {wanted}")
 
 
 class ShallowRulesWarning(UserWarning):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.sources import Provenance, Source, files_of, open_source, read_table
 from shallowrules.table import Column
 
@@ -42,6 +43,12 @@ def test_a_source_needs_a_count_and_columns_only():
         {"a": None, "b": "y"},
         {"a": 3, "b": None},
     ]
+
+
+def test_batches_without_pyarrow_name_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="needs pyarrow, which is not installed: pip install pyarrow$"):
+        next(Records([{"a": 1}]).batches())
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])

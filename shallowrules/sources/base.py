@@ -172,5 +172,5 @@ def import_pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise MissingExtraError("reading rows as Arrow", "pyarrow", "test") from None
+        raise MissingExtraError("reading rows as Arrow", "pyarrow") from None
     return pyarrow
