@@ -36,6 +36,8 @@ AMBIGUOUS = -2
 
 SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "text": "TEXT", "boolean": "INTEGER"}
 
+INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
+
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
 
@@ -221,7 +223,7 @@ def boundary_table(rules: RuleSet) -> Table:
 def _boundary_texts(rules: RuleSet) -> Table:
     """Return the finite rows of `boundary_table` as a reader gives them that does not know how to convert text.
 
-    In columns of whole numbers there are fractions, and other ways to write a number, too.
+    There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
     """
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard)]
@@ -355,7 +357,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
 
 
 class _HardTexts(_Hard):
-    """Such values for columns that are text, whose whole numbers may have fractions and exponents there."""
+    """Such values for columns that are text, where infinity has many names, and whole numbers may have fractions."""
 
     def __init__(self, rules: RuleSet) -> None:
         numbers: dict[int, set[float]] = {}
@@ -369,13 +371,16 @@ class _HardTexts(_Hard):
         }
 
     def between(self, condition: Between) -> list[Cell]:
-        """Return fractions on both sides of each bound, too."""
+        """Return infinities, and fractions on both sides of each bound, too."""
         hard = super().between(condition)
         column = condition.column
-        if column.type == "integer" and column.from_text and condition.feature in self.fractional:
+        is_fractional = condition.feature in self.fractional
+        if column.type == "integer" and column.from_text and is_fractional:
             for bound in (condition.lower, condition.upper):
                 if bound is not None:
                     hard += [bound - 0.5, bound + 0.4, bound + 0.6, f"{bound}.0", f"{bound}e0", "1e200", "-1e200"]
+        if column.from_text and (column.type == "float" or is_fractional):
+            hard += INFINITIES
         return hard
 
 

@@ -206,6 +206,9 @@ FRACTIONS = [
 """Texts of a column of whole numbers in which new rows have fractions."""
 
 
+INFINITIES = ["inf", "-inf", "+Inf", " INFINITY ", "-Infinity", "iNf", "1e400", "-1e400"]
+"""Infinity, as a text of numbers may have it."""
+
 NO_NUMBERS = [
     "5\n", "\n5", "5\n\n", "1,5,1", "e5", ".e5", "+.e5", "1e", "1e+-1", "+", "+-1", "--1", ",", "1 2", "0x10", "1_0",
     "٣", "na", "NA ", "\t1", "a'b\\",

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
+    INFINITIES,
     MIXED,
     NO_NUMBERS,
     any_float,
@@ -308,6 +309,22 @@ def test_text_that_is_no_number_gets_no_cluster(server, predicates, kind):
     rows = [("5",), (" 3 ",), *((text,) for text in NO_NUMBERS)]
     found = labels_in(server, rules, rows, predicates, {kind: server.types["text"]})
     assert found == [1, 0, *[-1] * len(NO_NUMBERS)]
+
+
+@pytest.mark.parametrize("bound", [0, 2**53 + 1, 0.5])
+def test_infinity_in_a_column_of_text(server, predicates, bound):
+    """MariaDB has no infinity: such a text is no number to it."""
+    texts = [text for text in INFINITIES if "e" not in text]
+    columns = dict.fromkeys(("integer", "float"), server.types["text"])
+    found = labels_in(server, text_rules(bound), [(text,) for text in texts], predicates, columns)
+    assert found == [int("-" not in text) if server.holds_infinity else -1 for text in texts]
+
+
+def test_infinity_may_mean_no_value(server, predicates):
+    [column] = (rules := text_rules(0.5)).columns
+    rules = replace(rules, columns=(replace(column, nulls=("inf", "NA")),))
+    rows = [("inf",), (" inf ",), ("NA",), ("1",)]
+    assert labels_in(server, rules, rows, predicates, {"float": server.types["text"]}) == [-1, -1, -1, 1]
 
 
 def test_numbers_that_arrived_as_numbers_are_left_alone(server, predicates):

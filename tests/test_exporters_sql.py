@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
+    INFINITIES,
     MIXED,
     NO_NUMBERS,
     balanced_rules,
@@ -397,8 +398,25 @@ def test_text_that_is_no_number_gets_no_cluster(engine, bound):
     assert labels_of_texts(engine, rules, ["5", " -3 ", *NO_NUMBERS]) == [int(bound < 5), 0, *[-1] * len(NO_NUMBERS)]
 
 
-number_like = st.text("+-._0123456789eExXinfa \n\t", min_size=1, max_size=8) | st.from_regex(
-    r"[ ]?[+-]?([0-9]{1,3}[.]?[0-9]{0,2}|[.][0-9]{1,2})([eE][+-]?[0-9])?[ \n]?", fullmatch=True
+@pytest.mark.parametrize("imputed", [None, 0, 7])
+@pytest.mark.parametrize("bound", [0, 2**53 + 1, 0.5])
+@pytest.mark.parametrize("engine", EXECUTED)
+def test_infinity_in_a_column_of_text(engine, bound, imputed):
+    rules = text_rules(bound, imputed)
+    assert labels_of_texts(engine, rules, INFINITIES) == [int("-" not in text) for text in INFINITIES]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_infinity_may_mean_no_value(dialect):
+    [column] = (rules := text_rules(0.5)).columns
+    rules = replace(rules, columns=(replace(column, nulls=("inf", "NA")),))
+    assert labels_of_texts(dialect, rules, ["inf", " inf ", "-inf", "NA", "1"]) == [-1, -1, 0, -1, 1]
+
+
+number_like = st.one_of(
+    st.sampled_from(INFINITIES),
+    st.text("+-._0123456789eExXinfa \n\t", min_size=1, max_size=8),
+    st.from_regex(r"[ ]?[+-]?([0-9]{1,3}[.]?[0-9]{0,2}|[.][0-9]{1,2})([eE][+-]?[0-9])?[ \n]?", fullmatch=True),
 )
 
 

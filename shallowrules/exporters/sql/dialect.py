@@ -164,7 +164,7 @@ class Numbers:
         is compared with a whole number that a double can tell from its neighbours; the latter keeps all whole
         numbers apart that it takes, and rounds up where the engine is one that tests run.
     checks_text : bool
-        Whether these look at the text themselves, so that words in it need no care.
+        Whether these look at the text themselves, so that words in it need no care, but for those that mean infinity.
     """
 
     double: str

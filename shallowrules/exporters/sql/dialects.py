@@ -27,6 +27,7 @@ __all__ = ["ALIASES", "DIALECTS", "find_dialect"]
 ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
 
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_INFINITE = "^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 _INTEGER = "^[+-]?[0-9]{{1,18}}$"
 
 # Numbers of which each is within the range of a double, which PostgreSQL and MariaDB's strict mode refuse to leave.
@@ -43,12 +44,15 @@ def _to_the_end(pattern: str) -> str:
 
 # SQLite writes a number with 15 digits, so numbers stay what they are. It casts the number that a text begins
 # with, so a text that is no number has to be kept out: other characters, and signs, points and exponents where they
-# cannot be. SQLite's reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
+# cannot be. It knows infinity as 9e999 alone. SQLite's reader may be one unit in the last place off for numbers beyond
+# 1e-280 and 1e280.
 _SQLITE_NUMBER = (
     "CASE WHEN typeof({value}) <> 'text' THEN {value} "
     "WHEN {text} GLOB '*[0-9]*' AND NOT ({text} GLOB '*[^0-9.eE+-]*' OR {text} GLOB '*[^eE][+-]*' "
     "OR {text} GLOB '*[.eE]*.*' OR {text} GLOB '*[eE]*[eE]*' OR {text} GLOB '[eE]*' OR {text} GLOB '[+.-][eE]*' "
-    "OR {text} GLOB '[+-].[eE]*' OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) END"
+    "OR {text} GLOB '[+-].[eE]*' OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) "
+    "WHEN lower({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 9e999 "
+    "WHEN lower({text}) IN ('-inf', '-infinity') THEN -9e999 END"
 )
 
 
@@ -66,7 +70,7 @@ _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
 # DuckDB's casts take +-1, 1_0, 0x10 and line breaks, too.
 _DUCKDB_IS_NUMBER = "regexp_full_match({text}, '(?i)[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?')"
 _DUCKDB_DOUBLE = f"CASE WHEN {_DUCKDB_IS_NUMBER} THEN {_TRY_DOUBLE} END"
-_POSTGRES_IN_RANGE = f"CAST(CASE WHEN {{text}} ~ '{_IN_RANGE}' THEN {{text}} END AS DOUBLE PRECISION)"
+_POSTGRES_IN_RANGE = f"CAST(CASE WHEN {{text}} ~ '{_IN_RANGE}|{_INFINITE}' THEN {{text}} END AS DOUBLE PRECISION)"
 _MYSQL_IN_RANGE = f"CASE WHEN {{text}} REGEXP '{_to_the_end(_IN_RANGE)}' THEN CAST({{text}} AS DOUBLE) END"
 _ORACLE_DOUBLE = "CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)"
 _BIGQUERY_DOUBLE = "SAFE_CAST({text} AS FLOAT64)"
@@ -147,7 +151,7 @@ DIALECTS: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{digits}::float8",
             as_text="CAST({value} AS TEXT)",
-            to_double=f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}' THEN {{text}} END AS DOUBLE PRECISION)",
+            to_double=f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}|{_INFINITE}' THEN {{text}} END AS DOUBLE PRECISION)",
             to_integer=f"CASE WHEN {{text}} ~ '{_INTEGER}' THEN CAST({{text}} AS BIGINT) "
             "WHEN {text} !~ '^[+-]?[0-9]+$' "
             f"THEN {_as_bigint(_POSTGRES_IN_RANGE, f'CAST(ceil({_POSTGRES_IN_RANGE}) AS BIGINT)', '> 0')} END",

@@ -156,8 +156,8 @@ def _parse(column: RuleColumn, value: str, dialect: Dialect, *, as_double: bool)
     """
     numbers = dialect.numbers
     text = f"TRIM({numbers.as_text.format(value=value)})"
-    if not numbers.checks_text:
-        for word in _writable(column.conversion.words, dialect):
+    for word in _writable(column.conversion.words, dialect):
+        if not numbers.checks_text or _is_infinite(column.conversion.number(word)):
             text = f"NULLIF({text}, {dialect.string(word)})"
     if column.conversion.decimal != ".":
         text = f"REPLACE({text}, {dialect.string(column.conversion.decimal)}, {dialect.string('.')})"
@@ -166,6 +166,10 @@ def _parse(column: RuleColumn, value: str, dialect: Dialect, *, as_double: bool)
     else:
         template = numbers.integer_to_double if as_double else numbers.to_integer
     return template.format(text=text, value=value)
+
+
+def _is_infinite(number: Number | None) -> bool:
+    return number is not None and math.isinf(number)
 
 
 def _writable(words: Sequence[str], dialect: Dialect) -> list[str]:
