@@ -154,8 +154,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     scaler_ : estimator or None
         The fitted scaler of ``scale``.
     on_progress : callable or None
-        Not a parameter, so `clone` does not take it along, nor do copies and pickles: if set, growing calls it now
-        and then with the share of its work that is done. An exception from it ends the fit.
+        Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
+        the share of its work that is done, and at the end with 1. An exception from it ends the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -303,7 +303,19 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         given = _read(self, X, reset=False, imputed=imputed)
         return given, encoder.transform(given.table, given.matrix)
 
+    def __copy__(self) -> ExplainableKMeans:
+        again = type(self).__new__(type(self))
+        again.__dict__ |= vars(self)
+        return again
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExplainableKMeans:
+        memo[id(self)] = again = type(self).__new__(type(self))
+        memo[id(self.on_progress)] = self.on_progress  # what it belongs to, such as a progress bar, is not the model's
+        again.__dict__ |= copy.deepcopy(vars(self), memo)
+        return again
+
     def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but a function of the user's, which may not be one that pickle knows."""
         return {name: value for name, value in super().__getstate__().items() if name != "on_progress"}
 
 

@@ -277,14 +277,30 @@ def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(six_groups):
     assert model.n_features_in_ == 4
 
 
+class Watch:
+    """What can be neither pickled nor copied, as a progress bar's lock."""
+
+    def see(self, share):
+        pass
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("cannot be pickled")
+
+
 def test_a_model_that_is_watched_can_be_pickled_and_copied(six_groups):
     model = ExplainableKMeans(6, random_state=0)
-    model.on_progress = lambda share: None
+    model.on_progress = watch = Watch().see
     model.fit(six_groups)
-    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
-        assert other.on_progress is None
+    for other in (copy.copy(model), copy.deepcopy(model), copy.deepcopy([model, model])[1]):
+        assert other is not model
+        assert other.on_progress is watch
         same_model(other, model)
-    assert model.on_progress is not None
+    assert copy.copy(model).rules_ is model.rules_
+    assert copy.deepcopy(model).tree_ is not model.tree_
+    pickled = pickle.loads(pickle.dumps(model))
+    assert pickled.on_progress is None
+    same_model(pickled, model)
+    assert model.on_progress is watch
 
 
 def test_pickle_clone_and_pipeline(six_groups):
