@@ -530,3 +530,11 @@ def test_a_read_only_folder(folder):
     write_groups()
     (folder / "closed").mkdir(mode=0o500)
     assert "cannot be written to" in refused("run", "t.csv", "-k", 3, "-o", "closed")
+
+
+def test_a_folder_is_read_again_without_the_results_of_last_time(folder):
+    write_groups("t.csv")
+    for name in "first", "second":
+        done = call("run", ".", "-k", 3, "-o", f"{name}_rules")
+        assert done.exit_code == 0, done.stderr
+    assert (folder / "second_rules" / "rules.json").read_text() == (folder / "first_rules" / "rules.json").read_text()

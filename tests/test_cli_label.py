@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -316,3 +317,15 @@ def test_several_files_are_labelled_as_one(rules, folder):
     assert written_clusters("out.parquet") == [0, 1, 2, 0]
     (folder / "p2.csv").write_text("n,x\n4,0.75,1\n")
     assert "p2.csv: line 2 has 3 field(s)" in call("p?.csv", "-o", "out.csv", "--force").stderr
+
+
+def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
+    os.mkdir("sales")
+    write_csv("sales/p1.csv")
+    write_csv("sales/p2.csv")
+    assert call("sales", "-o", "sales/out.csv").exit_code == 0
+    first = Path("sales/out.csv").read_text()
+    assert call("sales", "-o", "sales/out.csv").exit_code == 1
+    assert call("sales", "-o", "sales/out.csv", "--force").exit_code == 0
+    assert Path("sales/out.csv").read_text() == first
+    assert "is the file that is read" in call("sales/p1.csv", "-o", "sales/p1.csv", "--force").stderr

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rulesets import make_rules
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.sources import Provenance, Source, files_of, open_source, read_table
@@ -100,6 +101,40 @@ def test_a_folder_a_pattern_and_names_are_one_table(folder):
     with open_source(folder) as source:
         assert list(source.provenance.files) == names
         assert source.count_rows() == 4
+
+
+def test_a_folder_leaves_out_its_own_results(folder):
+    names = [str(folder / "p1.csv"), str(folder / "p2.csv")]
+    rules = make_rules([("a", "float"), ("n", "integer")], (0, 0.5, 0, (1, 3, 1, 2)))
+    (folder / "table_rules" / "more").mkdir(parents=True)
+    rules.to_json(folder / "table_rules" / "rules.json")
+    rules.to_json(folder / "fitted.json")
+    for name in ("labelled.csv", "more/labelled.csv"):
+        (folder / "table_rules" / name).write_text("a,b,cluster\n1,x,0\n")
+    assert files_of(folder) == names
+    (folder / "result.csv").write_text("a,b,cluster\n1,x,0\n")
+    assert files_of([folder], besides=folder / "table_rules" / ".." / "result.csv") == names
+    assert files_of(folder) == [*names, str(folder / "result.csv")]
+    (folder / "other").mkdir()
+    (folder / "other" / "rules.json").write_text('[{"format": "shallowrules/2"}]')
+    assert str(folder / "other" / "rules.json") in files_of(folder)
+    assert files_of(folder / "table_rules") == [
+        str(folder / "table_rules" / name) for name in ("labelled.csv", "more/labelled.csv")
+    ]
+
+
+def test_a_file_named_twice_is_refused(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "link.csv").symlink_to(folder / "p1.csv")
+    for names, first in (
+        (["p1.csv", "p2.csv", "p1.csv"], "twice, and"),
+        (["p1.csv", "./p1.csv"], "twice, also as p1.csv"),
+        (["p1.csv", "link.csv"], "twice, also as p1.csv"),
+        (["p?.csv", str(folder / "p2.csv")], "twice, also as p2.csv"),
+        (["."], "twice, also as link.csv"),
+    ):
+        with pytest.raises(DataError, match=f"p[12].csv: .* named {first}|link.csv: .* named {first}"):
+            read_table(names)
 
 
 def test_a_file_whose_name_is_a_pattern_is_that_file(folder):

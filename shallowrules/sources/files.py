@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,33 +25,41 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
+RULES_FILE = "rules.json"
+RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
+"""How the documents begin that this package writes: they lie beside tables, and are none."""
 
-def files_of(where: str | Path | Sequence[str | Path]) -> list[str]:
+
+def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = None) -> list[str]:
     """Return the files that a name means, or several names, in the order of their rows.
 
     A name is that of a file, of a folder (all files in it and below whose ending is that of a table, by name) or,
     where there is no such file, a pattern with ``*``, ``?``, ``[…]`` and ``**`` for any folders between.
 
+    A folder's own results are no part of it: rules documents of this package, folders below it that hold a
+    ``rules.json`` of this package, with all in them, and the file `besides`, which is about to be written.
+
     Raises
     ------
     DataError
-        If there is no such file, or the folder has no table in it.
+        If there is no such file, the folder has no table in it, or a file is named twice.
     """
-    if isinstance(where, str | os.PathLike):
-        return _named(os.fspath(where))
-    return list(dict.fromkeys(file for name in where for file in _named(os.fspath(name))))
+    names = [where] if isinstance(where, str | os.PathLike) else where
+    files = [file for name in names for file in _named(os.fspath(name), besides)]
+    seen: dict[str, str] = {}
+    for file in files:
+        place = os.path.realpath(file)
+        if place in seen:
+            also = "" if seen[place] == file else f", also as {seen[place]}"
+            raise DataError(f"{file}: this file is named twice{also}, and its rows would count twice; name it once")
+        seen[place] = file
+    return files
 
 
-def _named(name: str) -> list[str]:
+def _named(name: str, besides: Path | None) -> list[str]:
     path = Path(name)
     if path.is_dir():
-        found = sorted(
-            str(file)
-            for file in path.rglob("*")
-            if file.is_file()
-            and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
-            and _stem(file.name).endswith((*PARQUET_ENDINGS, *JSON_ENDINGS, *CSV_ENDINGS))
-        )
+        found = sorted(str(file) for file in _tables_below(path, besides))
         if not found:
             raise DataError(f"{name}: this is a folder without a CSV, Parquet or JSON file; name the file")
         return found
@@ -60,6 +69,34 @@ def _named(name: str) -> list[str]:
             raise DataError(f"{name}: there is no such file, and none that the pattern fits")
         return found
     return [name]
+
+
+def _tables_below(folder: Path, besides: Path | None) -> Iterator[Path]:
+    written = None if besides is None else os.path.realpath(besides)
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith((".", "_")) and not _is_rules_document(Path(parent, name, RULES_FILE))
+        ]
+        for name in names:
+            file = Path(parent, name)
+            if (
+                not name.startswith((".", "_"))
+                and _stem(name).endswith((*PARQUET_ENDINGS, *JSON_ENDINGS, *CSV_ENDINGS))
+                and file.is_file()
+                and os.path.realpath(file) != written
+                and not (name.endswith(".json") and _is_rules_document(file))
+            ):
+                yield file
+
+
+def _is_rules_document(file: Path) -> bool:
+    try:
+        with open(file, "rb") as stream:
+            return RULES_DOCUMENT.match(stream.read(256)) is not None
+    except OSError:
+        return False
 
 
 def regular_file(name: str, scratch: str) -> str:

@@ -49,7 +49,8 @@ def read_table(
     Parameters
     ----------
     where : str, Path or sequence of these
-        Files, folders (all tables in them) or patterns such as ``"sales/*.parquet"``.
+        Files, folders (all tables in them, without the package's own results) or patterns such as
+        ``"sales/*.parquet"``.
     columns : sequence of str, optional
         Read these columns only, in this order.
     exclude : sequence of str

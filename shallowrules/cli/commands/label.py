@@ -52,10 +52,11 @@ def command(rules_file: str, tables: Tables, output: Path, force: bool, cluster_
     if not cluster_column.strip():
         raise OptionError("--cluster-column must not be blank")
     check_format(output)
-    check_target(output, rules_file, *files_of(tables))
+    files = files_of(tables, besides=output)  # a folder may hold the result of last time
+    check_target(output, rules_file, *files)
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
     with progress(f"labelling {show_tables(tables)}"):
-        counts = label_file(rules, tables, output, gather(ReadingOptions, options), cluster_column)
+        counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column)
     show_labels(rules, counts, str(output))
