@@ -391,6 +391,7 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
     tradeoffs : sequence of float
         For a method other than "exshallow" any one number.
     progress : callable or None
+        Called now and then with the share of the work that is done, and at the end with 1.
     log : callable
 
     Returns
@@ -406,6 +407,8 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
         # More centers than distinct rows: without the centers that no row has, cuts get valid.
         smaller = _grow_for(data, used, tradeoffs, progress, log)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
+    if progress is not None:
+        progress(1.0)
     return grown
 
 

@@ -469,8 +469,9 @@ def test_progress_can_be_watched(capsys):
     shares = []
     model.on_progress = shares.append
     model.fit(X)
-    assert shares
+    assert len(shares) > 1
     assert all(0 < share <= 1 + 1e-9 for share in shares)
+    assert shares[-1] == 1.0
     assert "growing a tree for 12 clusters" in capsys.readouterr().out
     assert clone(model).on_progress is None
 
@@ -484,6 +485,17 @@ def test_progress_is_a_share_where_there_is_one_cluster(parameters):
     shares = []
     model.on_progress = shares.append
     model.fit(X)
+    assert shares == [1.0]
     if "method" not in parameters:
         tradeoff_path(model, X, tradeoffs=[0.0, 0.1])
-    assert all(0 < share <= 1 + 1e-9 for share in shares)
+        assert shares == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("method", ["exshallow", "exgreedy", "imm", "exkmc"])
+def test_progress_ends_with_1_even_for_the_smallest_table(method, six_groups):
+    model = ExplainableKMeans(6, method=method, random_state=0)
+    shares = []
+    model.on_progress = shares.append
+    for _ in range(2):
+        model.fit(six_groups)
+        assert shares.pop() == 1.0
