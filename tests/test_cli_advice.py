@@ -9,7 +9,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from shallowrules.cli.advice import Remedy, column_list
+from shallowrules.cli.advice import Remedy, amended, column_list
 from shallowrules.cli.commands import shallowrules
 from shallowrules.errors import DataError
 from shallowrules.sources import read_table
@@ -159,3 +159,36 @@ def test_a_source_names_no_option_of_the_command_line(tmp_path, content):
 def test_remedies_add_up():
     both = Remedy(exclude=("a",), null=("x",)) | Remedy(exclude=("b", "a"), decimal=",", drop_missing=True)
     assert both.arguments() == ["--exclude", "a,b", "--null", "x", "--decimal", ",", "--drop-missing"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy", "expected"),
+    [
+        ("run t.csv --encoding utf-32 -k 2", Remedy(encoding="cp1252"), "run t.csv -k 2 --encoding cp1252"),
+        ("run --decimal=. t.csv --null x", Remedy(decimal=",", null=("y",)), "run t.csv --null x --null y --decimal ,"),
+        ("run t.csv --exclude a --exclude=b", Remedy(exclude=("c",)), "run t.csv --exclude a,b,c"),
+        ("run t.csv --exclude a", Remedy(drop_missing=True), "run t.csv --exclude a --drop-missing"),
+        ("run --exclude a -- --exclude", Remedy(exclude=("c",)), "run --exclude a,c -- --exclude"),
+    ],
+)
+def test_a_remedy_stands_in_place_of_earlier_options(typed, remedy, expected):
+    excluded = [name for name in "ab" if f"--exclude {name}" in typed or f"--exclude={name}" in typed]
+    assert amended(typed.split(), remedy, None, excluded) == expected.split()
+
+
+def test_columns_to_leave_out_are_taken_out_of_those_named():
+    typed = ["run", "t.csv", "--columns", "a,c", "--columns", "d", "-k", "2"]
+    assert amended(typed, Remedy(exclude=("c",)), ("a", "c", "d")) == ["run", "t.csv", "-k", "2", "--columns", "a,d"]
+    # b is one to explain by, say
+    assert amended(typed, Remedy(exclude=("b",)), ("a", "c", "d")) == [*typed, "--exclude", "b"]
+
+
+def test_the_command_proposed_repeats_no_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b,day\n" + "1,5,2020-01-01\n2,6,2020-01-02\n4,1,2020-01-02\n")
+    typed = ["fit", "t.csv", "--columns", "a,b,day", "-k", "2", "--encoding", "utf-16", "-o", "r.json"]
+    refused = CliRunner().invoke(shallowrules, typed)
+    words = shlex.split(refused.stderr.partition("This works: ")[2])
+    assert words[1:] == ["fit", "t.csv", "-k", "2", "-o", "r.json", "--columns", "a,b", "--encoding", "utf-8"]
+    done = CliRunner().invoke(shallowrules, words[1:])
+    assert done.exit_code == 0, done.stderr

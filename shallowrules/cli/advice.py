@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shallowrules.errors import DataError, Finding
 
-__all__ = ["RefusedTable", "Remedy", "column_list", "exclude", "remedy_of", "way_out", "worded"]
+__all__ = ["RefusedTable", "Remedy", "amended", "column_list", "exclude", "remedy_of", "way_out", "worded"]
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
@@ -46,6 +46,42 @@ class Remedy:
         for name, value in (("--decimal", self.decimal), ("--encoding", self.encoding), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
         return [*found, "--drop-missing"] if self.drop_missing else found
+
+
+def amended(
+    typed: Sequence[str], remedy: Remedy, columns: Sequence[str] | None = None, excluded: Sequence[str] = ()
+) -> list[str]:
+    """Return the words of a command with a remedy, whose options stand in place of earlier ones.
+
+    Parameters
+    ----------
+    typed : sequence of str
+        The words as they were typed.
+    remedy : Remedy
+    columns, excluded : sequence of str
+        What they say by ``--columns`` and ``--exclude``.
+    """
+    end = typed.index("--") if "--" in typed else len(typed)
+    added: list[str] = []
+    kept = [name for name in columns or () if name not in remedy.exclude]
+    if kept and len(kept) < len(columns or ()):
+        added += ["--columns", _listed(kept)]
+        remedy = replace(remedy, exclude=tuple(name for name in remedy.exclude if name not in (columns or ())))
+    if remedy.exclude:
+        remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
+    added += remedy.arguments()
+    replaced = {word for word in added if word in ("--columns", "--exclude", "--decimal", "--encoding", "--impute")}
+    return [*_without(typed[:end], replaced), *added, *typed[end:]]
+
+
+def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
+    """Return the words without options and their values."""
+    found, is_value = [], False
+    for word in words:
+        if not is_value and word.partition("=")[0] not in options:
+            found.append(word)
+        is_value = not is_value and word in options
+    return found
 
 
 class RefusedTable(DataError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.cli.advice import RefusedTable
+from shallowrules.cli.advice import RefusedTable, amended
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
@@ -72,8 +72,7 @@ def prepare_model(
             typed = typed_arguments()
             if remedy is None or typed is None:
                 raise
-            end = typed.index("--") if "--" in typed else len(typed)
-            command = shlex.join(["shallowrules", *typed[:end], *remedy.arguments(), *typed[end:]])
+            command = shlex.join(["shallowrules", *amended(typed, remedy, chosen.columns, chosen.exclude)])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
         check(loaded.table.names)
