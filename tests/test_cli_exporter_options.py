@@ -17,6 +17,7 @@ from commandline import call, refused
 from rulesets import make_rules
 
 from shallowrules import cli
+from shallowrules.cli.commands import run
 from shallowrules.errors import PluginError
 from shallowrules.exporters import check_exporter, exporter_names, get_exporter
 from shallowrules.exporters.options import describe_options, on_command_line
@@ -177,6 +178,14 @@ def test_run_writes_what_it_is_told(folder, letter):
     assert "recipient='them'" in (folder / "t_rules" / "letter.txt").read_text()
 
 
+def test_the_help_of_run_names_the_short_spellings():
+    names = [
+        f"--{spec.spelling}" for spec in describe_options(get_exporter("sql").options) if spec.command_line.unprefixed
+    ]
+    assert len(names) == 5
+    assert f"Those of sql go without it too: {', '.join(names)}." in run.command.epilog
+
+
 def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
     short = ["--dialect", "mysql", "--style", "select", "--column", "x=y", "--cluster-column", "c", "--table", "a.b"]
     long = [f"--sql-{word[2:]}" if word.startswith("--") else word for word in short]
@@ -194,6 +203,14 @@ def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
     [
         (["--write", "sql,cobol"], "unknown exporter 'cobol'; known are: "),
         (["--write", "python", "--dialect", "duckdb"], "Exporter 'python' has the options: --python-function-name,"),
+        (
+            ["--write", "python", "--dialect", "duckdb"],
+            "--dialect belongs to sql, which is not written (--write). Exporter",
+        ),
+        (
+            ["--write", "sql", "--markdown-title", "X"],
+            "--markdown-title belongs to markdown, which is not written (--write).",
+        ),
         (
             ["--sql-dialekt", "duckdb"],
             "No such option '--sql-dialekt'. (Did you mean one of: '--dialect', ",

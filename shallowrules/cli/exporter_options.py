@@ -146,16 +146,20 @@ class ExporterCommand(click.Command):
     ----------
     choose : callable
         Given the command, its context and its arguments, returns the exporters to offer the options of.
+    usual : sequence of str
+        Exporters whose options a user may expect though they are not chosen: an error names them.
     """
 
     def __init__(
         self,
         *arguments: Any,
         choose: Callable[[ExporterCommand, click.Context, list[str]], list[ExporterChoice]],
+        usual: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.choose = choose
+        self.usual = usual
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the exporters, then parse everything."""
@@ -166,7 +170,8 @@ class ExporterCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise click.UsageError(f"{error.format_message()} {self.list_options(ctx)}".rstrip(), ctx) from error
+            said = (error.format_message(), self.name_holder(ctx, error.option_name), self.list_options(ctx))
+            raise click.UsageError(" ".join(filter(None, said)), ctx) from error
 
     def offer(self, ctx: click.Context, chosen: list[ExporterChoice], arguments: Sequence[str]) -> None:
         """Give the context the options of the exporters."""
@@ -189,6 +194,21 @@ class ExporterCommand(click.Command):
             if options:
                 with formatter.section(heading):
                     formatter.write_dl([record for item in options if (record := item.get_help_record(ctx))])
+
+    def name_holder(self, ctx: click.Context, spelling: str) -> str:
+        """Return which of the usual exporters has an option that none of the chosen ones has, as a sentence; or ""."""
+        if not ctx.obj:
+            return ""
+        from shallowrules.exporters import get_exporter
+
+        for name in self.usual:
+            if name in [choice.name for choice in ctx.obj]:
+                continue
+            choice = ExporterChoice(get_exporter(name), prefix_of(name))
+            choice.offer([], (), _unprefixed([choice], ()).get(name, ()))
+            if any(spelling in (*option.opts, *option.secondary_opts) for option in choice.options):
+                return f"{spelling} belongs to {name}, which is not written (--write)."
+        return ""
 
     def list_options(self, ctx: click.Context) -> str:
         """Return which options there are of each exporter, as a sentence."""

@@ -54,9 +54,11 @@ def _split_names(values: Sequence[str]) -> list[str]:
     "run",
     cls=ExporterCommand,
     choose=_choose,
+    usual=_split_names([WRITTEN]),
     short_help="Cluster a table and write its rules in every form.",
     epilog="The exporters that --write names have options of their own, with the exporter's name before them: "
-    "--sql-dialect postgres, --markdown-title X. `shallowrules run --write NAMES --help` shows them, "
+    "--sql-dialect postgres, --markdown-title X. Those of sql go without it too: --dialect, --table, --style, "
+    "--column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
 @table_argument
