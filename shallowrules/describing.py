@@ -6,7 +6,6 @@ The one module that leads from rules back to the encoding and the metrics.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,12 +18,12 @@ from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_
 from shallowrules.errors import DataError
 from shallowrules.metrics import (
     agreement,
-    normalized_cost,
     partition_cost,
     precision_and_recall,
     weighted_average_depth,
 )
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import derive_rules
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table
@@ -159,7 +158,7 @@ def describe_tree(
         tradeoff=record.tradeoff,
         cost=cost,
         reference_cost=reference_cost,
-        normalized_cost=min(normalized_cost(cost, reference_cost), sys.float_info.max),
+        normalized_cost=normalized_cost(cost, reference_cost, finite=True),
         agreement=agreement(labels, reference, weight),
         wad=weighted_average_depth(tree),
         # By raw columns, of which the tree may test several images.

@@ -20,7 +20,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.growing import BASES, METHODS, GrownTree
-from shallowrules.metrics import normalized_cost
 from shallowrules.pipeline import (
     Fit,
     FitData,
@@ -34,6 +33,7 @@ from shallowrules.pipeline import (
 )
 from shallowrules.refining import REFINEMENTS
 from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import normalized_cost
 from shallowrules.table import Table
 from shallowrules.tree import Tree
 

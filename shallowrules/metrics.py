@@ -10,7 +10,6 @@ from shallowrules.tree import Tree
 
 __all__ = [
     "agreement",
-    "normalized_cost",
     "partition_cost",
     "precision_and_recall",
     "weighted_average_depth",
@@ -61,16 +60,6 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
         known, numbers = np.unique(labels, return_inverse=True)
         k = len(known)
     return float(within_cluster_sum_of_squares(X, np.ascontiguousarray(numbers, dtype=np.int32), k, weight))
-
-
-def normalized_cost(cost: float, reference_cost: float) -> float:
-    """Return the price of explainability: a partition's cost by that of the unrestricted one.
-
-    Where that is 0, no ratio tells how much more it costs: 1 if the partition costs nothing either, else infinity.
-    """
-    if reference_cost > 0:
-        return cost / reference_cost
-    return 1.0 if cost == 0 else float("inf")
 
 
 def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -22,12 +22,12 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError, Optio
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import (
-    normalized_cost,
     partition_cost,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
 from shallowrules.pipeline import FitData, grow
+from shallowrules.rules.figures import normalized_cost
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
 

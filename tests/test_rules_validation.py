@@ -136,10 +136,28 @@ def test_rows_without_weights_weigh_one_each():
         if "weight" in item:
             item["weight"] *= 2
     document["statistics"]["weight"] *= 2
-    with pytest.raises(RulesFormatError, match="weight is 76.0, but its rows, which have no weights, give 38"):
+    with pytest.raises(RulesFormatError, match=r"nodes\[\d\]: weight is .* its rows, which have no weights, give"):
         RuleSet.from_dict(document)
     document["statistics"]["weighted"] = True
     assert RuleSet.from_dict(document).statistics.weighted
+
+
+def test_weights_cannot_move_between_the_leaves_of_a_cluster():
+    document = make_rules([("x", "float")], (0, 0.5, 0, (0, 1.5, 1, 0))).to_dict()
+    first, _, last = (node for node in document["nodes"] if "weight" in node)
+    first["weight"] += 1e-3
+    last["weight"] -= 1e-3
+    with pytest.raises(RulesFormatError, match=r"nodes\[\d\]: weight is .* its rows, which have no weights, give"):
+        RuleSet.from_dict(document)
+
+
+@pytest.mark.parametrize("method", ["exkmc", "cart", "a tree of mine"])
+def test_what_only_the_training_rows_could_tell_is_free(method):
+    """Documented so in docs/rules-format.md: `RuleSet.from_tree` takes any name of a method."""
+    document = make_rules([("x", "float")], (0, 0.5, 0, 1)).to_dict()
+    document["statistics"].update(method=method, weighted=True, labelled=True, left_out=3, tradeoff=1.5)
+    statistics = RuleSet.from_dict(document).statistics
+    assert (statistics.method, statistics.labelled, statistics.left_out) == (method, True, 3)
 
 
 def test_a_cost_without_a_reference_is_beyond_all_bounds():

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, field
 
 from shallowrules.rules.columns import OPTIONAL
 
-__all__ = ["Cluster", "Statistics"]
+__all__ = ["Cluster", "Statistics", "normalized_cost"]
+
+
+def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False) -> float:
+    """Return the price of explainability: a partition's cost by that of the unrestricted one.
+
+    Where that is 0, no ratio tells how much more it costs: 1 if the partition costs nothing either, else infinity,
+    or with `finite` the largest number there is, which is what a document can hold.
+    """
+    ratio = cost / reference_cost if reference_cost > 0 else 1.0 if cost == 0 else math.inf
+    return min(ratio, sys.float_info.max) if finite else ratio
 
 
 @dataclass(frozen=True)

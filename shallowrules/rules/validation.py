@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 from shallowrules.errors import RulesFormatError
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
-from shallowrules.rules.figures import Cluster, Statistics
+from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.table import Value
 
@@ -241,13 +241,14 @@ def _check_sums(rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: 
     for rule in rules:
         rows[rule.cluster] += rule.rows
         weight[rule.cluster] += rule.weight
+        if not statistics.weighted:
+            where = f"nodes[{rule.leaf}]"
+            _check_close(f"{where}: weight", rule.weight, rule.rows, "its rows, which have no weights,")
     for cluster in clusters:
         where = f"cluster {cluster.index}"
         if cluster.rows != rows[cluster.index]:
             _refuse(f"{where} has {cluster.rows} rows, its leaves have {rows[cluster.index]}")
         _check_close(f"{where}: weight", cluster.weight, weight[cluster.index], "its leaves")
-        if not statistics.weighted:
-            _check_close(f"{where}: weight", cluster.weight, cluster.rows, "its rows, which have no weights,")
         _check_share(f"{where}: share", cluster.share, cluster.weight / statistics.weight, "the weights")
     if statistics.rows != sum(rows.values()):
         _refuse(f"statistics.rows is {statistics.rows}, which is not the sum over the clusters, {sum(rows.values())}")
@@ -356,11 +357,5 @@ def _check_statistics(rules: Sequence[Rule], statistics: Statistics) -> None:
     _check_close("statistics.wad", s.wad, sum(rule.share * rule.depth for rule in rules), "the leaves")
     _check_close("statistics.waes", s.waes, sum(rule.share * rule.size for rule in rules), "the leaves")
     if math.isfinite(s.cost) and math.isfinite(s.reference_cost):
-        _check_close("statistics.normalized_cost", s.normalized_cost, _price(s.cost, s.reference_cost), "the costs")
-
-
-def _price(cost: float, reference_cost: float) -> float:
-    """Return a cost in units of the other; the largest number there is where it is beyond all bounds."""
-    if reference_cost == 0:
-        return 1.0 if cost == 0 else sys.float_info.max
-    return min(cost / reference_cost, sys.float_info.max)
+        price = normalized_cost(s.cost, s.reference_cost, finite=True)
+        _check_close("statistics.normalized_cost", s.normalized_cost, price, "the costs")
