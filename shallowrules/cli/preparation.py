@@ -324,7 +324,8 @@ def _complete_rows(
     names = _without(weight, findings)
     weights_are_missing = len(names) < len(findings)  # which nothing is to be taken for
     if not fit.drop_missing:
-        ways = "leave these rows out (--drop-missing)"
+        instead = "" if fit.impute is None else f" in place of --impute {fit.impute}"
+        ways = f"leave these rows out (--drop-missing{instead})"
         ways += f" or the columns ({exclude(names)})" if names else ""
         ways += "" if weights_are_missing else ", or fill the values (--impute median)"
         message = f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: {ways}"
