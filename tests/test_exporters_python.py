@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
+    NO_NUMBERS,
     balanced_rules,
     boundary_rows,
     chain_rules,
@@ -25,6 +26,7 @@ from rulesets import (
     plain_names,
     route,
     rule_sets,
+    text_rules,
 )
 
 from shallowrules.errors import ExportError, OptionError
@@ -256,3 +258,21 @@ def test_categories_in_python():
             function({"c": "B", "flag": wrong})
     with pytest.raises(KeyError, match="the row has no column 'flag'"):
         function({"c": "B"})
+
+
+@pytest.mark.parametrize("bound", [0, 0.5])
+@pytest.mark.parametrize("text", ["1.4\n", "\t1", "\u0661", *(text for text in NO_NUMBERS if text.strip(" ") != "NA")])
+def test_text_that_is_no_number_is_an_error(bound, text):
+    namespace = {}
+    exec(export(text_rules(bound), "python"), namespace)
+    assign = namespace["assign_cluster"]
+    assert [assign({"n": number}) for number in ("1.4", " -3 ", "NA", "inf", "-1e400", "9" * 5000)] == [
+        1,
+        0,
+        None,
+        1,
+        0,
+        1,
+    ]
+    with pytest.raises(TypeError, match="holds text"):
+        assign({"n": text})

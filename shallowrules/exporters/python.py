@@ -29,7 +29,7 @@ FUNCTION_NAME = OptionName("function_name")
 # What the shipped template defines or imports, and its function's parameter.
 MODULE_NAMES = frozenset(
     {
-        *("CLUSTERS", "Decimal", "operator", "row"),
+        *("CLUSTERS", "Decimal", "operator", "re", "row"),
         *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_read", "_text", "_to_float"),
     }
 )

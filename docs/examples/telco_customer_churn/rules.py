@@ -12,6 +12,7 @@ have been converted, or a row of a dataframe.
 """
 
 import operator
+import re
 from decimal import Decimal
 
 # Cluster number: what is known of it. Shares are of the whole table.
@@ -114,10 +115,10 @@ def _parse(value, column, nulls, decimal):
         if not value or text in nulls:
             return None
         plain = text if decimal == "." else text.replace(".", "_").replace(decimal, ".")
-        for kind in (int, float):
-            try:
-                value = text if "_" in plain else kind(plain)
-                break
-            except ValueError:
-                pass
+        if re.fullmatch("[+-]?[0-9]{1,4000}", plain):
+            value = int(plain)
+        elif re.fullmatch(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", plain):
+            value = float(plain)
+        else:
+            value = text
     return None if value in nulls else value
