@@ -89,8 +89,8 @@ def make_rules(
         "cost": 1234.5,
         "reference_cost": 1200.0,
         "agreement": 0.9625,
-        "wad": sum(rows[leaf] * len(path) for leaf, path in paths.items()) / total,
-        "waes": sum(rows[leaf] * _explanation_size(path) for leaf, path in paths.items()) / total,
+        "wad": math.fsum(rows[leaf] * len(path) for leaf, path in paths.items()) / total,
+        "waes": math.fsum(rows[leaf] * _explanation_size(path) for leaf, path in paths.items()) / total,
         **statistics,
     }
     if "normalized_cost" not in statistics:
@@ -138,15 +138,15 @@ def _shares(values: Sequence[Any], leaves: Sequence[tuple[int, Sequence[Any]]]) 
         parts = range(len(found), 0, -1)
         for value, part in zip(found, parts, strict=True):
             weight[value] += rows * part / sum(parts)
-    total = sum(weight.values())
+    total = math.fsum(weight.values())
     return tuple(part / total if total else 0.0 for part in weight.values())
 
 
 def _column(j: int, name: str, kind: str, values: tuple[Any, ...], clusters: Sequence[Cluster]) -> RuleColumn:
     if kind in NUMBERS:
-        mean = sum(cluster.share * cluster.means[j] for cluster in clusters if cluster.rows)
+        mean = math.fsum(cluster.share * cluster.means[j] for cluster in clusters if cluster.rows)
         return RuleColumn(name, kind, mean, *values)
-    shares = [sum(cluster.share * cluster.shares[j][i] for cluster in clusters) for i in range(len(values))]
+    shares = [math.fsum(cluster.share * cluster.shares[j][i] for cluster in clusters) for i in range(len(values))]
     return RuleColumn(name, kind, None, None, None, values, tuple(shares))
 
 
