@@ -28,9 +28,10 @@ from shallowrules.sources.engine import (
     quote_text,
     reason,
     text_literals,
+    typed_column,
 )
 from shallowrules.sources.text import scan
-from shallowrules.table import ColumnType
+from shallowrules.table import Column, ColumnType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -98,6 +99,7 @@ class CsvSource(DuckDBSource):
         super().__init__(database, names, Provenance("csv", (shown,)))
         self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
         self._loaded: dict[int, ColumnType] | None = None
+        self._n_rows: int | None = None
 
     @property
     def relation(self) -> str:
@@ -110,6 +112,34 @@ class CsvSource(DuckDBSource):
         if self._loaded is None:
             self._load(self._sampled_types() if types is None else types)
         return cast("dict[int, ColumnType]", self._loaded)
+
+    def count_rows(self) -> int:
+        """Return the number of rows; DataError if there are none."""
+        return self._n_rows or super().count_rows()
+
+    def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
+        """Return columns by position; numbers come straight from the file, without a table in between."""
+        return self._read_numbers(positions, as_text) or super().read(positions, as_text, findings)
+
+    def _read_numbers(self, positions: Sequence[int], as_text: Sequence[str]) -> list[Column] | None:
+        """Return all columns if all are numbers; None if not, or if the file is not what it seemed to be."""
+        import duckdb
+
+        if self._loaded is not None or not self._regular or any(self.names[j] in as_text for j in positions):
+            return None
+        sampled = self._sampled_types()
+        types = {j: sampled[j] for j in positions if j in sampled}
+        if len(types) < len(self.names):
+            return None
+        try:
+            arrays = self.database.execute(self._selection(types)).fetchnumpy()
+        except duckdb.Error:  # loading the table finds out what is wrong
+            return None
+        n_rows = len(arrays["c0"])
+        if not n_rows or not self._fits(n_rows):
+            return None
+        self._n_rows = n_rows
+        return [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
 
     def keep_text(self) -> None:
         """Load all columns as text, so that no reload follows."""
@@ -259,13 +289,20 @@ class CsvSource(DuckDBSource):
             self._create(types)
         self._loaded = types
         [(n_rows,)] = self.database.execute(f"SELECT count(*) FROM {self._name}").fetchall()
-        width = len(self.names)
-        # DuckDB passes over empty fields too many at the end of a line; a single column has no delimiters to count.
-        fits = self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
-        if self._regular and not fits:
+        if self._regular and not self._fits(n_rows):
             self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
 
+    def _fits(self, n_rows: int) -> bool:
+        """Say whether a regular file has this number of rows."""
+        # DuckDB passes over empty fields too many at the end of a line; a single column has no delimiters to count.
+        width = len(self.names)
+        return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
+
     def _create(self, types: dict[int, ColumnType]) -> None:
+        self.database.execute(f"CREATE OR REPLACE TABLE {self._name} AS {self._selection(types)}")
+
+    def _selection(self, types: dict[int, ColumnType]) -> str:
+        """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""
         whole = "BIGINT" if self._regular and self._scan.whole_numbers else "VARCHAR"
         as_loaded = {"float": "DOUBLE", "integer": whole}
         declared = {j: as_loaded.get(types.get(j, "text"), "VARCHAR") for j in range(len(self.names))}
@@ -274,10 +311,10 @@ class CsvSource(DuckDBSource):
             _checked_whole(j) if kind == "VARCHAR" and types.get(j) == "integer" else f"c{j}"
             for j, kind in declared.items()
         )
-        self.database.execute(
-            f"CREATE OR REPLACE TABLE {self._name} AS SELECT {selected} FROM read_csv({file_literal(self.file)}, "
-            f"auto_detect=false, columns={{{columns}}}, delim={quote_text(self.delimiter)}, quote='\"', escape='\"', "
-            "header=true, nullstr='', null_padding=false, compression='none', hive_partitioning=false)"
+        return (
+            f"SELECT {selected} FROM read_csv({file_literal(self.file)}, auto_detect=false, columns={{{columns}}}, "
+            f"delim={quote_text(self.delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
+            "null_padding=false, compression='none', hive_partitioning=false)"
         )
 
     def _complain(self, engine: str) -> None:

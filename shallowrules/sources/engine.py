@@ -32,6 +32,7 @@ __all__ = [
     "quote_text",
     "text_field",
     "text_literals",
+    "typed_column",
 ]
 
 Item = TypeVar("Item")
@@ -95,7 +96,7 @@ class DuckDBSource(Source):
             expressions = ", ".join(f"{fields[i].expression} AS f{i}" for i in batch)
             arrays |= self.database.execute(f"SELECT {expressions} FROM {self.relation}").fetchnumpy()
         return [
-            replace(_column(self.names[j], field.type, arrays[f"f{i}"]), conversion=field.conversion)
+            replace(typed_column(self.names[j], field.type, arrays[f"f{i}"]), conversion=field.conversion)
             for i, (j, field) in enumerate(zip(positions, fields, strict=True))
         ]
 
@@ -187,7 +188,7 @@ def nearly_numeric(
     return [Finding("nearly numeric", message, name, given - numbers, given, row, example, tuple(distinct))]
 
 
-def _column(name: str, kind: ColumnType, values: Any) -> Column:
+def typed_column(name: str, kind: ColumnType, values: Any) -> Column:
     """Make a column of what DuckDB fetched, masked where a value is missing."""
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if mask is None or not mask.any():
