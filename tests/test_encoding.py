@@ -18,7 +18,7 @@ from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules.describing import FitRecord, describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, imputed_values
 from shallowrules.errors import DataError, OptionError
-from shallowrules.pipeline import _place_thresholds
+from shallowrules.pipeline.finishing import _place_thresholds
 from shallowrules.rules import Leaf
 from shallowrules.verification import verify
 

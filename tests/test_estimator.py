@@ -20,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans, RuleSet, export, pipeline, tradeoff_path
+from shallowrules import ExplainableKMeans, RuleSet, export, tradeoff_path
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.pipeline import finishing, growing, preparing
 from shallowrules.table import Table
 from shallowrules.verification import verify
 
@@ -216,15 +217,21 @@ def test_integers_get_integer_thresholds():
     np.testing.assert_array_equal(model.rules_.assign(X), model.labels_)
 
 
-STAGES = ["reference_clustering", "find_unique_rows", "refine", "describe_tree", "group_means"]
-"""Functions of the pipeline, one of each part of a fit."""
+STAGES = [
+    (preparing, "reference_clustering"),
+    (growing, "find_unique_rows"),
+    (growing, "refine"),
+    (finishing, "describe_tree"),
+    (finishing, "group_means"),
+]
+"""Functions that the pipeline calls, at least one of each part of a fit."""
 
 
 def fail_in(stage, monkeypatch, error):
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(pipeline, stage, fail)
+    monkeypatch.setattr(*stage, fail)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -1,0 +1,23 @@
+"""The way of a table through one fit: prepare, grow, finish. Plain functions on plain data.
+
+`prepare` decides how a table is clustered and clusters it, `grow` grows trees that follow the clustering, and
+`finish` makes one of them a `Fit`: thresholds, labels, rules, figures. `shallowrules.estimator` and
+`shallowrules.tradeoff` call these and hold no logic of their own.
+"""
+
+from shallowrules.pipeline.data import FitData, FitParameters, GivenTable
+from shallowrules.pipeline.finishing import Fit, finish
+from shallowrules.pipeline.growing import grow
+from shallowrules.pipeline.preparing import is_whole, prepare, to_clustered_space
+
+__all__ = [
+    "Fit",
+    "FitData",
+    "FitParameters",
+    "GivenTable",
+    "finish",
+    "grow",
+    "is_whole",
+    "prepare",
+    "to_clustered_space",
+]

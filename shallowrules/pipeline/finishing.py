@@ -1,0 +1,159 @@
+"""Finish: a grown tree gets thresholds, labels, rules and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from shallowrules.clustering import centers_among
+from shallowrules.describing import FitRecord, describe_tree
+from shallowrules.encoding import Encoder
+from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.growing import GrownTree
+from shallowrules.pipeline.data import FitData
+from shallowrules.rules import RuleSet
+from shallowrules.summation import group_means
+from shallowrules.table import Table
+from shallowrules.thresholds import readable_threshold
+from shallowrules.tree import LEAF, Tree
+
+__all__ = ["Fit", "finish"]
+
+LOW_AGREEMENT = 0.8
+"""Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A finished fit.
+
+    Parameters
+    ----------
+    tree : Tree
+        Over the model columns, with readable thresholds.
+    labels : ndarray of int32, shape (n_rows,)
+        Cluster of each row, by the tree.
+    rules : RuleSet
+    cluster_centers : ndarray of float64, shape (k, n_model_columns)
+        Means of the clusters in the model columns.
+    clustered_centers : ndarray of float64, shape (k, n_clustered)
+        Means of the clusters in the clustered space.
+    warnings : tuple of (str, type of Warning)
+        What the caller is to be warned of.
+    """
+
+    tree: Tree
+    labels: NDArray[np.int32]
+    rules: RuleSet
+    cluster_centers: NDArray[np.float64]
+    clustered_centers: NDArray[np.float64]
+    warnings: tuple[tuple[str, type[Warning]], ...]
+
+
+def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
+    """Place the thresholds of a grown tree, label all rows, derive and measure the rules.
+
+    Parameters
+    ----------
+    data : FitData
+        What the tree was grown from.
+    grown : GrownTree
+        One of the trees that `grow` returned.
+    tradeoff : float
+        The one that it was grown with.
+    """
+    table, encoding, reference = data.table, data.encoding, data.reference
+    fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
+    tree = _place_thresholds(grown, encoding.encoder, encoding.table, reference.names)
+    labels = grown.labels.copy()
+    if fit_weight is not None and not fit_weight.all():
+        weightless = fit_weight == 0
+        labels[weightless] = tree.predict(matrix[weightless])
+    k, n_kept = len(reference.centers), len(data.kept_centers)
+    leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
+    clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight)
+    one_matrix = encoding.X_explain is matrix
+    rules, cluster_centers = describe_tree(
+        tree,
+        table,
+        encoding,
+        labels,
+        reference.labels,
+        weight=fit_weight,
+        fallback=(
+            reference.explain_centers
+            if one_matrix
+            else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
+        ),
+        record=FitRecord(
+            method,
+            weighted=data.weight is not None,
+            reference_cost=data.reference_cost,
+            tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
+            labelled=reference.labelled,
+            left_out=data.left_out,
+            notes=(*reference.notes, *grown.notes, *_leafless_note([reference.names[i] for i in leafless], n_kept)),
+        ),
+    )
+    return Fit(
+        tree,
+        labels,
+        rules,
+        cluster_centers,
+        np.where(np.isnan(clustered_means), reference.centers, clustered_means),
+        tuple(_doubts(tree.n_leaves, n_kept, rules)),
+    )
+
+
+def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
+    """Return what to warn of: fewer leaves than clusters, given labels that the rules hardly follow."""
+    doubts: list[tuple[str, type[Warning]]] = []
+    if n_leaves < k:
+        message = (
+            f"the tree has {n_leaves} leaves for {k} clusters: Number of distinct clusters ({n_leaves}) found "
+            f"smaller than n_clusters ({k}), because rows or centers coincide or no rows are near a center"
+        )
+        doubts.append((message, ConvergenceWarning))
+    statistics = rules.statistics
+    if statistics.labelled and statistics.agreement < LOW_AGREEMENT:
+        message = (
+            f"the rules give {statistics.agreement:.0%} of the rows their given label: clusters of this shape "
+            "are not told apart by cuts on single columns; see the clusters' precision and recall"
+        )
+        doubts.append((message, ShallowRulesWarning))
+    return doubts
+
+
+def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
+    """Return one note on the clusters without a rule, or no note where each has one."""
+    if not names:
+        return ()
+    return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
+
+
+def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
+    """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does."""
+    threshold = np.zeros(len(grown.feature))
+    for node in np.flatnonzero(grown.feature != LEAF):
+        lower, upper = float(grown.lower[node]), float(grown.upper[node])
+        model_column = encoder.columns[grown.feature[node]]
+        if model_column.kind != "number":
+            threshold[node] = (lower + upper) / 2
+            continue
+        column = table.columns[model_column.source]
+        if model_column.direction < 0:
+            lower, upper = -upper, -lower
+        value = readable_threshold(lower, upper, integer=column.type == "integer")
+        if float(value) != value or not lower <= float(value) < upper:
+            raise DataError(
+                f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
+                "exclude it, or subtract a constant from it"
+            )
+        # Turned, "above the value" is "below its negative", so the threshold is the float before that.
+        threshold[node] = value if model_column.direction > 0 else math.nextafter(-value, -math.inf)
+    return grown.as_tree(threshold, names)

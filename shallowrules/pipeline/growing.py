@@ -1,0 +1,133 @@
+"""Grow: trees that follow the clustering, greedy and refined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules import growing
+from shallowrules.clustering import UNLABELLED
+from shallowrules.encoding import Encoding
+from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
+from shallowrules.pipeline.data import FitData, Log
+from shallowrules.refining import refine
+from shallowrules.tree import LEAF
+
+__all__ = ["grow"]
+
+
+def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, log: Log) -> list[tuple[GrownTree, ...]]:
+    """Grow the greedy tree for each trade-off, and with ``refine="full"`` a refined one behind it.
+
+    Where greedy trees are equal, they are the same object.
+
+    Parameters
+    ----------
+    data : FitData
+    tradeoffs : sequence of float
+        For a method other than "exshallow" any one number.
+    progress : callable or None
+        Called now and then with the share of the work that is done, and at the end with 1.
+    log : callable
+
+    Returns
+    -------
+    list of tuple of GrownTree
+        One tuple per trade-off, in their order. Features are model columns, centers those of the reference.
+    """
+    kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
+    log(f"growing a tree for {len(kept)} clusters")
+    grown = _grow_for(data, kept, tradeoffs, progress, log)
+    separates = method != "exkmc" or data.parameters.base == "imm"
+    if separates and len(used) < len(kept) and any(trees[0].n_leaves < len(kept) for trees in grown):
+        # More centers than distinct rows: without the centers that no row has, cuts get valid.
+        smaller = _grow_for(data, used, tradeoffs, progress, log)
+        grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
+    if progress is not None:
+        progress(1.0)
+    return grown
+
+
+def _grow_for(
+    data: FitData, kept: NDArray[np.integer], tradeoffs: Sequence[float], progress: Progress | None, log: Log
+) -> list[tuple[GrownTree, ...]]:
+    """Grow the trees that explain the centers `kept`."""
+    encoding, reference, parameters = data.encoding, data.reference, data.parameters
+    method, n_threads = parameters.method, parameters.n_threads
+    labels = _renumbered(reference.labels, kept)
+    with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
+    unique = find_unique_rows(
+        GrowthData(
+            encoding.X_explain,
+            encoding.X_cluster,
+            reference.explain_centers[kept],
+            reference.centers[kept],
+            data.fit_weight,
+        ),
+        labels if reference.labelled and with_imm else None,
+        n_threads,
+    )
+    refines = (
+        parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
+    )
+    n_parts = 1 + refines * len(tradeoffs)
+    first_part = _part_of(progress, 0, n_parts)
+    if len(tradeoffs) > 1:
+        greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
+    else:
+        tree = growing.grow(
+            unique,
+            method=method,
+            tradeoff=tradeoffs[0],
+            max_leaves=parameters.max_leaves,
+            base=parameters.base,
+            n_threads=n_threads,
+            progress=first_part,
+        )
+        greedy = [tree]
+    over_the_table = {id(tree): _over_the_table(tree, encoding, kept) for tree in greedy}
+    grown = []
+    for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
+        trees = [over_the_table[id(tree)]]
+        if refines and tree.n_leaves == len(kept) > 1:
+            refinement = refine(
+                tree,
+                unique,
+                tradeoff=tradeoff,
+                reference_cost=data.reference_cost,
+                reference_labels=labels,
+                moves_leaves=parameters.clusterer is None,
+                n_threads=n_threads,
+                progress=_part_of(progress, 1 + i, n_parts),
+            )
+            log(refinement.summary())
+            trees.append(_over_the_table(refinement.tree, encoding, kept))
+        grown.append(tuple(trees))
+    return grown
+
+
+def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:
+    """Return a tree whose features are model columns, and whose centers are numbered as in the reference."""
+    numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+    tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
+    columns = np.append(tested, LEAF).astype(np.int32)
+    return replace(tree, feature=columns[tree.feature], center=numbers[tree.center], labels=numbers[tree.labels])
+
+
+def _part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
+    """Return what takes the share done of one of several equal parts of the work."""
+    if progress is None or n_parts == 1:
+        return progress
+    return lambda share: progress((part + share) / n_parts)
+
+
+def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return labels as positions among the centers `kept`, `UNLABELLED` for other centers."""
+    numbers = np.full(
+        int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
+    )  # the last, at index -1, stays so
+    numbers[kept] = np.arange(len(kept))
+    return numbers[labels]
