@@ -19,7 +19,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from shallowrules.encoding import Encoding
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
 from shallowrules.summation import group_means
 
 __all__ = ["UNLABELLED", "Labelling", "Reference", "centers_among", "into_space", "reference_clustering"]
@@ -38,10 +39,13 @@ class Labelling:
         From 0 on, in the order of the given labels; `UNLABELLED` where a row has no label.
     names : tuple of str
         The given label of each number.
+    numbers : tuple of int, or None
+        The same where the given labels are whole numbers.
     """
 
     labels: NDArray[np.int32]
     names: tuple[str, ...]
+    numbers: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, values: NDArray[Any], absent: NDArray[np.bool_]) -> Labelling:
@@ -63,13 +67,13 @@ class Labelling:
             raise DataError("no row has a label, so that there is no clustering to explain")
         present = values[~absent]
         labels = np.full(len(values), UNLABELLED, dtype=np.int32)
-        if present.dtype.kind not in "biuf":
+        if present.dtype.kind == "O" and whole_numbers(present) is None:
             names, labels[~absent] = _by_text(present)
             return cls(labels, names)
         known, labels[~absent] = np.unique(present, return_inverse=True)
-        # Whole numbers that had to be floats, as beside missing values in a pandas column.
-        whole = known.dtype.kind == "f" and bool((np.isfinite(known) & (known == np.floor(known))).all())
-        return cls(labels, tuple(str(int(name) if whole else name) for name in known))
+        # They may be floats, as beside missing values in a pandas column.
+        numbers = whole_numbers(known.tolist())
+        return cls(labels, tuple(map(str, known if numbers is None else numbers)), numbers)
 
 
 def _by_text(values: NDArray[Any]) -> tuple[tuple[str, ...], list[int]]:
@@ -103,6 +107,8 @@ class Reference:
         `UNLABELLED` for rows that are not to be fitted on.
     names : tuple of str
         What a person calls each cluster: the given label, or the number.
+    classes : tuple of int
+        The label of each cluster wherever rows get one: the given label where it is a whole number, else its index.
     labelled : bool
         Whether the labels are the clustering's own, and not those of the nearest center.
     notes : tuple of str
@@ -113,6 +119,7 @@ class Reference:
     explain_centers: NDArray[np.float64]
     labels: NDArray[np.int32]
     names: tuple[str, ...]
+    classes: tuple[int, ...]
     labelled: bool
     notes: tuple[str, ...] = ()
 
@@ -499,7 +506,8 @@ def _from_centers(
     if labels is None:
         labels = _nearest(X, centers)
     explain_centers = centers if encoding.one_space else _means(encoding.X_explain, labels, centers, X, sample_weight)
-    return Reference(centers, explain_centers, labels, tuple(map(str, range(len(centers)))), labelled)
+    classes = tuple(range(len(centers)))
+    return Reference(centers, explain_centers, labels, tuple(map(str, classes)), classes, labelled)
 
 
 def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None) -> Reference:
@@ -519,4 +527,22 @@ def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np
     explain_centers = centers
     if not encoding.one_space:
         explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight)
-    return Reference(centers, explain_centers, labels, tuple(given.names[i] for i in used), labelled=True)
+    names = tuple(given.names[i] for i in used)
+    classes = _classes(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
+    return Reference(centers, explain_centers, labels, names, classes, labelled=True)
+
+
+def _classes(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:
+    """Return the labels of the clusters of given labels, which are `numbers` if these are whole."""
+    if numbers is None:
+        return tuple(range(k))
+    if all(map(is_label, numbers)):
+        return tuple(numbers)
+    why = f"contain {NO_CLUSTER}, the mark of a row in no cluster" if NO_CLUSTER in numbers else "go beyond 64 bits"
+    warnings.warn(
+        f"the given labels {why}: the clusters are numbered from 0 to {k - 1} instead, in the order of the labels, "
+        "which are kept as their names",
+        ShallowRulesWarning,
+        stacklevel=2,
+    )
+    return tuple(range(k))

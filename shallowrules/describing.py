@@ -120,7 +120,8 @@ def describe_tree(
     encoding : Encoding
         The columns that the tree is over, and the space in which costs are measured.
     labels, reference : ndarray of int32, shape (n_rows,)
-        Cluster of each row by the tree, and by the clustering that it follows; anything where rows do not count.
+        Index of each row's cluster by the tree, and by the clustering that it follows; anything where rows do not
+        count.
     weight : ndarray of float64, shape (n_rows,), or None
         Rows of weight 0 do not count.
     fallback : ndarray of float64, shape (k, n_model_columns)
@@ -181,7 +182,7 @@ def _describe_clusters(
     precision, recall = quality
     return tuple(
         Cluster(
-            index=int(i),
+            index=tree.classes[i] if tree.classes else int(i),
             name=tree.names[i],
             rows=int(counts[i]),
             weight=float(sums[i]),
@@ -270,7 +271,9 @@ def _rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
     nodes: list[Node] = []
     for node in range(tree.n_nodes):
         if tree.feature[node] == LEAF:
-            nodes.append(Leaf(int(tree.cluster[node]), int(tree.rows[node]), float(tree.weight[node])))
+            cluster = int(tree.cluster[node])
+            label = tree.classes[cluster] if tree.classes else cluster
+            nodes.append(Leaf(label, int(tree.rows[node]), float(tree.weight[node])))
             continue
         cut = encoder.columns[tree.feature[node]]
         threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
@@ -309,7 +312,7 @@ def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.i
 
     A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
     """
-    column = Column.of("reference", reference)
+    column = Column.of_labels("reference", reference)
     if len(column.values) != n_rows:
         raise DataError(f"reference must have {n_rows} labels, one per row; it has {len(column.values)}")
     rows = np.flatnonzero(~column.absent)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.growing import BASES, METHODS, GrownTree
+from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.pipeline import (
     Fit,
     FitData,
@@ -84,7 +85,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
           out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
           columns, the centers are the means of the labels.
 
-        Cluster i of the tree is center i, or the i-th label in ascending order.
+        Cluster i of the tree is center i, or the i-th label in ascending order: `classes_` says which label its rows
+        get.
     cluster_columns : sequence of str or int, default=None
         Columns of X to cluster by, by name or position; None takes all, or for given labels those to
         explain by.
@@ -124,10 +126,14 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each training row, by the tree.
+        Cluster of each training row, by the tree: one of `classes_`. int64 where these need it.
+    classes_ : ndarray of int32 or int64, shape (k,)
+        The label of each cluster, ascending; row i of `cluster_centers_` and of `reference_centers_` belongs to
+        ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from 0
+        on, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
     tree_ : Tree
         The tree over the columns of X, thresholds in their units, and where X has categories over a column of 0
-        and 1 for each, as ``encoder_.columns`` lists them.
+        and 1 for each, as ``encoder_.columns`` lists them. Its cluster i is ``classes_[i]``.
     encoder_ : Encoder
         What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
         (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
@@ -139,7 +145,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     inertia_ : float
         k-means cost (Eq. 1) of the tree's partition, in squared units of the clustered space.
     reference_labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of each row in the unrestricted clustering; -1 for noise and rows without a label.
+        Cluster of each row in the unrestricted clustering, one of `classes_`; -1 for noise and rows without a label.
     reference_centers_ : ndarray of float64, shape (k, n_clustered)
         Its centers, in the clustered space.
     reference_inertia_ : float
@@ -189,7 +195,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     scaler_: Any
     clusterer_: Any
     tree_: Tree
-    labels_: NDArray[np.int32]
+    labels_: NDArray[Any]
+    classes_: NDArray[Any]
     rules_: RuleSet
     n_leaves_: int
     wad_: float
@@ -197,7 +204,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     inertia_: float
     normalized_cost_: float
     cluster_centers_: NDArray[np.float64]
-    reference_labels_: NDArray[np.int32]
+    reference_labels_: NDArray[Any]
     reference_centers_: NDArray[np.float64]
     reference_inertia_: float
     _cluster_columns: list[int]
@@ -267,13 +274,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         _, columns = self._model_columns(X)
         return self.tree_.apply(columns)
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Return the cluster of each row, shape (n_samples,)."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
         _, columns = self._model_columns(X)
-        return self.tree_.predict(columns)
+        return self.classes_[self.tree_.predict(columns)]
 
-    def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
-        """Fit and return the cluster of each training row, shape (n_samples,)."""
+    def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
+        """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def score(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> float:
@@ -358,14 +365,16 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
 
 def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
     """Return all attributes that a fit sets."""
-    statistics = fit.rules.statistics
+    statistics, reference = fit.rules.statistics, data.reference
+    classes = np.array(reference.classes, dtype=label_type(reference.classes))
     attributes = {
         "n_features_in_": len(data.given.table.columns),
         "encoder_": data.encoding.encoder,
         "scaler_": data.encoding.encoder.scaler,
         "clusterer_": data.clusterer,
         "tree_": fit.tree,
-        "labels_": fit.labels,
+        "labels_": classes[fit.labels],
+        "classes_": classes,
         "rules_": fit.rules,
         "n_leaves_": fit.tree.n_leaves,
         "wad_": statistics.wad,
@@ -373,8 +382,8 @@ def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
         "inertia_": statistics.cost,
         "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
         "cluster_centers_": fit.cluster_centers,
-        "reference_labels_": data.reference.labels,
-        "reference_centers_": data.reference.centers,
+        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
+        "reference_centers_": reference.centers,
         "reference_inertia_": statistics.reference_cost,
         "_cluster_columns": data.cluster_columns,
         "_clustered_centers": fit.clustered_centers,

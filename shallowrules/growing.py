@@ -200,10 +200,10 @@ class GrownTree(CutTree):
     labels: NDArray[np.int32]
     notes: tuple[str, ...] = ()
 
-    def as_tree(self, threshold: NDArray[np.float64] | None = None, names: tuple[str, ...] = ()) -> Tree:
-        """Return the tree with a threshold for each gap, by default `cut`, and names for the clusters."""
+    def as_tree(self, threshold: NDArray[np.float64] | None = None) -> Tree:
+        """Return the tree with a threshold for each gap, by default `cut`."""
         threshold = self.cut if threshold is None else threshold
-        return Tree(self.feature, threshold, self.left, self.right, self.center, self.rows, self.weight, names)
+        return Tree(self.feature, threshold, self.left, self.right, self.center, self.rows, self.weight)
 
 
 class Forest:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -65,6 +66,19 @@ class Column:
         if values.dtype.kind == "b":  # numbers only in a matrix
             return Column(name, "boolean", values.astype(object))
         return _column(name, values)
+
+    @classmethod
+    def of_labels(cls, name: str, data: Any) -> Column:
+        """Return labels as a column; whole numbers that floats would merge stay apart, as a column of type "other"."""
+        column = cls.of(name, data)
+        if column.type != "float" or isinstance(data, Column):
+            return column
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        given = series.to_numpy() if isinstance(series, nw.Series) else data
+        objects = np.array(given, dtype=object) if isinstance(given, list | tuple) else np.asarray(given)
+        if objects.dtype == object and any(isinstance(v, Integral) and abs(int(v)) > 2**53 for v in objects):
+            return cls(name, "other", objects)
+        return column
 
     @property
     def is_numeric(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import OptionError
+from shallowrules.labels import own_numbers
 
 __all__ = ["LEAF", "Tree"]
 
@@ -38,6 +39,8 @@ class Tree:
         Their summed weight (equal to `rows` where no weights were given).
     names : tuple of str
         What a person calls each cluster; empty where clusters have numbers only.
+    classes : tuple of int
+        The label of each cluster in the rules; empty where it is the cluster's index.
     """
 
     feature: NDArray[np.int32]
@@ -48,6 +51,7 @@ class Tree:
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     names: tuple[str, ...] = ()
+    classes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -76,7 +80,8 @@ class Tree:
         Parameters
         ----------
         classifier : sklearn.tree.DecisionTreeClassifier
-            Fitted, with one output. Cluster i is class ``classifier.classes_[i]``, its name the class as text.
+            Fitted, with one output. Cluster i is class ``classifier.classes_[i]``, its name the class as text. The
+            rules give it that class as its label where classes are whole numbers, and i where they are not.
 
         Returns
         -------
@@ -117,6 +122,7 @@ class Tree:
             grown.n_node_samples.astype(np.int64),
             grown.weighted_n_node_samples.astype(np.float64),
             tuple(str(label) for label in classifier.classes_.tolist()),
+            own_numbers(classifier.classes_.tolist()),
         )
 
     def __repr__(self) -> str:

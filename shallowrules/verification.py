@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from types import ModuleType
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from shallowrules.errors import DataError, MissingExtraError, check_choice
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import STYLES, cluster_predicates
+from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
@@ -30,9 +32,7 @@ __all__ = ["DIALECTS", "Comparison", "Difference", "boundary_table", "verify", "
 DIALECTS = ("duckdb", "sqlite")
 """The SQL dialects whose engines can be run here."""
 
-UNMATCHED = -1
-AMBIGUOUS = -2
-"""Marks a row that meets the predicates of more than one cluster."""
+UNMATCHED = NO_CLUSTER
 
 SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "text": "TEXT", "boolean": "INTEGER"}
 
@@ -119,7 +119,7 @@ def verify(
     yield _compare("Python", parts, [assign(part.table) for part in parts])
     no_numbers = _no_numbers(rules)
     if no_numbers.n_rows:  # the other forms raise an error
-        unmatched = np.full(no_numbers.n_rows, UNMATCHED, dtype=np.int32)
+        unmatched = np.full(no_numbers.n_rows, UNMATCHED, dtype=np.int64)
         parts.append(_Part("row with a text that is no number", no_numbers, unmatched))
     for dialect in dialects:
         with ExitStack() as databases:
@@ -140,10 +140,10 @@ class _Part:
 
     name: str
     table: Table
-    expected: NDArray[np.int32]
+    expected: NDArray[np.int64]
 
 
-def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int32]]) -> Comparison:
+def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int64]]) -> Comparison:
     disagreements, first = 0, None
     for part, found in zip(parts, labels, strict=True):
         differing = np.flatnonzero(found != part.expected)
@@ -160,7 +160,7 @@ def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int3
     return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, first)
 
 
-def _cluster(label: np.int32) -> int | None:
+def _cluster(label: np.int64) -> int | None:
     return None if label == UNMATCHED else int(label)
 
 
@@ -178,9 +178,9 @@ def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
     return zip(*columns, strict=True)
 
 
-def walk(rules: RuleSet, table: Table) -> NDArray[np.int32]:
+def walk(rules: RuleSet, table: Table) -> NDArray[np.int64]:
     """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
-    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int64)
     read: dict[int, Column] = {}
     pending = [(0, np.arange(table.n_rows))]
     while pending:
@@ -405,15 +405,15 @@ def _single(boundary: Table) -> Table:
 # The forms, executed ------------------------------------------------------------------------------
 
 
-def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int32]]:
+def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
     """Return what the emitted module says of a table's rows."""
     namespace: dict[str, Any] = {"__name__": "emitted_rules"}
     exec(compile(export(rules, "python"), "<emitted rules>", "exec"), namespace)
     assign_cluster = namespace["assign_cluster"]
 
-    def assign(table: Table) -> NDArray[np.int32]:
+    def assign(table: Table) -> NDArray[np.int64]:
         found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in _python_rows(table))
-        return np.fromiter((UNMATCHED if label is None else label for label in found), np.int32, table.n_rows)
+        return np.fromiter((UNMATCHED if label is None else label for label in found), np.int64, table.n_rows)
 
     return assign
 
@@ -421,7 +421,7 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int32]]:
 Query = Callable[[str], list[tuple[Any, ...]]]
 
 
-def _labeller(rules: RuleSet, dialect: str, style: str) -> Callable[[Query, int], NDArray[np.int32]]:
+def _labeller(rules: RuleSet, dialect: str, style: str) -> Callable[[Query, int], NDArray[np.int64]]:
     """Return what asks an engine for the cluster that SQL of one style gives each of several rows."""
     if style == "where":
         predicates = cluster_predicates(rules, dialect=dialect)
@@ -430,8 +430,8 @@ def _labeller(rules: RuleSet, dialect: str, style: str) -> Callable[[Query, int]
     labelled = text if style == "select" else f'SELECT *, {text}\nAS "{CLUSTER}" FROM {TABLE}'
     selected = f'SELECT "{ROW_NUMBER}", "{CLUSTER}" FROM ({labelled}\n) AS labelled'
 
-    def label(query: Query, n_rows: int) -> NDArray[np.int32]:
-        labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+    def label(query: Query, n_rows: int) -> NDArray[np.int64]:
+        labels = np.full(n_rows, UNMATCHED, dtype=np.int64)
         for row, cluster in query(selected):
             if cluster is not None:
                 labels[row] = cluster
@@ -440,16 +440,17 @@ def _labeller(rules: RuleSet, dialect: str, style: str) -> Callable[[Query, int]
     return label
 
 
-def _labels_by_predicate(predicates: Mapping[int, str], query: Query, n_rows: int) -> NDArray[np.int32]:
-    """Return the cluster whose predicate each row meets, `AMBIGUOUS` where there are several."""
-    labels = np.full(n_rows, UNMATCHED, dtype=np.int32)
+def _labels_by_predicate(predicates: Mapping[int, str], query: Query, n_rows: int) -> NDArray[np.int64]:
+    """Return the cluster whose predicate each row meets; where there are several, a number that no cluster has."""
+    ambiguous = next(number for number in count(-2, -1) if number not in predicates)
+    labels = np.full(n_rows, UNMATCHED, dtype=np.int64)
     for cluster, predicate in predicates.items():
         rows = np.array(query(f'SELECT "{ROW_NUMBER}" FROM {TABLE} WHERE {predicate}'), dtype=np.int64).ravel()
-        labels[rows] = np.where(labels[rows] == UNMATCHED, cluster, AMBIGUOUS)
+        labels[rows] = np.where(labels[rows] == UNMATCHED, cluster, ambiguous)
     return labels
 
 
-def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.int32]:
+def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.int64]:
     """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
     duckdb = _import_duckdb()
     text = export(rules, "sql", dialect="duckdb", style="case")
@@ -460,7 +461,7 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
             raise DataError(f"DuckDB cannot run the rules on the file as it reads it: {error}") from error
     if len(found) != n_rows:
         raise DataError(f"DuckDB finds {len(found)} rows in the file where {n_rows} were read")
-    return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int32)
+    return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int64)
 
 
 def _import_duckdb() -> ModuleType:

@@ -27,7 +27,7 @@ STAGES = {
     "pipeline": ["pipeline"],
     "estimator": ["estimator", "tradeoff"],
     "cli": ["cli", "verification"],
-    "open": ["errors", "files", "summation"],
+    "open": ["errors", "files", "labels", "summation"],
     "face": [""],  # the package's __init__
 }
 

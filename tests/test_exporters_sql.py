@@ -549,7 +549,7 @@ def test_unknown_values_list_the_known():
         export(example_rules(), "sql", dialect="access")
     with pytest.raises(OptionError, match="where, case, select"):
         export(example_rules(), "sql", style="having")
-    with pytest.raises(OptionError, match="dialect, table, style, columns, cluster_column, template"):
+    with pytest.raises(OptionError, match="dialect, table, style, columns, cluster_column, cluster_as, template"):
         export(example_rules(), "sql", tabel="x")
 
 

@@ -213,7 +213,7 @@ def test_a_leaf_out_of_reach_has_not_even_a_row_of_little_weight():
     refused(document, change("columns", 0, "minimum", 1), r"nodes\[1\] has 1 rows, more than there are with x <= 0")
 
 
-@pytest.mark.parametrize("number", [-1, 2**31])
+@pytest.mark.parametrize("number", [-1, 2**63, -(2**63) - 1])
 def test_a_number_that_is_no_label_is_refused(number):
     document = small_rules().to_dict()
     document["nodes"][1]["cluster"] = document["clusters"][0]["index"] = number
@@ -221,10 +221,11 @@ def test_a_number_that_is_no_label_is_refused(number):
         RuleSet.from_dict(document)
 
 
-def test_the_largest_label_is_a_label():
+@pytest.mark.parametrize("number", [2**31 - 1, 2**31, 2**63 - 1, -2, -(2**63)])
+def test_the_ends_of_labels_are_labels(number):
     document = small_rules().to_dict()
-    document["nodes"][1]["cluster"] = document["clusters"][0]["index"] = 2**31 - 1
-    assert RuleSet.from_dict(document).assign([[0.0, 0]]).tolist() == [2**31 - 1]
+    document["nodes"][1]["cluster"] = document["clusters"][0]["index"] = number
+    assert RuleSet.from_dict(document).assign([[0.0, 0]]).tolist() == [number]
 
 
 # Over contract (text), paid (boolean), months (integer), size (text) and "pay ment" (text): nodes 0 (contract = …),

@@ -5,15 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
-from shallowrules.errors import OptionError, OptionName, PluginError
+from shallowrules.errors import OptionError, OptionName, PluginError, check_choice
 from shallowrules.exporters.options import describe_options
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
 
-__all__ = ["Exporter", "check_exporter", "check_option_names", "check_text", "contract_faults", "option_names"]
+__all__ = [
+    "ClusterAs",
+    "Exporter",
+    "check_cluster_as",
+    "check_exporter",
+    "check_option_names",
+    "check_text",
+    "contract_faults",
+    "option_names",
+]
+
+ClusterAs = Literal["number", "name"]
+"""What a cluster goes by in a text: its number, or the name that was given to it as a label."""
 
 
 class Exporter(Protocol):
@@ -79,6 +91,11 @@ def check_text(option: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise OptionError(OptionName(option), f" must be text that is not blank, not {value!r}")
     return value
+
+
+def check_cluster_as(value: object) -> None:
+    """Raise OptionError unless the value of an option ``cluster_as`` is one of `ClusterAs`."""
+    check_choice("cluster_as", value, get_args(ClusterAs), option="cluster_as")
 
 
 def contract_faults(exporter: Any) -> list[str]:

@@ -2,8 +2,8 @@
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
-``decimal``, what makes text a value, empty if nothing, and ``imputed`` or none), and ``test`` (Python text) of
-every rule.
+``decimal``, what makes text a value, empty if nothing, and ``imputed`` or none), ``test`` (Python text) of
+every rule, and ``label`` (Python text) of every rule and cluster: what its rows get.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import ExportError, OptionError, OptionName
-from shallowrules.exporters.base import check_text
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, OneOf, Rule, RuleColumn, RuleSet
@@ -63,14 +63,18 @@ class PythonOptions:
     ----------
     function_name : str
         Name of the function that gives a row its cluster.
+    cluster_as : {"number", "name"}
+        What it gives for a cluster: its number, or its name, the label that it was given.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
     function_name: str = "assign_cluster"
+    cluster_as: ClusterAs = "number"
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
+        check_cluster_as(self.cluster_as)
         name = check_text("function_name", self.function_name)
         # Python folds other alphabets' letters in names to ASCII ones, so ASCII is what is told apart.
         if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
@@ -99,11 +103,14 @@ class PythonExporter:
         """
         settings = PythonOptions(**options)
         variables = _name_variables(rules, settings.function_name)
-        context = describe(rules, lambda rule: {"test": _test(rule, variables)})
+        labels = {c.index: repr(c.name if settings.cluster_as == "name" else c.index) for c in rules.clusters}
+        context = describe(rules, lambda rule: {"test": _test(rule, variables), "label": labels[rule.cluster]})
+        for cluster in context["clusters"]:
+            cluster["label"] = labels[cluster["index"]]
         context.update(
             function_name=settings.function_name,
             inputs=[_describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
-            options={"function_name": settings.function_name, "template": None},
+            options={"function_name": settings.function_name, "cluster_as": settings.cluster_as, "template": None},
         )
         text = render(PythonLanguage(), "module.py.j2", context, settings.template)
         try:

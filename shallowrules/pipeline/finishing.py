@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Fit:
     tree : Tree
         Over the model columns, with readable thresholds.
     labels : ndarray of int32, shape (n_rows,)
-        Cluster of each row, by the tree.
+        Index of each row's cluster, by the tree.
     rules : RuleSet
     cluster_centers : ndarray of float64, shape (k, n_model_columns)
         Means of the clusters in the model columns.
@@ -69,7 +69,9 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """
     table, encoding, reference = data.table, data.encoding, data.reference
     fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
-    tree = _place_thresholds(grown, encoding.encoder, encoding.table, reference.names)
+    tree = replace(
+        _place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
+    )
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
         weightless = fit_weight == 0
@@ -136,7 +138,7 @@ def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table, names: tuple[str, ...]) -> Tree:
+def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
     """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does."""
     threshold = np.zeros(len(grown.feature))
     for node in np.flatnonzero(grown.feature != LEAF):
@@ -156,4 +158,4 @@ def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table, names: t
             )
         # Turned, "above the value" is "below its negative", so the threshold is the float before that.
         threshold[node] = value if model_column.direction > 0 else math.nextafter(-value, -math.inf)
-    return grown.as_tree(threshold, names)
+    return grown.as_tree(threshold)

@@ -198,7 +198,7 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
                 return None
         except ValueError:  # lists of different lengths are neither
             return None
-    column = Column.of("clusterer", clusterer)
+    column = Column.of_labels("clusterer", clusterer)
     if len(column.values) != n_rows:
         raise DataError(
             f"clusterer has {len(column.values)} labels, the table has {n_rows} rows: give one label per row, "

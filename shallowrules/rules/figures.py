@@ -28,7 +28,8 @@ class Cluster:
     Attributes
     ----------
     index : int
-        Number of the cluster: the row of its reference center, and what every export returns.
+        Label of the cluster, which every export returns: the given label where it is a whole number, else the row of
+        its reference center.
     name : str
         What a person calls it: the given label, or the number.
     rows, weight, share

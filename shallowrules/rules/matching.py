@@ -9,26 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
+from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.nodes import Rule
 from shallowrules.table import Column, Table, Value
 from shallowrules.tree import compare
 
-__all__ = ["UNMATCHED", "match_rules"]
-
-UNMATCHED = -1
-"""Marks a row that no rule matches."""
+__all__ = ["match_rules"]
 
 
-def match_rules(
-    rules: Iterable[Rule], columns: Sequence[RuleColumn], tested: Iterable[int], data: Any
-) -> NDArray[np.int32]:
-    """Return the cluster of each row by matching the rules, `UNMATCHED` where no rule matches.
+def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> NDArray[Any]:
+    """Return the cluster of each row by matching the rules, `NO_CLUSTER` where no rule matches.
 
     Parameters
     ----------
-    rules : iterable of Rule
+    rules : sequence of Rule
     columns : sequence of RuleColumn
         The columns that the rules are over.
     tested : iterable of int
@@ -49,7 +45,7 @@ def match_rules(
                 f"it has: {', '.join(repr(name) for name in present)}"
             )
     matching = {feature: _Matching(columns[feature], present[columns[feature].name]) for feature in tested}
-    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int32)
+    labels = np.full(table.n_rows, NO_CLUSTER, dtype=label_type(rule.cluster for rule in rules))
     for rule in rules:
         matches = np.ones(table.n_rows, dtype=bool)
         for condition in rule.conditions:

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import RulesFormatError
@@ -113,7 +112,7 @@ class RuleSet:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def assign(self, table: Any) -> NDArray[np.int32]:
+    def assign(self, table: Any) -> NDArray[Any]:
         """Return the cluster of each row by matching the rules, -1 where no rule matches.
 
         Parameters
@@ -125,6 +124,7 @@ class RuleSet:
         Returns
         -------
         ndarray of int32, shape (n_rows,)
+            int64 where a label needs it.
 
         Raises
         ------

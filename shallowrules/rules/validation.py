@@ -15,16 +15,14 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from shallowrules.errors import RulesFormatError
+from shallowrules.labels import NO_CLUSTER, is_label
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.table import Value
 
-__all__ = ["MAX_CLUSTER", "TOLERANCE", "check_figures", "check_structure"]
-
-MAX_CLUSTER = 2**31 - 1
-"""The largest number that a label can be: labels are int32."""
+__all__ = ["TOLERANCE", "check_figures", "check_structure"]
 
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 """The ends of what a column of integers can hold: those of int64 and of uint64."""
@@ -95,10 +93,12 @@ def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
     """Check that the clusters are those of the leaves, each once and with a name of its own."""
     carried = {node.cluster for node in nodes if isinstance(node, Leaf)}
     listed = [cluster.index for cluster in clusters]
-    if len(set(listed)) != len(listed) or set(listed) != carried or min(listed) < 0:
+    if len(set(listed)) != len(listed) or set(listed) != carried:
         _refuse(f"the clusters listed ({sorted(listed)}) are not those of the leaves ({sorted(carried)})")
-    if max(listed) > MAX_CLUSTER:
-        _refuse(f"cluster {max(listed)} is beyond {MAX_CLUSTER}, the largest number that a label can be")
+    for label in listed:
+        if not is_label(label):
+            why = "marks a row in no cluster" if label == NO_CLUSTER else "is beyond 64 bits"
+            _refuse(f"{label} is the number of a cluster, but it {why}")
     names: dict[str, int] = {}
     for cluster in clusters:
         if names.setdefault(cluster.name, cluster.index) != cluster.index:

@@ -3,8 +3,8 @@
 CASE has no ELSE, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
-name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), and ``predicate``
-(SQL text) of every cluster and rule.
+name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``predicate``
+(SQL text) of every cluster and rule, and ``label`` (SQL text) of every rule: what its rows get.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shallowrules.errors import ExportError, OptionError, OptionName, check_choice
-from shallowrules.exporters.base import check_text
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import describe
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.predicates import Predicates
-from shallowrules.rules import RuleSet
+from shallowrules.labels import MIN_LABEL
+from shallowrules.rules import Cluster, RuleSet
 
 __all__ = ["STYLES", "SqlExporter", "SqlOptions", "cluster_predicates"]
 
@@ -52,6 +53,8 @@ class SqlOptions:
         Name that the database has in place of that of the training table.
     cluster_column : str
         Name of the column that ``select`` adds.
+    cluster_as : {"number", "name"}
+        What ``case`` and ``select`` give for a cluster: its number, or its name, the label that it was given.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -61,6 +64,7 @@ class SqlOptions:
     style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
+    cluster_as: ClusterAs = "number"
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -69,6 +73,7 @@ class SqlOptions:
         _split_table(self.table)
         _check_columns(self.columns)
         check_text("cluster_column", self.cluster_column)
+        check_cluster_as(self.cluster_as)
 
 
 class SqlExporter:
@@ -91,7 +96,10 @@ class SqlExporter:
         """
         settings = SqlOptions(**options)
         dialect, predicates = _prepare(rules, settings)
-        context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule)})
+        labels = _label_literals(rules.clusters, settings.cluster_as, dialect)
+        context = describe(
+            rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)}
+        )
         for cluster in context["clusters"]:
             cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
         context.update(
@@ -120,6 +128,22 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
     """
     _, predicates = _prepare(rules, SqlOptions(**options))
     return {cluster.index: predicates.of_cluster(rules.rules_of(cluster.index)) for cluster in rules.by_size}
+
+
+def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> dict[int, str]:
+    """Return SQL for what the rows of each cluster get."""
+    if cluster_as == "number":
+        # The digits of the smallest number, without their sign, are beyond 64 bits.
+        smallest = f"({MIN_LABEL + 1} - 1)"
+        return {c.index: smallest if c.index == MIN_LABEL else str(c.index) for c in clusters}
+    nameless = [cluster.index for cluster in clusters if not cluster.name]
+    if nameless and not dialect.texts.empty:
+        raise ExportError(
+            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} takes for NULL, no "
+            "cluster: say number for ",
+            OptionName("cluster_as"),
+        )
+    return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
 
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:

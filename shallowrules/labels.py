@@ -1,0 +1,44 @@
+"""What the label of a cluster may be: a whole number of 64 bits, but not the one that marks "no cluster"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MAX_LABEL", "MIN_LABEL", "NO_CLUSTER", "is_label", "label_type", "own_numbers", "whole_numbers"]
+
+NO_CLUSTER = -1
+"""Stands where a row has no cluster, so that it is no label."""
+
+MIN_LABEL, MAX_LABEL = -(2**63), 2**63 - 1
+
+
+def is_label(number: int) -> bool:
+    """Return whether a whole number may be the label of a cluster."""
+    return MIN_LABEL <= number <= MAX_LABEL and number != NO_CLUSTER
+
+
+def whole_numbers(given: Iterable[Any]) -> tuple[int, ...] | None:
+    """Return given labels as whole numbers, None unless all are: integers, or floats that are whole."""
+    labels = list(given)
+    whole = all(
+        (isinstance(label, Integral) and not isinstance(label, bool))
+        or (isinstance(label, float) and math.isfinite(label) and label == math.floor(label))
+        for label in labels
+    )
+    return tuple(int(label) for label in labels) if whole else None
+
+
+def own_numbers(given: Iterable[Any]) -> tuple[int, ...]:
+    """Return given labels where they are the labels of their clusters; none where these are numbered from 0 on."""
+    numbers = whole_numbers(given)
+    return numbers if numbers is not None and all(map(is_label, numbers)) else ()
+
+
+def label_type(labels: Iterable[int]) -> type[np.int32] | type[np.int64]:
+    """Return the type of an array of labels: int32, or int64 where one of them needs it."""
+    return np.int32 if all(-(2**31) <= label < 2**31 for label in labels) else np.int64
