@@ -35,7 +35,7 @@ STAGES = {
 EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
 BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters"}
 ALLOWED = {
-    "table": set(),
+    "table": {"_kernel"},
     "encoding": {"table"},
     "clustering": {"encoding"},
     "_kernel": set(),

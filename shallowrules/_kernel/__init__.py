@@ -7,6 +7,7 @@ from shallowrules._kernel.growth.nearest_lists import nearest_centers
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput
+from shallowrules._kernel.reading.byte_scan import ByteScan
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.shared.binning import encode
@@ -16,6 +17,7 @@ from shallowrules._kernel.shared.routing import route_rows
 from shallowrules._kernel.shared.sum_of_squares import within_cluster_sum_of_squares
 
 __all__ = [
+    "ByteScan",
     "CodedRows",
     "GrowthInput",
     "column_ranges",

@@ -11,6 +11,7 @@ _Progress = Callable[[float], object] | None
 _Nodes = dict[str, NDArray[Any]]
 
 __all__ = [
+    "ByteScan",
     "CodedRows",
     "GrowthInput",
     "column_ranges",
@@ -28,6 +29,18 @@ __all__ = [
     "route_rows",
     "within_cluster_sum_of_squares",
 ]
+
+class ByteScan:
+    regular: bool
+    quoted: bool
+    delimiters: int
+    lines: int
+    blank_lines: bool
+    odd_numbers: bool
+    whole_numbers: bool
+    is_ascii: bool
+    def __init__(self, delimiter: int, single: bool) -> None: ...
+    def feed(self, chunk: memoryview | bytes) -> None: ...
 
 def column_ranges(array: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def deduplicate(

@@ -51,7 +51,7 @@ DuckDB plans a query in the square of its expressions: 100 columns of 6 counts t
 """
 
 SAMPLE_PLACES = 16
-SAMPLE_BYTES = 1 << 14
+SAMPLE_BYTES = 1 << 12
 MAX_SAMPLE_FIELDS = 2000
 """Where a sample for the types is taken, evenly over the file, how much of it at each place, and of the first rows."""
 
@@ -98,6 +98,7 @@ class CsvSource(DuckDBSource):
             _check_single(names[0], text, delimiter, told.decimal)
         super().__init__(database, names, Provenance("csv", (shown,)))
         self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
+        self._tried = self._sampled_types()
         self._loaded: dict[int, ColumnType] | None = None
         self._n_rows: int | None = None
 
@@ -110,7 +111,7 @@ class CsvSource(DuckDBSource):
     def _load_once(self, types: dict[int, ColumnType] | None = None) -> dict[int, ColumnType]:
         """Return the columns that are numbers in the loaded table; by default those are tried that a sample has."""
         if self._loaded is None:
-            self._load(self._sampled_types() if types is None else types)
+            self._load(self._tried if types is None else types)
         return cast("dict[int, ColumnType]", self._loaded)
 
     def count_rows(self) -> int:
@@ -127,13 +128,13 @@ class CsvSource(DuckDBSource):
 
         if self._loaded is not None or not self._regular or any(self.names[j] in as_text for j in positions):
             return None
-        sampled = self._sampled_types()
-        types = {j: sampled[j] for j in positions if j in sampled}
+        types = {j: self._tried[j] for j in positions if j in self._tried}
         if len(types) < len(self.names):
             return None
         try:
             arrays = self.database.execute(self._selection(types)).fetchnumpy()
-        except duckdb.Error:  # loading the table finds out what is wrong
+        except duckdb.Error as error:  # loading the table finds out what is wrong
+            self._tried = _without_wrong(self._tried, error)
             return None
         n_rows = len(arrays["c0"])
         if not n_rows or not self._fits(n_rows):
@@ -279,11 +280,10 @@ class CsvSource(DuckDBSource):
                 self._create(types)
                 break
             except duckdb.Error as error:
-                wrong = re.search(r"shallowrules column (\d+)|column \"?c(\d+)\"?", str(error))
-                if wrong is not None and types:
-                    types = {j: kind for j, kind in types.items() if j != int(wrong[1] or wrong[2])}
-                else:
+                left = _without_wrong(types, error)
+                if left == types:
                     return self._complain(reason(error))
+                types = left
         else:
             types = {}
             self._create(types)
@@ -373,11 +373,19 @@ class CsvSource(DuckDBSource):
                     return
 
 
+def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, ColumnType]:
+    """Return the types without that of the column in which DuckDB found something else."""
+    wrong = re.search(r"shallowrules column (\d+)|column \"?c(\d+)\"?", str(error))
+    return types if wrong is None else {j: kind for j, kind in types.items() if j != int(wrong[1] or wrong[2])}
+
+
 def _checked_whole(j: int) -> str:
     """Return SQL for a column of 64-bit integers that fails where a text is not one."""
+    whole = f"TRY_CAST(c{j} AS BIGINT)"
+    # Most are written as DuckDB writes them itself, which is found out sooner than whether a pattern fits.
     return (
-        f"CASE WHEN c{j} IS NULL THEN NULL WHEN regexp_full_match(c{j}, {WHOLE_PATTERN}) "
-        f"AND TRY_CAST(c{j} AS BIGINT) IS NOT NULL THEN CAST(c{j} AS BIGINT) "
+        f"CASE WHEN c{j} IS NULL THEN NULL WHEN CAST({whole} AS VARCHAR) = c{j} OR ({whole} IS NOT NULL "
+        f"AND regexp_full_match(c{j}, {WHOLE_PATTERN})) THEN CAST(c{j} AS BIGINT) "
         f"ELSE CAST(error('shallowrules column {j}') AS BIGINT) END AS c{j}"
     )
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shallowrules._kernel import ByteScan
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.sources.base import refuse
 from shallowrules.sources.files import CHUNK, open_bytes
@@ -22,10 +19,9 @@ MAX_CONTROL_SHARE = 0.02
 """Share of control bytes above which a file is text in no encoding."""
 
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
-QUOTE, NEWLINE, RETURN = b'"\n\r'
-BLANK_LINE = re.compile(rb"\n\r?\n")
-WHOLE_NUMBER_BYTES = b'0123456789+- "\r\n'
-GROUPED_DIGIT = re.compile(rb"_[0-9]")
+
+SCAN_BYTES = 1 << 18
+"""Bytes that are looked at at once: few enough to stay in a processor's cache."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -153,56 +149,17 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
     """Look at every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
-    separator = ord(delimiter)
-    quoted = odd_numbers = inside = blank_lines = False
-    whole_numbers, header = True, True
-    of_whole_numbers = WHOLE_NUMBER_BYTES + delimiter.encode()
-    delimiters = lines = newlines = returns = pairs = 0
-    last = b"\n"
-    with open(text, "rb") as stream:
-        while chunk := stream.read(CHUNK):
-            ahead = stream.peek(2)[:2]  # what a pattern may reach into
-            part = np.frombuffer(chunk, np.uint8)
-            if b"\r" in chunk:
-                returns += chunk.count(b"\r")
-                pairs += (chunk + ahead[:1]).count(b"\r\n")
-            if whole_numbers:
-                body = chunk[chunk.find(b"\n") + 1 :] if header else chunk
-                whole_numbers = not body.translate(None, of_whole_numbers)
-                header = False
-            if single:
-                blank_lines = blank_lines or BLANK_LINE.search(last + chunk + ahead) is not None
-            odd_numbers = odd_numbers or (b"_" in chunk and GROUPED_DIGIT.search(chunk + ahead) is not None)
-            odd_numbers = odd_numbers or b"+-" in chunk or (last == b"+" and chunk.startswith(b"-"))
-            if not inside and b'"' not in chunk:
-                delimiters += int(np.count_nonzero(part == separator))
-                found = chunk.count(b"\n")
-                lines, newlines = lines + found, newlines + found
-            else:
-                quoted = True
-                is_quote = part == QUOTE
-                around = np.frombuffer(last + chunk + (ahead[:1] or b"\n"), np.uint8)
-                if not _quotes_are_regular(around, np.flatnonzero(is_quote) + 1, inside, separator):
-                    return Scan(regular=False)
-                is_outside = ((np.cumsum(is_quote, dtype=np.uint8) + np.uint8(inside)) & 1) == 0
-                inside = not is_outside[-1]
-                is_newline = part == NEWLINE
-                newlines += int(np.count_nonzero(is_newline))
-                lines += int(np.count_nonzero(is_newline & is_outside))
-                delimiters += int(np.count_nonzero((part == separator) & is_outside))
-            last = chunk[-1:]
-    lines += last != b"\n"
-    regular = not inside and (not returns or returns == newlines == pairs)
-    return Scan(regular, quoted, delimiters, lines, blank_lines, odd_numbers, whole_numbers)
-
-
-def _quotes_are_regular(around: NDArray[np.uint8], quotes: NDArray[np.intp], inside: bool, separator: int) -> bool:
-    """Return whether quotes open at the beginning of a field, or close at its end, or are doubled.
-
-    `quotes` are positions, each with a byte before and behind it; `inside` says whether the first of them closes.
-    """
-    opening, closing = quotes[int(inside) :: 2], quotes[1 - int(inside) :: 2]
-    before, after = around[opening - 1], around[closing + 1]
-    opens = (before == separator) | (before == NEWLINE) | (before == QUOTE)
-    closes = (after == separator) | (after == NEWLINE) | (after == RETURN) | (after == QUOTE)
-    return bool(opens.all() and closes.all())
+    found = ByteScan(ord(delimiter), single)
+    buffer = memoryview(bytearray(SCAN_BYTES))
+    with open(text, "rb", buffering=0) as stream:
+        while n_bytes := stream.readinto(buffer):
+            found.feed(buffer[:n_bytes])
+    return Scan(
+        found.regular,
+        found.quoted,
+        found.delimiters,
+        found.lines,
+        found.blank_lines,
+        found.odd_numbers,
+        found.whole_numbers,
+    )

@@ -1,0 +1,73 @@
+"""The compiled look at the bytes of a CSV file against a plain one, however the file is cut into pieces."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shallowrules._kernel import ByteScan
+
+FACTS = ("regular", "quoted", "delimiters", "lines", "blank_lines", "odd_numbers", "whole_numbers", "is_ascii")
+PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\xa9", b"\x80", b"\xff"]
+
+
+def plain_facts(content: bytes, delimiter: bytes, single: bool) -> dict[str, object]:
+    """Return what the compiled scan should find, found by patterns and a walk along the quotes."""
+    inside, outside, regular = False, b"", True
+    for i, byte in enumerate(content):
+        before = content[i - 1 : i] or b"\n"
+        after = content[i + 1 : i + 2] or b"\n"
+        if byte == ord('"'):
+            regular &= (after in (delimiter, b"\n", b"\r", b'"')) if inside else (before in (delimiter, b"\n", b'"'))
+            inside = not inside
+        elif not inside:
+            outside += content[i : i + 1]
+    returns, newlines, pairs = (content.count(end) for end in (b"\r", b"\n", b"\r\n"))
+    body = content.partition(b"\n")[2]
+    return {
+        "regular": regular and not inside and (not returns or returns == newlines == pairs),
+        "quoted": b'"' in content,
+        "delimiters": outside.count(delimiter),
+        "lines": outside.count(b"\n") + (content[-1:] not in (b"", b"\n")),
+        "blank_lines": single and re.search(rb"\n\r?\n", b"\n" + content) is not None,
+        "odd_numbers": re.search(rb"_[0-9]|\+-", content) is not None,
+        "whole_numbers": not body.translate(None, b'0123456789+- "\r\n' + delimiter),
+        "is_ascii": content.isascii() and b"\0" not in content,
+    }
+
+
+def scanned(pieces: list[bytes], delimiter: bytes, single: bool) -> dict[str, object]:
+    scan = ByteScan(ord(delimiter), single)
+    for piece in pieces:
+        scan.feed(piece)
+    return {fact: getattr(scan, fact) for fact in FACTS}
+
+
+def test_every_short_file() -> None:
+    for length in range(6):
+        for pieces in itertools.product((b"a", b"1", b",", b'"', b" ", b"\n", b"\r"), repeat=length):
+            content = b"".join(pieces)
+            assert scanned([content], b",", True) == plain_facts(content, b",", True), content
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from([1, 1, 1, 2, 15, 16, 17, 40, 300])), max_size=12),
+    st.sampled_from([b",", b";", b"_", b" ", b"+"]),
+    st.booleans(),
+    st.lists(st.integers(0, 600), max_size=6),
+)
+def test_files_in_any_pieces(runs: list[tuple[bytes, int]], delimiter: bytes, single: bool, cuts: list[int]) -> None:
+    content = b"".join(piece * count for piece, count in runs)
+    places = [0, *sorted(cuts), len(content)]
+    pieces = [content[start:end] for start, end in itertools.pairwise(places)]
+    assert scanned(pieces, delimiter, single) == plain_facts(content, delimiter, single)
+
+
+@pytest.mark.parametrize("odd", [b'"', b"_1", b"+-", b"\r", b"x", b"\0", b"\xe9", b",", b"\n"])
+@pytest.mark.parametrize("place", [0, 1, 4079, 4080, 4081, 16383, 16384, 16385, 70_000])
+def test_one_odd_byte_in_a_long_file(odd: bytes, place: int) -> None:
+    content = b"c1,c2\n" + b"1,23\n" * 20_000
+    content = content[:place] + odd + content[place:]
+    assert scanned([content], b",", False) == plain_facts(content, b",", False)
