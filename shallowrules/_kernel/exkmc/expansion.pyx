@@ -98,7 +98,10 @@ cdef void _plan_child(
 ) noexcept nogil:
     cdef Node* child = &state.nodes[place]
     child.feature = LEAF
-    plan_cut(state, bins, child, scratches, threads_for(child.last - child.first, n_threads), cost, False)
+    plan_cut(
+        &state.table, &state.slots, bins, child, scratches, threads_for(child.last - child.first, n_threads), cost,
+        False,
+    )
 
 
 cdef void _split_leaf(
@@ -109,10 +112,13 @@ cdef void _split_leaf(
     cdef Py_ssize_t n_rows_left
     cdef int side
     cdef double cost = node.planned_cut.objective   # of both children together: what either costs at most
-    node.feature = node.planned_feature
-    n_rows_left = mark_sides(state, node, &node.planned_cut)
+    node.feature = node.planned_cut.feature
+    n_rows_left = mark_sides(&state.table, &state.slots, node, &node.planned_cut)
     node.cut = node.lower
-    partition_rows(state, node.first, node.last, n_rows_left, threads_for(node.last - node.first, n_threads))
+    partition_rows(
+        &state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left,
+        threads_for(node.last - node.first, n_threads),
+    )
     make_children(state.nodes, index, n_rows_left, 0, left, left + 1)
     if n_threads > 1 and node.last - node.first < MIN_SHARED_ROWS:
         for side in prange(2, num_threads=2, schedule="static", chunksize=1):
@@ -131,8 +137,11 @@ cdef void _expand(
     cdef Node* node
     for i in range(n_found):
         node = &state.nodes[leaves[i]]
-        cost = cheapest_cost(state, node, scratches)
-        plan_cut(state, bins, node, scratches, threads_for(node.last - node.first, n_threads), cost, n_found > 1)
+        cost = cheapest_cost(&state.table, &state.slots, node, scratches)
+        plan_cut(
+            &state.table, &state.slots, bins, node, scratches, threads_for(node.last - node.first, n_threads), cost,
+            n_found > 1,
+        )
     while n_found < n_leaves and not state.progress.stopped:
         best = 0
         for i in range(1, n_found):

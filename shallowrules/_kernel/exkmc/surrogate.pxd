@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport Item, Node, RowBuffers, State
+from shallowrules._kernel.growth.state cimport Item, Node, RowBuffers, Slots, Table
 
 cdef struct CoarseBins:
     # Codes are put together to bins, in order.
@@ -25,8 +25,10 @@ cdef struct SurrogateScratch:
     double* best            # [d] lowest cost of the feature
 
 
-cdef double cheapest_cost(const State* state, const Node* node, SurrogateScratch* scratch) noexcept nogil
+cdef double cheapest_cost(
+    const Table* table, const Slots* slots, const Node* node, SurrogateScratch* scratch
+) noexcept nogil
 cdef void plan_cut(
-    State* state, const CoarseBins* bins, Node* node, SurrogateScratch* scratches, int n_threads, double cost,
-    bint keeps_center,
+    const Table* table, const Slots* slots, const CoarseBins* bins, Node* node, SurrogateScratch* scratches,
+    int n_threads, double cost, bint keeps_center,
 ) noexcept nogil

@@ -2,11 +2,14 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
+from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
 from shallowrules._kernel.growth.objective cimport Objective
-from shallowrules._kernel.growth.state cimport Cut, CutRun, Histograms, Node, Scratch, State
+from shallowrules._kernel.growth.state cimport (
+    CenterOrder, Cut, CutRun, Histograms, NearestLists, Node, ScanBuffers, Slots, Table
+)
 
-cdef enum Search:
+cdef enum Goal:
     LOWER_BOUND     # a lower bound of all cuts' objectives
     BIN_ENDS        # the lowest objective of the cuts at the ends of bins
     ALL_CUTS        # the lowest objective of all cuts
@@ -14,23 +17,43 @@ cdef enum Search:
     LIST_RUNS       # the runs of cuts that may be within the limit
 
 
+cdef struct CutSearch:
+    # What to look for among the cuts of a feature.
+    int feature
+    Goal goal
+    double limit        # objectives above it do not count
+
+
+cdef struct RowSource:
+    # What the rows of a bin that is opened are read from.
+    const Slots* slots
+    const NearestLists* lists
+    const FixedPoint* fixed     # the units of their steps
+    double* point               # [m] for one row
+
+
 cdef struct Candidate:
     # One of a node's best cuts.
     Cut cut
-    int feature
     uint64_t split      # which centers it separates from which
+
+
+cdef struct Candidates:
+    Candidate* best     # [capacity] by objective
+    int count
+    int capacity
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil
 cdef bint scan_feature(
-    const State* state, const Node* node, Scratch* scratch, const Histograms* sums, const FixedPoint* fixed,
-    const Objective* of_node, int feature, double limit, Search search, Cut* best,
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* sums, const RowSource* rows,
+    ScanBuffers* scan, const Objective* objective, CutSearch search, Cut* best,
 ) noexcept nogil
 cdef double search_run(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Objective* of_node,
-    const CutRun* run, int64_t induced, Cut* first,
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    const Objective* objective, const CutRun* run, int64_t induced, Cut* first,
 ) noexcept nogil
 cdef void list_candidates(
-    const State* state, const Node* node, Scratch* scratch, const Objective* of_node, double unit_scale, int feature,
-    Candidate* candidates, int* n_candidates, int max_candidates,
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* histograms, DepthPlan* plan,
+    const Objective* objective, int feature, Candidates* candidates,
 ) noexcept nogil

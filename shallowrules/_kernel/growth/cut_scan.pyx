@@ -15,15 +15,16 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from shallowrules._kernel.growth.dense_sweep cimport dense_step
-from shallowrules._kernel.growth.fixed_point cimport FixedPoint, llrint
+from shallowrules._kernel.growth.depth cimport DepthPlan
+from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.imm cimport own_mistake
 from shallowrules._kernel.growth.list_sweep cimport listed_step
 from shallowrules._kernel.growth.objective cimport (
-    Objective, highest_tie_limit, objective_bound, objective_of, objective_of_feature, tie_limit
+    Objective, highest_tie_limit, objective_bound, objective_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
-    MAX_RUNS, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Scratch, State, Tally, highest_code, is_dense,
-    is_imm, lowest_code
+    MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
+    highest_code, is_dense, is_imm, lowest_code
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -35,11 +36,9 @@ cdef extern from "growth/code_scan.h" nogil:
 cdef struct ScanPosition:
     # Where the scan of a feature is.
     Objective objective
-    int feature
-    double limit            # objectives above it do not count
-    Search search
+    CutSearch search
     Prefix left
-    int n_bins              # that wait to be opened, in scratch.scan.bins
+    int n_bins              # that wait to be opened, in scan.bins
     Py_ssize_t n_gathered   # their rows
 
 
@@ -65,26 +64,29 @@ cdef inline bint _is_valid(const Node* node, int n_centers, Py_ssize_t rows_left
 
 
 cdef int64_t _own_step(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, Py_ssize_t slot
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, int feature,
+    Py_ssize_t slot,
 ) noexcept nogil:
     """Return what a row adds to the sum that is minimised, at the cuts from its own value on."""
-    if is_imm(&state.slots):
-        return own_mistake(&state.table, &state.slots, feature, slot)
-    if is_dense(&state.table, node):
-        return dense_step(state, node, &scratch.rows, fixed, feature, slot)
-    return listed_step(state, node, &scratch.rows, fixed, feature, slot)
+    if is_imm(rows.slots):
+        return own_mistake(table, rows.slots, feature, slot)
+    if is_dense(table, node):
+        return dense_step(table, rows.slots, centers, node, rows.fixed, feature, slot, rows.point)
+    return listed_step(table, rows.slots, rows.lists, centers, node, rows.fixed, feature, slot, rows.point)
 
 
 cdef Py_ssize_t _gather_rows(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature, int low, int high
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    int feature, int low, int high,
 ) noexcept nogil:
-    """Write the rows of the codes in scratch.scan.opened to scratch.scan.items, ordered by value; return how many.
+    """Write the rows of the codes in scan.opened to scan.items, ordered by value; return how many.
 
     These codes lie from `low` to `high`.
     """
     cdef Py_ssize_t count = 0, begin, end, slot
-    cdef const int* codes = state.slots.codes + feature * state.table.n_rows
-    cdef Item* items = scratch.scan.items
+    cdef const Slots* slots = rows.slots
+    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef Item* items = scan.items
     end = node.first
     while end < node.last_counted:
         begin = end
@@ -92,13 +94,13 @@ cdef Py_ssize_t _gather_rows(
         if not sr_any_within(codes + begin, end - begin, low, high):
             continue
         for slot in range(begin, end):
-            if not scratch.scan.opened[codes[slot]]:
+            if not scan.opened[codes[slot]]:
                 continue
             items[count].code = codes[slot]
-            items[count].value = entry(&state.table.X_explain, state.slots.row[slot], feature)
-            items[count].step = _own_step(state, node, scratch, fixed, feature, slot)
+            items[count].value = entry(&table.X_explain, slots.row[slot], feature)
+            items[count].step = _own_step(table, centers, node, rows, feature, slot)
             items[count].weight = (
-                llrint(state.slots.weight[slot] * state.table.weight_scale) if state.table.weighted else 1
+                llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
             )
             count += 1
     qsort(items, count, sizeof(Item), by_value)
@@ -106,7 +108,7 @@ cdef Py_ssize_t _gather_rows(
 
 
 cdef bint _try_cuts(
-    const Node* node, ScanBuffers* scan, const Objective* objective, const Prefix* before, const Item* items,
+    const Node* node, DepthPlan* plan, const Objective* objective, const Prefix* before, const Item* items,
     Py_ssize_t count, double limit, bint stop_at_first, Cut* best,
 ) noexcept nogil:
     """Evaluate the cuts after each of some rows in order; True if one is at most `limit` and that ends the search."""
@@ -124,7 +126,7 @@ cdef bint _try_cuts(
         if not _is_valid(node, objective.n_centers, rows, before.n_left):
             continue
         value = objective_of(
-            objective, &scan.plan, induced, before.n_left, <double>weight / objective.total_weight,
+            objective, plan, induced, before.n_left, <double>weight / objective.total_weight,
             min(best.objective, limit),
         )
         if value < best.objective and value <= limit:
@@ -138,28 +140,32 @@ cdef bint _try_cuts(
 
 
 cdef bint _open_bins(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, ScanPosition* at, Cut* best
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    ScanPosition* at, Cut* best,
 ) noexcept nogil:
     """Evaluate the cuts inside the bins that wait; True if one is within the limit and that ends the search."""
     cdef Py_ssize_t count, i = 0, j
     cdef int b
     cdef bint found = False
-    cdef Item* items = scratch.scan.items
-    cdef Prefix* bins = scratch.scan.bins
+    cdef Item* items = scan.items
+    cdef Prefix* bins = scan.bins
     for b in range(at.n_bins):
-        scratch.scan.opened[bins[b].code] = b + 1
-    count = _gather_rows(state, node, scratch, fixed, at.feature, bins[0].code, bins[at.n_bins - 1].code)
+        scan.opened[bins[b].code] = b + 1
+    count = _gather_rows(
+        table, centers, node, rows, scan, at.search.feature, bins[0].code, bins[at.n_bins - 1].code
+    )
     while i < count and not found:
         j = i
         while j < count and items[j].code == items[i].code:
             j += 1
-        b = scratch.scan.opened[items[i].code] - 1
+        b = scan.opened[items[i].code] - 1
         found = _try_cuts(
-            node, &scratch.scan, &at.objective, &bins[b], items + i, j - i, at.limit, at.search == FIRST_CUT, best
+            node, &scan.plan, &at.objective, &bins[b], items + i, j - i, at.search.limit,
+            at.search.goal == FIRST_CUT, best,
         )
         i = j
     for b in range(at.n_bins):
-        scratch.scan.opened[bins[b].code] = 0
+        scan.opened[bins[b].code] = 0
     at.n_bins = 0
     at.n_gathered = 0
     return found
@@ -193,8 +199,8 @@ cdef void _list_run(
 
 
 cdef double search_run(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Objective* of_node,
-    const CutRun* run, int64_t induced, Cut* first,
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    const Objective* objective, const CutRun* run, int64_t induced, Cut* first,
 ) noexcept nogil:
     """Evaluate the cuts of a run, the rows between them added up exactly; return the lowest objective.
 
@@ -203,8 +209,6 @@ cdef double search_run(
     induced : what all rows before the first cut add
     first : the result, the first cut that may tie with the lowest
     """
-    cdef ScanBuffers* scan = &scratch.scan
-    cdef Objective objective = objective_of_feature(of_node, fixed.scale, scan.path_sides[run.feature])
     cdef Py_ssize_t count = 0
     cdef Prefix before = run.before
     cdef Cut begin, lowest
@@ -212,120 +216,123 @@ cdef double search_run(
     cdef double limit
     before.induced = induced
     begin.objective = INFINITY
+    begin.feature = run.feature
     begin.code = before.code
     begin.inside = False
     if run.starts_with_cut:
         begin.objective = objective_of(
-            &objective, &scan.plan, induced, before.n_left, <double>before.weight_left / objective.total_weight,
+            objective, &scan.plan, induced, before.n_left, <double>before.weight_left / objective.total_weight,
             INFINITY,
         )
     if run.n_rows:
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 1
-        count = _gather_rows(state, node, scratch, fixed, run.feature, before.code + 1, run.last)
+        count = _gather_rows(table, centers, node, rows, scan, run.feature, before.code + 1, run.last)
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 0
     lowest = begin
-    _try_cuts(node, scan, &objective, &before, scan.items, count, INFINITY, False, &lowest)
+    _try_cuts(node, &scan.plan, objective, &before, scan.items, count, INFINITY, False, &lowest)
     limit = highest_tie_limit(lowest.objective)
     first[0] = begin
     if begin.objective > limit:
         first.objective = INFINITY
-        _try_cuts(node, scan, &objective, &before, scan.items, count, limit, True, first)
+        _try_cuts(node, &scan.plan, objective, &before, scan.items, count, limit, True, first)
     return lowest.objective
 
 
 cdef bint _visit_bin(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, ScanPosition* at,
-    const Tally* bin, int code, int64_t weight, Cut* best,
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    ScanPosition* at, const Tally* bin, int code, int64_t weight, Cut* best,
 ) noexcept nogil:
     """Take up the cuts inside a bin if their bound is within the limit; True if one is and that ends the search."""
-    cdef double limit = min(at.limit, best.objective), total = at.objective.total_weight
+    cdef double limit = min(at.search.limit, best.objective), total = at.objective.total_weight
     cdef double bound = objective_bound(
-        &at.objective, &scratch.scan.plan, at.left.induced - bin.step_down, at.left.n_left,
+        &at.objective, &scan.plan, at.left.induced - bin.step_down, at.left.n_left,
         <double>at.left.weight_left / total, <double>(at.left.weight_left + weight) / total, limit,
     )
-    if at.search == LOWER_BOUND:
+    if at.search.goal == LOWER_BOUND:
         best.objective = min(best.objective, bound)
     elif bound > tie_limit(limit):
         return False
-    elif at.search == LIST_RUNS:
+    elif at.search.goal == LIST_RUNS:
         at.left.code = code - 1
-        _list_run(&scratch.scan, at.feature, &at.left, code, at.left.rows_left + bin.rows)
+        _list_run(scan, at.search.feature, &at.left, code, at.left.rows_left + bin.rows)
     else:
-        if at.n_gathered + bin.rows > scratch.scan.capacity and _open_bins(state, node, scratch, fixed, at, best):
+        if at.n_gathered + bin.rows > scan.capacity and _open_bins(table, centers, node, rows, scan, at, best):
             return True
         at.left.code = code
-        scratch.scan.bins[at.n_bins] = at.left
+        scan.bins[at.n_bins] = at.left
         at.n_bins += 1
         at.n_gathered += bin.rows
     return False
 
 
 cdef bint _visit_end(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, ScanPosition* at, int code,
-    Cut* best,
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    ScanPosition* at, int code, Cut* best,
 ) noexcept nogil:
     """Evaluate the cut at the end of a bin; True if a cut is within the limit and that ends the search."""
     cdef double value = objective_of(
-        &at.objective, &scratch.scan.plan, at.left.induced, at.left.n_left,
-        <double>at.left.weight_left / at.objective.total_weight, min(at.limit, best.objective),
+        &at.objective, &scan.plan, at.left.induced, at.left.n_left,
+        <double>at.left.weight_left / at.objective.total_weight, min(at.search.limit, best.objective),
     )
-    if not (value < best.objective and value <= at.limit):
+    if not (value < best.objective and value <= at.search.limit):
         return False
-    if at.search == LIST_RUNS:
+    if at.search.goal == LIST_RUNS:
         at.left.code = code
-        _list_run(&scratch.scan, at.feature, &at.left, code, at.left.rows_left)
+        _list_run(scan, at.search.feature, &at.left, code, at.left.rows_left)
         return False
-    if at.search == FIRST_CUT and at.n_bins and _open_bins(state, node, scratch, fixed, at, best):
+    if at.search.goal == FIRST_CUT and at.n_bins and _open_bins(table, centers, node, rows, scan, at, best):
         return True
     best.objective = value
     best.code = code
     best.inside = False
-    return at.search == FIRST_CUT
+    return at.search.goal == FIRST_CUT
 
 
 cdef bint scan_feature(
-    const State* state, const Node* node, Scratch* scratch, const Histograms* sums, const FixedPoint* fixed,
-    const Objective* of_node, int feature, double limit, Search search, Cut* best,
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* sums, const RowSource* rows,
+    ScanBuffers* scan, const Objective* objective, CutSearch search, Cut* best,
 ) noexcept nogil:
     """Find a cut of one feature, in the order of thresholds.
 
     Parameters
     ----------
-    sums : the histograms, in the units of `fixed`; they may be those of another thread's scratch
-    limit : objectives above it do not count
-    search : what to look for; bins whose bound reaches the limit are opened where cuts inside them count
+    sums : the histograms; they may be those of another thread's scratch
+    rows : the rows of bins that are opened, their steps in the units of the histograms; NULL where none is: bins
+        whose bound reaches the limit are opened for `ALL_CUTS` and `FIRST_CUT` alone
+    objective : of the feature
     best : the result; objective infinity on entry. `LOWER_BOUND` sets only the objective, `LIST_RUNS` nothing
 
     Returns whether there is a cut within the limit.
     """
-    cdef Py_ssize_t k = state.table.n_centers, base = <Py_ssize_t>feature * state.table.n_codes
-    cdef const int* order = state.centers.order + feature * k
-    cdef const int* center_codes = state.table.center_codes + feature * k
+    cdef int feature = search.feature
+    cdef Py_ssize_t k = table.n_centers, base = <Py_ssize_t>feature * table.n_codes
+    cdef const int* order = centers.order + feature * k
+    cdef const int* center_codes = table.center_codes + feature * k
     cdef const Tally* tally = sums.tally + base
     cdef const int64_t* weights = sums.weight + base
     cdef const int64_t* center_step = sums.center_step + feature * k
-    cdef const unsigned char* single_valued = state.table.single_valued + base
-    cdef int low = lowest_code(&state.table, &state.centers, node, feature), code, j = node.first_center
-    cdef int high = highest_code(&state.table, &state.centers, node, feature)
+    cdef const unsigned char* single_valued = table.single_valued + base
+    cdef int low = lowest_code(table, centers, node, feature), code, j = node.first_center
+    cdef int high = highest_code(table, centers, node, feature)
     cdef Py_ssize_t n = node.last_counted - node.first
     cdef int64_t weight
     cdef bint is_center
     cdef ScanPosition at
     memset(&at, 0, sizeof(ScanPosition))
-    at.objective = objective_of_feature(of_node, fixed.scale, scratch.scan.path_sides[feature])
-    at.feature, at.limit, at.search = feature, limit, search
+    at.objective, at.search = objective[0], search
+    best.feature = feature
     for code in range(low, high):
         is_center = center_codes[order[j]] == code
         if tally[code].rows == 0 and not is_center:
             continue
-        weight = weights[code] if state.table.weighted else tally[code].rows
+        weight = weights[code] if table.weighted else tally[code].rows
         if (
-            search != BIN_ENDS and tally[code].rows > 1 and not single_valued[code] and not is_center
+            search.goal != BIN_ENDS and tally[code].rows > 1 and not single_valued[code] and not is_center
             and at.left.rows_left + tally[code].rows > at.left.n_left
             and n - at.left.rows_left > at.objective.n_centers - at.left.n_left
-            and _visit_bin(state, node, scratch, fixed, &at, &tally[code], code, weight, best)
+            and _visit_bin(table, centers, node, rows, scan, &at, &tally[code], code, weight, best)
         ):
             return True
         while center_codes[order[j]] == code:   # ends before the node's last center, whose code is `high`
@@ -336,60 +343,59 @@ cdef bint scan_feature(
         at.left.rows_left += tally[code].rows
         at.left.weight_left += weight
         if _is_valid(node, at.objective.n_centers, at.left.rows_left, at.left.n_left) and _visit_end(
-            state, node, scratch, fixed, &at, code, best
+            table, centers, node, rows, scan, &at, code, best
         ):
             return True
-    if at.n_bins and _open_bins(state, node, scratch, fixed, &at, best):
+    if at.n_bins and _open_bins(table, centers, node, rows, scan, &at, best):
         return True
-    return best.objective <= limit and best.objective < INFINITY
+    return best.objective <= search.limit and best.objective < INFINITY
 
 
 cdef void _enter_candidate(
-    Candidate* candidates, int* n_candidates, int max_candidates, uint64_t split, double objective, int feature,
-    int code,
+    Candidates* candidates, uint64_t split, double objective, int feature, int code
 ) noexcept nogil:
     """Put a cut among the best ones, in the place of one that separates the centers alike if there is one."""
+    cdef Candidate* best = candidates.best
     cdef int i = 0
-    while i < n_candidates[0] and candidates[i].split != split:
+    while i < candidates.count and best[i].split != split:
         i += 1
-    if i == n_candidates[0]:
-        if i < max_candidates:
-            n_candidates[0] += 1
+    if i == candidates.count:
+        if i < candidates.capacity:
+            candidates.count += 1
         else:
-            i = max_candidates - 1
-        candidates[i].cut.objective = INFINITY
-    if not objective < candidates[i].cut.objective:
+            i = candidates.capacity - 1
+        best[i].cut.objective = INFINITY
+    if not objective < best[i].cut.objective:
         return
-    while i > 0 and candidates[i - 1].cut.objective > objective:
-        candidates[i] = candidates[i - 1]
+    while i > 0 and best[i - 1].cut.objective > objective:
+        best[i] = best[i - 1]
         i -= 1
-    candidates[i].split = split
-    candidates[i].feature = feature
-    candidates[i].cut.objective = objective
-    candidates[i].cut.code = code
-    candidates[i].cut.inside = False
+    best[i].split = split
+    best[i].cut.objective = objective
+    best[i].cut.feature = feature
+    best[i].cut.code = code
+    best[i].cut.inside = False
 
 
 cdef void list_candidates(
-    const State* state, const Node* node, Scratch* scratch, const Objective* of_node, double unit_scale, int feature,
-    Candidate* candidates, int* n_candidates, int max_candidates,
+    const Table* table, const CenterOrder* centers, const Node* node, const Histograms* histograms, DepthPlan* plan,
+    const Objective* objective, int feature, Candidates* candidates,
 ) noexcept nogil:
     """Enter the best cuts of one feature that separate the centers differently among the best ones of a node.
 
-    Only ends of bins count. `candidates` is sorted by objective.
+    Only ends of bins count. `objective` is of the feature.
     """
-    cdef Py_ssize_t k = state.table.n_centers, base = <Py_ssize_t>feature * state.table.n_codes
-    cdef const int* order = state.centers.order + feature * k
-    cdef const int* center_codes = state.table.center_codes + feature * k
-    cdef const Tally* tally = scratch.histograms.tally + base
-    cdef const int64_t* weights = scratch.histograms.weight + base
-    cdef const int64_t* center_step = scratch.histograms.center_step + feature * k
-    cdef int low = lowest_code(&state.table, &state.centers, node, feature), code, j = node.first_center, i
-    cdef int high = highest_code(&state.table, &state.centers, node, feature)
+    cdef Py_ssize_t k = table.n_centers, base = <Py_ssize_t>feature * table.n_codes
+    cdef const int* order = centers.order + feature * k
+    cdef const int* center_codes = table.center_codes + feature * k
+    cdef const Tally* tally = histograms.tally + base
+    cdef const int64_t* weights = histograms.weight + base
+    cdef const int64_t* center_step = histograms.center_step + feature * k
+    cdef int low = lowest_code(table, centers, node, feature), code, j = node.first_center, i
+    cdef int high = highest_code(table, centers, node, feature)
     cdef uint64_t left = 0, all_of_them = 0, split = 0
     cdef double value, limit
     cdef Prefix sums
-    cdef Objective objective = objective_of_feature(of_node, unit_scale, scratch.scan.path_sides[feature])
     memset(&sums, 0, sizeof(Prefix))
     for i in range(node.first_center, node.last_center):
         all_of_them += mixed(<uint64_t>order[i])
@@ -402,13 +408,14 @@ cdef void list_candidates(
             j += 1
         sums.induced += tally[code].step_up - tally[code].step_down
         sums.rows_left += tally[code].rows
-        sums.weight_left += weights[code] if state.table.weighted else tally[code].rows
+        sums.weight_left += weights[code] if table.weighted else tally[code].rows
         if not _is_valid(node, objective.n_centers, sums.rows_left, sums.n_left):
             continue
-        limit = candidates[max_candidates - 1].cut.objective if n_candidates[0] == max_candidates else INFINITY
+        limit = INFINITY
+        if candidates.count == candidates.capacity:
+            limit = candidates.best[candidates.count - 1].cut.objective
         value = objective_of(
-            &objective, &scratch.scan.plan, sums.induced, sums.n_left,
-            <double>sums.weight_left / objective.total_weight, limit,
+            objective, plan, sums.induced, sums.n_left, <double>sums.weight_left / objective.total_weight, limit
         )
         if value < limit:
-            _enter_candidate(candidates, n_candidates, max_candidates, split, value, feature, code)
+            _enter_candidate(candidates, split, value, feature, code)

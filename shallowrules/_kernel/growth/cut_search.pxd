@@ -1,15 +1,15 @@
 """Finding the cut of a node."""
 
-from shallowrules._kernel.growth.cut_scan cimport Candidate
+from shallowrules._kernel.growth.cut_scan cimport Candidates
 from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State
 
 cdef void mark_path_sides(const Node* nodes, int index, int n_features, unsigned char* path_sides) noexcept nogil
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil
+cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil
 cdef bint choose_cuts(
-    State* state, int index, Scratch* scratches, int n_threads,
-    const double* tradeoffs, const int* wanted, int n_wanted, Cut* cuts, int* features,
+    State* state, int index, Scratch* scratches, int n_threads, const double* tradeoffs, const int* wanted,
+    int n_wanted, Cut* cuts,
 ) noexcept nogil
-cdef int choose_candidates(
-    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidate* candidates,
-    int max_candidates,
+cdef void choose_candidates(
+    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidates* candidates
 ) noexcept nogil

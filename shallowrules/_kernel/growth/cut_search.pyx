@@ -18,7 +18,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from shallowrules._kernel.growth.cut_scan cimport (
-    ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidate, Search, list_candidates, scan_feature, search_run
+    ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidates, CutSearch, Goal, RowSource, list_candidates,
+    scan_feature, search_run
 )
 from shallowrules._kernel.growth.dense_sweep cimport bound_rows, bound_scale, sum_rows, to_differences
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, first_point, llrint, refine_point, within_reach
@@ -31,12 +32,22 @@ from shallowrules._kernel.growth.objective cimport (
     price_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
-    MAX_RUNS, Cut, CutRun, FeatureResults, Node, Scratch, State, chunk_place, is_dense, is_imm
+    MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, Scratch, Slots, State, Table,
+    chunks_of, costs_of_node, is_dense, is_imm
 )
-from shallowrules._kernel.shared.threads cimport CHUNK
+from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
 
 # Objectives that are less certain from bounds seldom lead to a choice: it is not tried then.
 cdef double MAX_UNCERTAINTY = 1e-3
+
+
+cdef struct NodeSearch:
+    # The search for the cut of a node.
+    Node* node
+    FixedPoint fixed        # of exact sums
+    Objective of_node
+    Scratch* scratches      # one per thread; the first has the histograms of all, and the results
+    int n_threads
 
 
 cdef void mark_path_sides(const Node* nodes, int index, int n_features, unsigned char* path_sides) noexcept nogil:
@@ -57,145 +68,200 @@ cdef double _lowest(int n_features, const FeatureResults* features) noexcept nog
     return lowest
 
 
-cdef Objective _objective_of_node(const State* state, const Node* node) noexcept nogil:
-    """Return what the cuts of a node cost, but for the trade-off and the weight in the histograms."""
-    cdef Objective objective
-    memset(&objective, 0, sizeof(Objective))
-    objective.counts_mistakes = is_imm(&state.slots)
-    objective.cost = node.cost
-    objective.n_centers = node.last_center - node.first_center
-    return objective
+cdef NodeSearch _search_of_node(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
+    """Return a search that has not begun: neither the fixed point nor the trade-off is set, nor a dense node's cost."""
+    cdef NodeSearch search
+    cdef int t
+    memset(&search, 0, sizeof(NodeSearch))
+    search.node = &state.nodes[index]
+    search.scratches, search.n_threads = scratches, n_threads
+    search.of_node.counts_mistakes = is_imm(&state.slots)
+    search.of_node.cost = search.node.cost
+    search.of_node.n_centers = search.node.last_center - search.node.first_center
+    for t in range(n_threads):
+        mark_path_sides(state.nodes, index, state.table.n_features, scratches[t].scan.path_sides)
+    return search
+
+
+cdef inline Objective _objective_of(const NodeSearch* search, int feature, double unit_scale) noexcept nogil:
+    """Return the objective of a feature's cuts, whose sums have `unit_scale` units per unit of cost."""
+    return objective_of_feature(&search.of_node, unit_scale, search.scratches.scan.path_sides[feature])
+
+
+cdef inline RowSource _rows_of(
+    const Slots* slots, const NearestLists* lists, const NodeSearch* search, int thread
+) noexcept nogil:
+    """Return what a thread reads the rows of opened bins from."""
+    return RowSource(slots, lists, &search.fixed, search.scratches[thread].rows.point)
 
 
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil:
     """Fill or filter the lists of a node and sum its cost. Dense nodes have none, and sum as they sweep."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK, t
+    cdef int t
+    cdef double* costs = costs_of_node(state.chunk_cost, node)
     if is_dense(&state.table, node):
         return
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _prepare_chunks(state, node, &scratches[t], n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads, fill)
-    _sum_chunks(state, node)
+        _prepare_chunks(
+            &state.table, &state.slots, &state.lists, &state.centers, node, &scratches[t].rows,
+            share_of(0, chunks_of(node), t, n_threads), fill, costs,
+        )
+    _sum_chunks(node, costs)
+
+
+cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil:
+    """Put a node that was cut in order again, so that it can be cut differently: its centers, and its lists."""
+    _sort_centers(&state.table, &state.centers, node)
+    prepare_node(state, node, scratches, n_threads, True)
+
+
+cdef void _sort_centers(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil:
+    """Put the node's centers in every feature's order again."""
+    cdef Py_ssize_t k = table.n_centers, f
+    cdef int i, place
+    memset(centers.side, 0, k)
+    for i in range(node.first_center, node.last_center):
+        centers.side[centers.order[i]] = 1
+    for f in range(table.n_features):
+        place = node.first_center
+        for i in range(table.n_centers):
+            if centers.side[centers.sorted[f * k + i]]:
+                centers.order[f * k + place] = centers.sorted[f * k + i]
+                place += 1
 
 
 cdef void _prepare_chunks(
-    State* state, Node* node, Scratch* scratch, Py_ssize_t first, Py_ssize_t last, bint fill
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    RowBuffers* buffers, Share chunks, bint fill, double* costs,
 ) noexcept nogil:
-    cdef Py_ssize_t begin = node.first + first * CHUNK, end = min(node.first + last * CHUNK, node.last), chunk
-    list_members(&state.centers, node, scratch.rows.members)
+    cdef Share share = Share(node.first + chunks.first * CHUNK, min(node.first + chunks.last * CHUNK, node.last))
+    cdef Py_ssize_t chunk
+    list_members(centers, node, buffers.members)
     if fill:
-        fill_lists(state, node, &scratch.rows, begin, end)
+        fill_lists(table, slots, lists, node, buffers, share)
     else:
-        filter_lists(state, node, &scratch.rows, begin, end)
-    for chunk in range(first, last):
-        chunk_place(state, node)[chunk] = sum_costs(&state.slots, &state.lists, node, chunk)
+        filter_lists(table, slots, lists, centers, node, buffers, share)
+    for chunk in range(chunks.first, chunks.last):
+        costs[chunk] = sum_costs(slots, lists, node, chunk)
 
 
-cdef void _sum_chunks(const State* state, Node* node) noexcept nogil:
+cdef void _sum_chunks(Node* node, const double* costs) noexcept nogil:
     """Sum the node's current cost, always in the same order."""
     cdef Py_ssize_t chunk
     node.cost = 0.0
-    for chunk in range((node.last - node.first + CHUNK - 1) // CHUNK):
-        node.cost += chunk_place(state, node)[chunk]
+    for chunk in range(chunks_of(node)):
+        node.cost += costs[chunk]
 
 
 cdef void _scan_features(
-    const State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, const Objective* of_node,
-    int n_threads, int part, Search search, double limit,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
+    int part, Goal goal, double limit,
 ) noexcept nogil:
     """Find the lowest objective of every n_threads-th feature."""
-    cdef int f = part
+    cdef RowSource rows = _rows_of(slots, lists, search, part)
+    cdef Objective objective
     cdef Cut cut
-    cdef double* best = scratches[0].features.best
-    while f < state.table.n_features:
+    cdef int f = part
+    cdef double* best = search.scratches.features.best
+    while f < table.n_features:
         cut.objective = INFINITY
+        objective = _objective_of(search, f, search.fixed.scale)
         scan_feature(
-            state, node, &scratches[part], &scratches[0].histograms, fixed, of_node, f, tie_limit(limit), search, &cut
+            table, centers, search.node, &search.scratches.histograms, &rows, &search.scratches[part].scan, &objective,
+            CutSearch(f, goal, tie_limit(limit)), &cut,
         )
-        best[f] = cut.objective if search == BIN_ENDS else min(best[f], cut.objective)
-        f += n_threads
+        best[f] = cut.objective if goal == BIN_ENDS else min(best[f], cut.objective)
+        f += search.n_threads
 
 
 cdef void _search_swept(
-    State* state, Node* node, Scratch* scratches, int n_threads, bint added, const FixedPoint* fixed,
-    Objective* of_node,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
+    bint added,
 ) noexcept nogil:
     """Find the lowest objective of every feature once the histograms are full.
 
     added: whether those of the threads are added up already.
     """
-    cdef int t, f
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef int t, f, n_threads = search.n_threads
     cdef int64_t weight = 0
     cdef double lowest
     if not added:
         for t in range(n_threads):
-            weight += counted_weight(&state.table, &state.centers, node, &scratches[t].histograms)
-        of_node.total_weight = <double>weight
-        for f in prange(state.table.n_features, num_threads=n_threads, schedule="static"):
+            weight += counted_weight(table, centers, node, &scratches[t].histograms)
+        search.of_node.total_weight = <double>weight
+        for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
             for t in range(1, n_threads):
-                add_histograms(
-                    &state.table, &state.centers, node, &scratches.histograms, &scratches[t].histograms, f
-                )
+                add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _scan_features(state, node, scratches, fixed, of_node, n_threads, t, BIN_ENDS, INFINITY)
-    lowest = _lowest(state.table.n_features, &scratches.features)
+        _scan_features(table, slots, lists, centers, search, t, BIN_ENDS, INFINITY)
+    lowest = _lowest(table.n_features, &scratches.features)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _scan_features(state, node, scratches, fixed, of_node, n_threads, t, ALL_CUTS, lowest)
+        _scan_features(table, slots, lists, centers, search, t, ALL_CUTS, lowest)
 
 
 cdef void _search_mistakes(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, Objective* of_node
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
     """Find the fewest mistakes of every feature (IMM)."""
-    cdef Py_ssize_t n = node.last_counted - node.first
-    cdef int t
-    fixed.scale = state.table.weight_scale if state.table.weighted else 1.0
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef int t, n_threads = search.n_threads
+    search.fixed.scale = table.weight_scale if table.weighted else 1.0
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        clear_histograms(&state.table, &state.centers, node, &scratches[t].histograms)
+        clear_histograms(table, centers, node, &scratches[t].histograms)
         count_mistakes(
-            state, node, &scratches[t].histograms,
-            node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
+            table, slots, centers, node, &scratches[t].histograms,
+            share_of(node.first, node.last_counted, t, n_threads),
         )
-    _search_swept(state, node, scratches, n_threads, False, fixed, of_node)
+    _search_swept(table, slots, lists, centers, search, False)
 
 
 cdef void _search_lists(
-    State* state, Node* node, Scratch* scratches, int n_threads, bint swept, FixedPoint* fixed, Objective* of_node
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
+    bint swept,
 ) noexcept nogil:
     """Find the lowest objective of every feature of a node that keeps lists; `swept` if another trade-off did."""
-    cdef Py_ssize_t n = node.last - node.first
-    cdef int t
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef int t, n_threads = search.n_threads
     while True:
         for t in prange(n_threads if not swept else 0, num_threads=n_threads, schedule="static", chunksize=1):
-            clear_histograms(&state.table, &state.centers, node, &scratches[t].histograms)
+            clear_histograms(table, centers, node, &scratches[t].histograms)
             sweep_rows(
-                state, node, &scratches[t], fixed,
-                node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
+                table, slots, lists, centers, node, &scratches[t].histograms, &scratches[t].lists, &search.fixed,
+                share_of(node.first, node.last, t, n_threads),
             )
-        _search_swept(state, node, scratches, n_threads, swept, fixed, of_node)
-        if not refine_point(state, node, _lowest(state.table.n_features, &scratches.features), fixed):
+        _search_swept(table, slots, lists, centers, search, swept)
+        if not refine_point(table, centers, node, _lowest(table.n_features, &scratches.features), &search.fixed):
             break
         swept = False
 
 
 cdef void _bound_features(
-    State* state, Node* node, Scratch* scratches, int n_threads, Objective* of_node
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, double* costs
 ) noexcept nogil:
-    """Fill the histograms that bound every feature's cuts, and sum the node's cost."""
-    cdef Py_ssize_t n_chunks = (node.last - node.first + CHUNK - 1) // CHUNK
-    cdef int t, f
+    """Fill the histograms that bound every feature's cuts, and sum the node's cost, by chunks to `costs` first."""
+    cdef Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef int t, f, n_threads = search.n_threads
     cdef int64_t weight = 0
-    cdef double scale = bound_scale(state, node, &scratches.rows)
+    cdef double scale = bound_scale(table, slots, centers, node, &scratches.rows)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        bound_rows(state, node, &scratches[t], scale, n_chunks * t // n_threads, n_chunks * (t + 1) // n_threads)
-    _sum_chunks(state, node)
-    of_node.cost = node.cost
+        bound_rows(
+            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, scale,
+            share_of(0, chunks_of(node), t, n_threads), costs,
+        )
+    _sum_chunks(node, costs)
+    search.of_node.cost = node.cost
     for t in range(n_threads):
-        weight += counted_weight(&state.table, &state.centers, node, &scratches[t].histograms)
-    of_node.total_weight = <double>weight
-    for f in prange(state.table.n_features, num_threads=n_threads, schedule="static"):
+        weight += counted_weight(table, centers, node, &scratches[t].histograms)
+    search.of_node.total_weight = <double>weight
+    for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
         for t in range(1, n_threads):
-            add_histograms(&state.table, &state.centers, node, &scratches.histograms, &scratches[t].histograms, f)
-        to_differences(&state.table, &state.centers, node, &scratches.histograms, f)
+            add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
+        to_differences(table, centers, node, &scratches.histograms, f)
         scratches.features.unit_scale[f] = scale
         scratches.features.exact[f] = False
     for t in range(1, n_threads):
@@ -203,97 +269,108 @@ cdef void _bound_features(
 
 
 cdef void _sum_feature(
-    State* state, Node* node, Scratch* scratches, int n_threads, const FixedPoint* fixed, int feature
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, int feature
 ) noexcept nogil:
     """Fill the histograms of a feature anew, exactly, unless they are exact already."""
-    cdef Py_ssize_t n = node.last - node.first
-    cdef int t
-    if scratches.features.exact[feature] and scratches.features.unit_scale[feature] == fixed.scale:
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef int t, n_threads = search.n_threads
+    if scratches.features.exact[feature] and scratches.features.unit_scale[feature] == search.fixed.scale:
         return
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         sum_rows(
-            state, node, &scratches[t], fixed, feature,
-            node.first + n * t // n_threads, node.first + n * (t + 1) // n_threads,
+            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense,
+            &search.fixed, feature, share_of(node.first, node.last, t, n_threads),
         )
     for t in range(1, n_threads):
-        add_histograms(&state.table, &state.centers, node, &scratches.histograms, &scratches[t].histograms, feature)
-    to_differences(&state.table, &state.centers, node, &scratches.histograms, feature)
-    scratches.features.unit_scale[feature] = fixed.scale
+        add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, feature)
+    to_differences(table, centers, node, &scratches.histograms, feature)
+    scratches.features.unit_scale[feature] = search.fixed.scale
     scratches.features.exact[feature] = True
 
 
 cdef void _bound_part(
-    const State* state, const Node* node, Scratch* scratches, const Objective* of_node, int n_threads, int part
+    const Table* table, const CenterOrder* centers, const NodeSearch* search, int part
 ) noexcept nogil:
     """Bound the objective of every n_threads-th feature."""
-    cdef int f = part
+    cdef FeatureResults* features = &search.scratches.features
+    cdef Objective objective
     cdef Cut cut
-    cdef FixedPoint units
-    while f < state.table.n_features:
+    cdef int f = part
+    while f < table.n_features:
         cut.objective = INFINITY
-        units.scale = scratches.features.unit_scale[f]
+        objective = _objective_of(search, f, features.unit_scale[f])
         scan_feature(
-            state, node, &scratches[part], &scratches.histograms, &units, of_node, f, INFINITY, LOWER_BOUND, &cut
+            table, centers, search.node, &search.scratches.histograms, NULL, &search.scratches[part].scan, &objective,
+            CutSearch(f, LOWER_BOUND, INFINITY), &cut,
         )
-        scratches.features.bound[f] = cut.objective
-        f += n_threads
+        features.bound[f] = cut.objective
+        f += search.n_threads
 
 
 cdef void _bound_objectives(
-    const State* state, const Node* node, Scratch* scratches, int n_threads, const Objective* of_node
+    const Table* table, const CenterOrder* centers, const NodeSearch* search
 ) noexcept nogil:
     """Find a lower bound of each feature's objectives."""
     cdef int t, f
-    if node.cost == 0.0:  # objectives are costs in units there, and bounds have other units
-        for f in range(state.table.n_features):
-            scratches.features.bound[f] = 0.0
+    if search.node.cost == 0.0:  # objectives are costs in units there, and bounds have other units
+        for f in range(table.n_features):
+            search.scratches.features.bound[f] = 0.0
     else:
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            _bound_part(state, node, scratches, of_node, n_threads, t)
+        for t in prange(search.n_threads, num_threads=search.n_threads, schedule="static", chunksize=1):
+            _bound_part(table, centers, search, t)
 
 
 cdef bint _list_runs(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Objective* of_node,
-    double* error,
+    const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
 ) noexcept nogil:
     """List the runs of cuts that may be the node's best, by bounding sums; False if that is not possible.
 
     error: the result, by how much an objective by bounding sums is off at most.
     """
-    cdef Py_ssize_t n = node.last - node.first
+    cdef const Node* node = search.node
+    cdef Scratch* scratch = search.scratches
     cdef FeatureResults* features = &scratch.features
     cdef int f, likeliest = 0
-    cdef double limit
-    cdef FixedPoint units
+    cdef double limit, unit_scale
+    cdef Objective objective
     cdef Cut found
-    for f in range(state.table.n_features):
+    for f in range(table.n_features):
         if features.bound[f] < features.bound[likeliest]:
             likeliest = f
-    units.scale = features.unit_scale[likeliest]
-    error[0] = objective_error(of_node, (n + 1) * (1.0 / units.scale + 2.0 / fixed.scale))
+    unit_scale = features.unit_scale[likeliest]
+    error[0] = objective_error(
+        &search.of_node, (node.last - node.first + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
+    )
     if not error[0] < MAX_UNCERTAINTY:
         return False
     found.objective = INFINITY
+    objective = _objective_of(search, likeliest, unit_scale)
     scan_feature(
-        state, node, scratch, &scratch.histograms, &units, of_node, likeliest, INFINITY, BIN_ENDS, &found
+        table, centers, node, &scratch.histograms, NULL, &scratch.scan, &objective,
+        CutSearch(likeliest, BIN_ENDS, INFINITY), &found,
     )
     limit = highest_tie_limit(found.objective + error[0])
-    if not within_reach(limit, fixed):
+    if not within_reach(limit, &search.fixed):
         return False
     scratch.scan.n_runs = 0
-    for f in range(state.table.n_features):
+    for f in range(table.n_features):
         if features.bound[f] > limit:
             continue
         if features.exact[f]:  # in other units, for another trade-off
             return False
         found.objective = INFINITY
-        scan_feature(state, node, scratch, &scratch.histograms, &units, of_node, f, limit, LIST_RUNS, &found)
+        objective = _objective_of(search, f, unit_scale)
+        scan_feature(
+            table, centers, node, &scratch.histograms, NULL, &scratch.scan, &objective, CutSearch(f, LIST_RUNS, limit),
+            &found,
+        )
     return scratch.scan.n_runs <= MAX_RUNS
 
 
 cdef bint _choose_if_certain(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, const Objective* of_node,
-    Cut* cut, int* feature,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut by the bounding sums; False if the exact sums might choose another.
 
@@ -308,32 +385,35 @@ cdef bint _choose_if_certain(
     Exact sums may be capped, too. Where one is, its cut is beyond reach and thus no choice; but it would not be in
     the interval, so that no run may begin there.
     """
+    cdef const Node* node = search.node
+    cdef Scratch* scratch = search.scratches
     cdef Py_ssize_t n = node.last - node.first
     cdef int r
     cdef double error, scale, value, lowest = INFINITY, second = INFINITY
     cdef Cut found
     cdef const CutRun* run
     cdef Objective objective
+    cdef RowSource rows = _rows_of(slots, lists, search, 0)
     if not RUNS_SHIFT or scratch.dense.capped or node.cost == 0.0:
         return False
-    if not _list_runs(state, node, scratch, fixed, of_node, &error):
+    if not _list_runs(table, centers, search, &error):
         return False
     for r in range(scratch.scan.n_runs):
         run = &scratch.scan.runs[r]
         scale = scratch.features.unit_scale[run.feature]
-        objective = objective_of_feature(of_node, scale, 0)
+        objective = objective_of_feature(&search.of_node, scale, 0)
         value = price_of(&objective, run.before.induced) + error
-        if run.n_rows > scratch.scan.capacity or not within_reach(value, fixed):
+        if run.n_rows > scratch.scan.capacity or not within_reach(value, &search.fixed):
             return False
+        objective = _objective_of(search, run.feature, search.fixed.scale)
         value = search_run(
-            state, node, scratch, fixed, of_node, run,
-            llrint(((<double>run.before.induced + n + 1) / scale) * fixed.scale + n + 1), &found,
+            table, centers, node, &rows, &scratch.scan, &objective, run,
+            llrint(((<double>run.before.induced + n + 1) / scale) * search.fixed.scale + n + 1), &found,
         )
         if value < lowest:
             second = lowest
             lowest = value
             cut[0] = found
-            feature[0] = run.feature
         else:
             second = min(second, value)
     return second - error > highest_tie_limit(lowest) and cut.objective <= lowest_tie_limit(lowest, error)
@@ -349,59 +429,67 @@ cdef int _likeliest(const FeatureResults* features, int n_features) noexcept nog
 
 
 cdef void _search_dense(
-    State* state, Node* node, Scratch* scratches, int n_threads, FixedPoint* fixed, const Objective* of_node
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
     """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
-    cdef FeatureResults* features = &scratches.features
+    cdef Scratch* scratch = search.scratches
+    cdef FeatureResults* features = &scratch.features
+    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    cdef Objective objective
     cdef int f, pass_
     cdef double lowest
     cdef Cut cut
     while True:
         lowest = INFINITY
-        for f in range(state.table.n_features):
+        for f in range(table.n_features):
             features.best[f] = INFINITY
             features.searched[f] = False
         while True:
-            f = _likeliest(features, state.table.n_features)
+            f = _likeliest(features, table.n_features)
             if f < 0 or features.bound[f] == INFINITY or excludes(features.bound[f], lowest):
                 break
-            _sum_feature(state, node, scratches, n_threads, fixed, f)
+            _sum_feature(table, slots, centers, search, f)
+            objective = _objective_of(search, f, search.fixed.scale)
             for pass_ in range(2):
                 cut.objective = INFINITY
                 scan_feature(
-                    state, node, scratches, &scratches.histograms, fixed, of_node, f,
-                    tie_limit(lowest) if pass_ else INFINITY, ALL_CUTS if pass_ else BIN_ENDS, &cut,
+                    table, centers, search.node, &scratch.histograms, &rows, &scratch.scan, &objective,
+                    CutSearch(f, ALL_CUTS if pass_ else BIN_ENDS, tie_limit(lowest) if pass_ else INFINITY), &cut,
                 )
                 features.best[f] = min(features.best[f], cut.objective)
                 lowest = min(lowest, cut.objective)
             features.searched[f] = True
-        if not refine_point(state, node, lowest, fixed):
+        if not refine_point(table, centers, search.node, lowest, &search.fixed):
             break
 
 
 cdef bint _first_near_lowest(
-    State* state, const Node* node, Scratch* scratches, const FixedPoint* fixed, const Objective* of_node, Cut* cut,
-    int* feature,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Apply the tie rule: the first feature's first threshold with an objective near the lowest."""
-    cdef double limit = _lowest(state.table.n_features, &scratches.features)
+    cdef Scratch* scratch = search.scratches
+    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    cdef double limit = _lowest(table.n_features, &scratch.features)
+    cdef Objective objective
     cdef int f
     if limit == INFINITY:
         return False
     limit = tie_limit(limit)
-    for f in range(state.table.n_features):
-        if scratches.features.best[f] <= limit:
+    for f in range(table.n_features):
+        if scratch.features.best[f] <= limit:
             cut.objective = INFINITY
-            feature[0] = f
+            objective = _objective_of(search, f, search.fixed.scale)
             return scan_feature(
-                state, node, scratches, &scratches.histograms, fixed, of_node, f, limit, FIRST_CUT, cut
+                table, centers, search.node, &scratch.histograms, &rows, &scratch.scan, &objective,
+                CutSearch(f, FIRST_CUT, limit), cut,
             )
     return False
 
 
 cdef bint choose_cuts(
-    State* state, int index, Scratch* scratches, int n_threads,
-    const double* tradeoffs, const int* wanted, int n_wanted, Cut* cuts, int* features,
+    State* state, int index, Scratch* scratches, int n_threads, const double* tradeoffs, const int* wanted,
+    int n_wanted, Cut* cuts,
 ) noexcept nogil:
     """Find a node's cut for each of some trade-offs; False if no cut is valid.
 
@@ -411,64 +499,66 @@ cdef bint choose_cuts(
     ----------
     tradeoffs : all trade-offs
     wanted : which of them
-    cuts, features : the result, in the order of `wanted`
+    cuts : the result, in the order of `wanted`
     """
-    cdef Node* node = &state.nodes[index]
-    cdef FixedPoint fixed
-    cdef int i, t
-    cdef bint dense = not is_imm(&state.slots) and is_dense(&state.table, node)
-    cdef Objective of_node = _objective_of_node(state, node)
-    for t in range(n_threads):
-        mark_path_sides(state.nodes, index, state.table.n_features, scratches[t].scan.path_sides)
+    cdef const Table* table = &state.table
+    cdef const Slots* slots = &state.slots
+    cdef const NearestLists* lists = &state.lists
+    cdef const CenterOrder* centers = &state.centers
+    cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
+    cdef bint dense = not is_imm(slots) and is_dense(table, search.node)
+    cdef int i
     if dense:
-        _bound_features(state, node, scratches, n_threads, &of_node)
-    fixed = first_point(state, node)
+        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+    search.fixed = first_point(table, centers, search.node)
     for i in range(n_wanted):
-        of_node.tradeoff = tradeoffs[wanted[i]]
+        search.of_node.tradeoff = tradeoffs[wanted[i]]
         if dense:
-            _bound_objectives(state, node, scratches, n_threads, &of_node)
-            if _choose_if_certain(state, node, scratches, &fixed, &of_node, &cuts[i], &features[i]):
+            _bound_objectives(table, centers, &search)
+            if _choose_if_certain(table, slots, lists, centers, &search, &cuts[i]):
                 continue
-            _search_dense(state, node, scratches, n_threads, &fixed, &of_node)
-        elif is_imm(&state.slots):
-            _search_mistakes(state, node, scratches, n_threads, &fixed, &of_node)
+            _search_dense(table, slots, lists, centers, &search)
+        elif is_imm(slots):
+            _search_mistakes(table, slots, lists, centers, &search)
         else:
-            _search_lists(state, node, scratches, n_threads, i > 0, &fixed, &of_node)
-        if not _first_near_lowest(state, node, scratches, &fixed, &of_node, &cuts[i], &features[i]):
+            _search_lists(table, slots, lists, centers, &search, i > 0)
+        if not _first_near_lowest(table, slots, lists, centers, &search, &cuts[i]):
             return False
     return True
 
 
-cdef int choose_candidates(
-    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidate* candidates,
-    int max_candidates,
+cdef void choose_candidates(
+    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidates* candidates
 ) noexcept nogil:
-    """Find a node's best cuts that separate its centers differently, at ends of bins; return how many.
+    """Find a node's best cuts that separate its centers differently, at ends of bins.
 
     Objectives are as exact as the bounding sweep: enough to choose what is tried. If it cut off what a row adds, or
     if the node costs nothing, they are exact.
     """
-    cdef Node* node = &state.nodes[index]
-    cdef FixedPoint fixed
-    cdef int t, f, n_candidates = 0
-    cdef bint dense = is_dense(&state.table, node)
-    cdef Objective of_node = _objective_of_node(state, node)
-    of_node.tradeoff = tradeoff
-    for t in range(n_threads):
-        mark_path_sides(state.nodes, index, state.table.n_features, scratches[t].scan.path_sides)
+    cdef const Table* table = &state.table
+    cdef const Slots* slots = &state.slots
+    cdef const NearestLists* lists = &state.lists
+    cdef const CenterOrder* centers = &state.centers
+    cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
+    cdef Objective objective
+    cdef int f
+    cdef bint dense = is_dense(table, search.node)
+    search.of_node.tradeoff = tradeoff
+    candidates.count = 0
     if dense:
-        _bound_features(state, node, scratches, n_threads, &of_node)
-    fixed = first_point(state, node)
-    if dense and (scratches.dense.capped or node.cost == 0.0):
-        _bound_objectives(state, node, scratches, n_threads, &of_node)
-        _search_dense(state, node, scratches, n_threads, &fixed, &of_node)
-        for f in range(state.table.n_features):
-            _sum_feature(state, node, scratches, n_threads, &fixed, f)
+        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+    search.fixed = first_point(table, centers, search.node)
+    if dense and (scratches.dense.capped or search.node.cost == 0.0):
+        _bound_objectives(table, centers, &search)
+        _search_dense(table, slots, lists, centers, &search)
+        for f in range(table.n_features):
+            _sum_feature(table, slots, centers, &search, f)
     elif not dense:
-        _search_lists(state, node, scratches, n_threads, False, &fixed, &of_node)
-    for f in range(state.table.n_features):
-        list_candidates(
-            state, node, scratches, &of_node, scratches.features.unit_scale[f] if dense else fixed.scale, f,
-            candidates, &n_candidates, max_candidates,
+        _search_lists(table, slots, lists, centers, &search, False)
+    for f in range(table.n_features):
+        objective = _objective_of(
+            &search, f, scratches.features.unit_scale[f] if dense else search.fixed.scale
         )
-    return n_candidates
+        list_candidates(
+            table, centers, search.node, &scratches.histograms, &scratches.scan.plan, &objective, f, candidates
+        )

@@ -3,7 +3,10 @@
 from libc.stdint cimport int64_t
 
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
-from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, Node, RowBuffers, Scratch, State, Table
+from shallowrules._kernel.growth.state cimport (
+    CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table
+)
+from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/dense_sweep.h":
     int instructions_of_machine "sr_instructions"() noexcept nogil
@@ -11,17 +14,21 @@ cdef extern from "growth/dense_sweep.h":
     enum: MAX_DENSE "SR_MAX_DENSE"
 
 
-cdef double bound_scale(const State* state, const Node* node, RowBuffers* rows) noexcept nogil
+cdef double bound_scale(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
+) noexcept nogil
 cdef void bound_rows(
-    State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t first_chunk, Py_ssize_t last_chunk
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
 ) noexcept nogil
 cdef void sum_rows(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature,
-    Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, int feature, Share share,
 ) noexcept nogil
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil
 cdef int64_t dense_step(
-    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
+    int feature, Py_ssize_t slot, double* point,
 ) noexcept nogil

@@ -16,10 +16,9 @@ from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histogr
 from shallowrules._kernel.shared.matrix cimport prefetch_rows, load_block, load_point
 from shallowrules._kernel.growth.nearest_lists cimport distance_to, list_members
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Scratch, Slots, State, Table, Tally,
-    chunk_place
+    BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally
 )
-from shallowrules._kernel.shared.threads cimport CHUNK
+from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 
 cdef extern from "shared/lanes.h" nogil:
@@ -79,26 +78,30 @@ cdef const double* _weights(const Slots* slots, Py_ssize_t first, Py_ssize_t las
 
 
 cdef void _line_up(
-    const Table* table, const CenterOrder* centers, const Node* node, const int* member_place, DenseBuffers* dense,
-    Py_ssize_t feature,
+    const Table* table, const CenterOrder* centers, const Node* node, DenseBuffers* dense, Py_ssize_t feature
 ) noexcept nogil:
     """Write the node's centers in the order of a feature: dense.at, places in `members`; dense.edge, codes."""
     cdef Py_ssize_t k = table.n_centers, j
     cdef int center
     for j in range(node.last_center - node.first_center):
         center = centers.order[feature * k + node.first_center + j]
-        dense.at[j] = member_place[center]
+        dense.at[j] = dense.member_place[center]
         dense.edge[j] = table.center_codes[feature * k + center]
 
 
-cdef void _place_members(const CenterOrder* centers, const Node* node, RowBuffers* rows) noexcept nogil:
+cdef void _place_members(
+    const CenterOrder* centers, const Node* node, int* members, DenseBuffers* dense
+) noexcept nogil:
+    """List the node's centers, and the place of each in the list."""
     cdef int j
-    list_members(centers, node, rows.members)
+    list_members(centers, node, members)
     for j in range(node.last_center - node.first_center):
-        rows.member_place[rows.members[j]] = j
+        dense.member_place[members[j]] = j
 
 
-cdef double bound_scale(const State* state, const Node* node, RowBuffers* rows) noexcept nogil:
+cdef double bound_scale(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
+) noexcept nogil:
     """Return units per unit of cost for the bounds, from the distances of a few rows and the largest weight.
 
     Any scale is right. The best is the finest that holds what every row adds.
@@ -106,13 +109,13 @@ cdef double bound_scale(const State* state, const Node* node, RowBuffers* rows) 
     cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center
     cdef double nearest, far, total = 0.0, farthest = 0.0, weight, heaviest = 1.0
-    _place_members(&state.centers, node, rows)
+    list_members(centers, node, rows.members)
     for g in range(SAMPLE_GROUPS):
         begin = node.first + n * g // SAMPLE_GROUPS
         end = min(begin + LANES, node.last)
-        _measure(&state.table, &state.slots, begin, end, end, n_members, rows)
+        _measure(table, slots, begin, end, end, n_members, rows)
         for r in range(end - begin):
-            weight = 1.0 if state.slots.weight == NULL else state.slots.weight[begin + r]
+            weight = 1.0 if slots.weight == NULL else slots.weight[begin + r]
             nearest = far = rows.lane_distance[r]
             for c in range(n_members):
                 nearest = min(nearest, rows.lane_distance[c * LANES + r])
@@ -120,10 +123,10 @@ cdef double bound_scale(const State* state, const Node* node, RowBuffers* rows) 
             total += weight * nearest
             farthest = max(farthest, far - nearest)
             count += 1
-    if state.slots.weight != NULL:
+    if slots.weight != NULL:
         heaviest = 0.0
         for slot in range(node.first, node.last):
-            heaviest = max(heaviest, state.slots.weight[slot])
+            heaviest = max(heaviest, slots.weight[slot])
     farthest *= heaviest
     if total > 0.0:
         farthest = min(max(2.0 * farthest, MIN_ROW_CAP * total / count), MAX_ROW_CAP * total / count)
@@ -149,23 +152,24 @@ cdef void _flush_sums(
 
 
 cdef double _take_units(
-    const State* state, int n_members, RowBuffers* rows, DenseBuffers* dense, double scale, Py_ssize_t begin,
-    Py_ssize_t end, Py_ssize_t last, int* largest, double cost,
+    const Table* table, const Slots* slots, int n_members, RowBuffers* rows, DenseBuffers* dense, double scale,
+    Share block, Py_ssize_t last, int* largest, double cost,
 ) noexcept nogil:
     """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
 
-    largest: by lane, raised to the largest of the units.
+    last: where the blocks end; largest: by lane, raised to the largest of the units.
     """
+    cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot
     cdef const double* weight
     cdef double buffer[LANES]
     cdef double nearest[LANES]
     for g in range(n_groups):
         slot = begin + g * LANES
-        _measure(&state.table, &state.slots, slot, min(slot + LANES, end), last, n_members, rows)
-        weight = _weights(&state.slots, slot, end, buffer)
+        _measure(table, slots, slot, min(slot + LANES, end), last, n_members, rows)
+        weight = _weights(slots, slot, end, buffer)
         sr_dense_units(
-            state.table.instructions, rows.lane_distance, n_members, weight, scale,
+            table.instructions, rows.lane_distance, n_members, weight, scale,
             dense.units + g * n_members * LANES, nearest, largest,
         )
         for r in range(min(LANES, end - slot)):
@@ -177,101 +181,99 @@ cdef double _take_units(
 
 
 cdef void _sweep_block(
-    const State* state, const Node* node, Scratch* scratch, Py_ssize_t begin, Py_ssize_t end
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    DenseBuffers* dense, Share block,
 ) noexcept nogil:
     """Add a block of rows, whose units are taken, to the histograms of all features."""
-    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = state.table.n_codes
+    cdef Py_ssize_t begin = block.first, end = block.last
+    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = table.n_codes
     cdef int n_members = node.last_center - node.first_center
-    cdef DenseBuffers* dense = &scratch.dense
-    cdef int* place = scratch.rows.place
+    cdef int* place = dense.place
     cdef int64_t weight_units[BLOCK]
-    for i in range(end - begin if state.table.weighted else 0):
-        weight_units[i] = llrint(state.slots.weight[begin + i] * state.table.weight_scale)
-    for f in range(state.table.n_features):
-        _line_up(&state.table, &state.centers, node, scratch.rows.member_place, dense, f)
+    for i in range(end - begin if table.weighted else 0):
+        weight_units[i] = llrint(slots.weight[begin + i] * table.weight_scale)
+    for f in range(table.n_features):
+        _line_up(table, centers, node, dense, f)
         sr_dense_places(
-            state.slots.codes + f * state.table.n_rows + begin, end - begin, dense.edge[0], dense.edge[n_members - 1],
+            slots.codes + f * table.n_rows + begin, end - begin, dense.edge[0], dense.edge[n_members - 1],
             place,
         )
         sr_dense_sweep(
-            state.table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
+            table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
             dense.sums + f * n_members * LANES, dense.own,
         )
-        sr_dense_tally(place, dense.own, end - begin, scratch.histograms.tally + f * n_codes)
-        if state.table.weighted:
+        sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)
+        if table.weighted:
             for i in range(end - begin):
-                scratch.histograms.weight[f * n_codes + place[i]] += weight_units[i]
+                histograms.weight[f * n_codes + place[i]] += weight_units[i]
 
 
 cdef void bound_rows(
-    State* state, const Node* node, Scratch* scratch, double scale, Py_ssize_t first_chunk, Py_ssize_t last_chunk
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
 ) noexcept nogil:
     """Add up what the rows of some chunks of the node add at least to every cut of every feature.
 
-    Also sums the chunks' current costs, to state.chunk_cost.
+    Also sums the current costs of these chunks, to `chunk_cost`, the node's.
     """
-    cdef Py_ssize_t last = min(node.first + last_chunk * CHUNK, node.last), begin, end, r, chunk = first_chunk
+    cdef Py_ssize_t last = min(node.first + chunks.last * CHUNK, node.last), r, chunk = chunks.first
+    cdef Share block
     cdef int n_members = node.last_center - node.first_center, n_unflushed = 0
     cdef int largest[LANES]
     cdef double cost = 0.0
-    _place_members(&state.centers, node, &scratch.rows)
-    clear_histograms(&state.table, &state.centers, node, &scratch.histograms)
+    _place_members(centers, node, rows.members, dense)
+    clear_histograms(table, centers, node, histograms)
     memset(largest, 0, LANES * sizeof(int))
-    memset(scratch.dense.sums, 0, state.table.n_features * n_members * LANES * sizeof(int))
-    begin = node.first + first_chunk * CHUNK
-    while begin < last:
-        end = min(begin + BLOCK, last)
-        cost = _take_units(
-            state, n_members, &scratch.rows, &scratch.dense, scale, begin, end, last, largest, cost
-        )
-        _sweep_block(state, node, scratch, begin, end)
-        begin = end
+    memset(dense.sums, 0, table.n_features * n_members * LANES * sizeof(int))
+    block.first = node.first + chunks.first * CHUNK
+    while block.first < last:
+        block.last = min(block.first + BLOCK, last)
+        cost = _take_units(table, slots, n_members, rows, dense, scale, block, last, largest, cost)
+        _sweep_block(table, slots, centers, node, histograms, dense, block)
+        block.first = block.last
         n_unflushed += 1
-        if n_unflushed == FLUSH_BLOCKS or begin == last:
-            _flush_sums(
-                &state.table, &state.centers, node, scratch.dense.sums, scratch.histograms.center_step
-            )
+        if n_unflushed == FLUSH_BLOCKS or block.first == last:
+            _flush_sums(table, centers, node, dense.sums, histograms.center_step)
             n_unflushed = 0
-        if (begin - node.first) % CHUNK == 0 or begin == last:
-            chunk_place(state, node)[chunk] = cost
+        if (block.first - node.first) % CHUNK == 0 or block.first == last:
+            chunk_cost[chunk] = cost
             cost = 0.0
             chunk += 1
-    scratch.dense.capped = False
+    dense.capped = False
     for r in range(LANES):
-        scratch.dense.capped |= largest[r] == UNIT_CAP
+        dense.capped |= largest[r] == UNIT_CAP
 
 
 cdef void sum_rows(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, int feature,
-    Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, int feature, Share share,
 ) noexcept nogil:
-    """Add up exactly what slots first .. last - 1 add to every cut of one feature."""
-    cdef Py_ssize_t begin = first, end, r, j, k = state.table.n_centers
+    """Add up exactly what some slots add to every cut of one feature."""
+    cdef Py_ssize_t begin = share.first, last = share.last, end, r, j, k = table.n_centers
     cdef int n_members = node.last_center - node.first_center
-    cdef const int* codes = state.slots.codes + feature * state.table.n_rows
-    cdef Tally* tally = scratch.histograms.tally + feature * state.table.n_codes
+    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef Tally* tally = histograms.tally + feature * table.n_codes
     cdef double buffer[LANES]
     cdef int64_t own[LANES]
     cdef int64_t sum
-    cdef DenseBuffers* dense = &scratch.dense
-    cdef int* place = scratch.rows.place
-    _place_members(&state.centers, node, &scratch.rows)
-    clear_feature(&state.table, &state.centers, node, &scratch.histograms, feature)
-    _line_up(&state.table, &state.centers, node, scratch.rows.member_place, dense, feature)
+    cdef int* place = dense.place
+    _place_members(centers, node, rows.members, dense)
+    clear_feature(table, centers, node, histograms, feature)
+    _line_up(table, centers, node, dense, feature)
     memset(dense.exact_sums, 0, n_members * LANES * sizeof(int64_t))
     while begin < last:
         end = min(begin + LANES, last)
-        _measure(&state.table, &state.slots, begin, end, last, n_members, &scratch.rows)
+        _measure(table, slots, begin, end, last, n_members, rows)
         sr_dense_exact_units(
-            state.table.instructions, scratch.rows.lane_distance, n_members,
-            _weights(&state.slots, begin, end, buffer), fixed.scale, fixed.cap, dense.exact_units,
+            table.instructions, rows.lane_distance, n_members,
+            _weights(slots, begin, end, buffer), fixed.scale, fixed.cap, dense.exact_units,
         )
         for r in range(end - begin, LANES):
             for j in range(n_members):
                 dense.exact_units[j * LANES + r] = 0
         sr_dense_places(codes + begin, end - begin, dense.edge[0], dense.edge[n_members - 1], place)
         sr_dense_exact(
-            state.table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
+            table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
             dense.exact_sums, own,
         )
         for r in range(end - begin):
@@ -280,16 +282,16 @@ cdef void sum_rows(
                 tally[place[r]].step_up += own[r]
             else:
                 tally[place[r]].step_down -= own[r]
-            if state.table.weighted:
-                scratch.histograms.weight[feature * state.table.n_codes + place[r]] += llrint(
-                    state.slots.weight[begin + r] * state.table.weight_scale
+            if table.weighted:
+                histograms.weight[feature * table.n_codes + place[r]] += llrint(
+                    slots.weight[begin + r] * table.weight_scale
                 )
         begin = end
     for j in range(n_members - 1):
         sum = 0
         for r in range(LANES):
             sum += dense.exact_sums[j * LANES + r]
-        scratch.histograms.center_step[feature * k + state.centers.order[feature * k + node.first_center + j]] = sum
+        histograms.center_step[feature * k + centers.order[feature * k + node.first_center + j]] = sum
 
 
 cdef void to_differences(
@@ -313,17 +315,21 @@ cdef void to_differences(
 
 
 cdef int64_t dense_step(
-    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
+    int feature, Py_ssize_t slot, double* point,
 ) noexcept nogil:
-    """Return the nearest of the node's centers on the left of a row's value, less the nearest on the right of it."""
-    cdef const int* center_codes = state.table.center_codes + feature * state.table.n_centers
-    cdef int code = state.slots.codes[feature * state.table.n_rows + slot], j, center
-    cdef double weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot], d
+    """Return the nearest of the node's centers on the left of a row's value, less the nearest on the right of it.
+
+    point: [m], for the row.
+    """
+    cdef const int* center_codes = table.center_codes + feature * table.n_centers
+    cdef int code = slots.codes[feature * table.n_rows + slot], j, center
+    cdef double weight = 1.0 if slots.weight == NULL else slots.weight[slot], d
     cdef double left = INFINITY, right = INFINITY, nearest
-    load_point(&state.table.X_cluster, state.slots.row[slot], rows.point)
+    load_point(&table.X_cluster, slots.row[slot], point)
     for j in range(node.first_center, node.last_center):
-        center = state.centers.order[j]
-        d = distance_to(&state.table, rows.point, center)
+        center = centers.order[j]
+        d = distance_to(table, point, center)
         if center_codes[center] <= code:
             left = min(left, d)
         else:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from shallowrules._kernel.growth.objective cimport cheapest_capped
-from shallowrules._kernel.growth.state cimport Node, State
+from shallowrules._kernel.growth.state cimport CenterOrder, Node, Table
 
 cdef extern from "<math.h>" nogil:
     long long llrint(double) noexcept
@@ -20,8 +20,10 @@ cdef struct FixedPoint:
 
 
 cdef double power_for(double largest, int bits) noexcept nogil
-cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil
-cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil
+cdef FixedPoint first_point(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil
+cdef bint refine_point(
+    const Table* table, const CenterOrder* centers, const Node* node, double lowest, FixedPoint* fixed
+) noexcept nogil
 
 
 cdef inline int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:

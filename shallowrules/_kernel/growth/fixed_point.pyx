@@ -12,7 +12,7 @@ raised and the sums are taken again.
 from libc.math cimport INFINITY, frexp, ldexp
 
 from shallowrules._kernel.growth.objective cimport units_where_free
-from shallowrules._kernel.growth.state cimport Node, State
+from shallowrules._kernel.growth.state cimport CenterOrder, Node, Table
 
 cdef double FIRST_REACH = 4.0
 cdef double REACH_FACTOR = 16.0         # by which the cap is raised
@@ -26,28 +26,30 @@ cdef double power_for(double largest, int bits) noexcept nogil:
     return ldexp(1.0, min(max(bits - exponent, -1000), 1000))
 
 
-cdef double _largest_sum(const State* state, const Node* node) noexcept nogil:
+cdef double _largest_sum(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil:
     """Return a bound of every sum of the node's steps.
 
     A row's distance to any center of the node is at most 2 d1 + 2 D^2, d1 that to the nearest and D the largest
     distance between two centers, which the diagonal of the box around them bounds.
     """
-    cdef Py_ssize_t m = state.table.X_cluster.n_columns, j, i
+    cdef Py_ssize_t m = table.X_cluster.n_columns, j, i
     cdef double low, high, value, diagonal = 0.0
     for j in range(m):
         low = INFINITY
         high = -INFINITY
         for i in range(node.first_center, node.last_center):
-            value = state.table.cluster_centers[state.centers.order[i] * m + j]
+            value = table.cluster_centers[centers.order[i] * m + j]
             low = min(low, value)
             high = max(high, value)
         diagonal += (high - low) * (high - low)
-    return 2.0 * node.cost + 2.0 * state.table.total_weight * diagonal
+    return 2.0 * node.cost + 2.0 * table.total_weight * diagonal
 
 
-cdef void _set_cap(const State* state, const Node* node, double largest, FixedPoint* fixed) noexcept nogil:
+cdef void _set_cap(
+    const Table* table, const CenterOrder* centers, const Node* node, double largest, FixedPoint* fixed
+) noexcept nogil:
     """Let one row add at most the cost `largest`, and make the units as fine as that allows."""
-    cdef double total = _largest_sum(state, node), all_rows = <double>(node.last - node.first) * largest
+    cdef double total = _largest_sum(table, centers, node), all_rows = <double>(node.last - node.first) * largest
     fixed.scale = min(power_for(min(all_rows, total), BITS_OF_SUM), power_for(min(largest, total), BITS_OF_ROW))
     if largest < total:
         fixed.cap = largest * fixed.scale
@@ -56,15 +58,17 @@ cdef void _set_cap(const State* state, const Node* node, double largest, FixedPo
         fixed.reach = INFINITY
 
 
-cdef FixedPoint first_point(const State* state, const Node* node) noexcept nogil:
+cdef FixedPoint first_point(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil:
     """Choose the scale and the cap of a node's first sums."""
     cdef FixedPoint fixed
     fixed.reach = FIRST_REACH
-    _set_cap(state, node, FIRST_REACH * node.cost if node.cost > 0.0 else INFINITY, &fixed)
+    _set_cap(table, centers, node, FIRST_REACH * node.cost if node.cost > 0.0 else INFINITY, &fixed)
     return fixed
 
 
-cdef bint refine_point(const State* state, const Node* node, double lowest, FixedPoint* fixed) noexcept nogil:
+cdef bint refine_point(
+    const Table* table, const CenterOrder* centers, const Node* node, double lowest, FixedPoint* fixed
+) noexcept nogil:
     """Choose again, now that the lowest objective is known; return False if it is exact already."""
     cdef double n = <double>(node.last - node.first), before = fixed.scale, units
     if lowest == INFINITY:
@@ -73,10 +77,10 @@ cdef bint refine_point(const State* state, const Node* node, double lowest, Fixe
         if within_reach(lowest, fixed):
             return False
         fixed.reach *= REACH_FACTOR
-        _set_cap(state, node, fixed.reach * node.cost, fixed)
+        _set_cap(table, centers, node, fixed.reach * node.cost, fixed)
         return True
     units = units_where_free(lowest)
     if units < 0.5 or units > MAX_UNITS_WHERE_FREE:
         return False
-    _set_cap(state, node, 2.0 * (units + n) / before, fixed)
+    _set_cap(table, centers, node, 2.0 * (units + n) / before, fixed)
     return fixed.scale > before

@@ -9,11 +9,10 @@ growths on avila, 7.4 on letter, 9.1 on 100,000 x 20 with k = 20.
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memset
 
-from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node
+from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node, restore_node
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
-from shallowrules._kernel.growth.state cimport LEAF, CenterOrder, Cut, Node, Scratch, State, Table
+from shallowrules._kernel.growth.state cimport LEAF, Cut, Node, Scratch, State
 from shallowrules._kernel.growth.workspace cimport Workspace
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
@@ -27,26 +26,12 @@ cdef struct Forest:
     # Of the node being cut: the trade-offs whose trees have it, and their cuts.
     int* wanted
     Cut* cuts
-    int* features
 
 
 cdef bint _is_same(const Cut* one, const Cut* two) noexcept nogil:
-    return one.code == two.code and one.inside == two.inside and (not one.inside or one.value == two.value)
-
-
-cdef void sort_centers(const Table* table, CenterOrder* centers, const Node* node) noexcept nogil:
-    """Put the node's centers in every feature's order again."""
-    cdef Py_ssize_t k = table.n_centers, f
-    cdef int i, place
-    memset(centers.side, 0, k)
-    for i in range(node.first_center, node.last_center):
-        centers.side[centers.order[i]] = 1
-    for f in range(table.n_features):
-        place = node.first_center
-        for i in range(table.n_centers):
-            if centers.side[centers.sorted[f * k + i]]:
-                centers.order[f * k + place] = centers.sorted[f * k + i]
-                place += 1
+    return one.feature == two.feature and one.code == two.code and one.inside == two.inside and (
+        not one.inside or one.value == two.value
+    )
 
 
 cdef void _plan_cuts(State* state, int index, Scratch* scratches, int n_threads, Forest* forest) noexcept nogil:
@@ -59,18 +44,15 @@ cdef void _plan_cuts(State* state, int index, Scratch* scratches, int n_threads,
             forest.wanted[n_wanted] = i
             n_wanted += 1
     if node.last_center - node.first_center == 1 or not choose_cuts(
-        state, index, scratches, n_threads, forest.tradeoffs, forest.wanted, n_wanted, forest.cuts, forest.features
+        state, index, scratches, n_threads, forest.tradeoffs, forest.wanted, n_wanted, forest.cuts
     ):
-        make_leaf(state, node, &scratches.rows)
+        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
         return
     node.tradeoffs = 0
     node.planned_cut = forest.cuts[0]
-    node.planned_feature = forest.features[0]
     for i in range(n_wanted):
         sibling = node
-        while not (
-            sibling.planned_feature == forest.features[i] and _is_same(&sibling.planned_cut, &forest.cuts[i])
-        ):
+        while not _is_same(&sibling.planned_cut, &forest.cuts[i]):
             if sibling.sibling < 0:
                 sibling.sibling = forest.n_places
                 state.nodes[forest.n_places] = node[0]
@@ -78,7 +60,6 @@ cdef void _plan_cuts(State* state, int index, Scratch* scratches, int n_threads,
                 sibling.tradeoffs = 0
                 sibling.sibling = -1
                 sibling.planned_cut = forest.cuts[i]
-                sibling.planned_feature = forest.features[i]
                 forest.n_places += 1
             else:
                 sibling = &state.nodes[sibling.sibling]
@@ -115,14 +96,13 @@ cdef void _grow_forest(State* state, Scratch* scratches, int n_threads, Forest* 
         if index < 0:  # a sibling was cut, and all below it
             index = ~index
             node = &state.nodes[index]
-            sort_centers(&state.table, &state.centers, node)
-            prepare_node(state, node, scratches, threads_for(node.last - node.first, n_threads), True)
+            restore_node(state, node, scratches, threads_for(node.last - node.first, n_threads))
         node = &state.nodes[index]
         if node.sibling >= 0:
             stack[n_stacked] = ~node.sibling
             n_stacked += 1
         cut_node(
-            state, index, node.planned_feature, &node.planned_cut, scratches,
+            state, index, &node.planned_cut, scratches.rows.members,
             threads_for(node.last - node.first, n_threads), forest.n_places, forest.n_places + 1,
         )
         forest.n_places += 2
@@ -174,7 +154,6 @@ def grow_path(inputs, tradeoffs, *, int n_threads=1, progress=None, int instruct
     forest.tradeoffs = <const double*><size_t>address_of(tradeoffs)
     workspace.keep(allocate([
         (<size_t>&forest.wanted, n_tradeoffs, np.int32),
-        (<size_t>&forest.features, n_tradeoffs, np.int32),
         (<size_t>&forest.cuts, n_tradeoffs, <Py_ssize_t>sizeof(Cut)),
     ]))
     n_threads = workspace.n_threads

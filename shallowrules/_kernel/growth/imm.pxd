@@ -2,10 +2,15 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport Histograms, Node, Slots, State, Table
+from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, NearestLists, Node, Slots, Table
+from shallowrules._kernel.shared.threads cimport Share
 
 cdef void count_mistakes(
-    const State* state, const Node* node, Histograms* histograms, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    Share share,
 ) noexcept nogil
 cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py_ssize_t slot) noexcept nogil
-cdef void set_aside_mistakes(State* state, Node* child, int n_threads) noexcept nogil
+cdef void set_aside_mistakes(
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, Node* child,
+    int n_threads,
+) noexcept nogil

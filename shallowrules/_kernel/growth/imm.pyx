@@ -10,8 +10,9 @@ from libc.stdint cimport int64_t
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.partition cimport partition_rows
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, Histograms, Node, Slots, State, Table, Tally, highest_code, lowest_code
+    BLOCK, CenterOrder, Histograms, NearestLists, Node, Slots, Table, Tally, highest_code, lowest_code
 )
+from shallowrules._kernel.shared.threads cimport Share
 
 
 cdef inline int64_t _weight_of(const Table* table, const Slots* slots, Py_ssize_t slot) noexcept nogil:
@@ -19,38 +20,39 @@ cdef inline int64_t _weight_of(const Table* table, const Slots* slots, Py_ssize_
 
 
 cdef void count_mistakes(
-    const State* state, const Node* node, Histograms* histograms, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    Share share,
 ) noexcept nogil:
-    """Add slots first .. last - 1 to the histograms of all features."""
-    cdef Py_ssize_t n = state.table.n_rows, k = state.table.n_centers, begin = first, end, slot, f
+    """Add some slots to the histograms of all features."""
+    cdef Py_ssize_t n = table.n_rows, k = table.n_centers, begin = share.first, end, slot, f
     cdef int code, own, low, high
     cdef int64_t weight
     cdef const int* center_codes
     cdef const int* codes
     cdef Tally* tally
     cdef int64_t* center_step
-    while begin < last:
-        end = min(begin + BLOCK, last)
-        for f in range(state.table.n_features):
-            center_codes = state.table.center_codes + f * k
-            low = lowest_code(&state.table, &state.centers, node, f)
-            high = highest_code(&state.table, &state.centers, node, f)
-            codes = state.slots.codes + f * n
-            tally = histograms.tally + f * state.table.n_codes
+    while begin < share.last:
+        end = min(begin + BLOCK, share.last)
+        for f in range(table.n_features):
+            center_codes = table.center_codes + f * k
+            low = lowest_code(table, centers, node, f)
+            high = highest_code(table, centers, node, f)
+            codes = slots.codes + f * n
+            tally = histograms.tally + f * table.n_codes
             center_step = histograms.center_step + f * k
             for slot in range(begin, end):
                 code = min(max(codes[slot], low), high)
-                own = center_codes[state.slots.assigned[slot]]
-                weight = _weight_of(&state.table, &state.slots, slot)
+                own = center_codes[slots.assigned[slot]]
+                weight = _weight_of(table, slots, slot)
                 tally[code].rows += 1
-                if state.table.weighted:
-                    histograms.weight[f * state.table.n_codes + code] += weight
+                if table.weighted:
+                    histograms.weight[f * table.n_codes + code] += weight
                 if code < own:
                     tally[code].step_up += weight
-                    center_step[state.slots.assigned[slot]] -= weight
+                    center_step[slots.assigned[slot]] -= weight
                 elif code > own:
                     tally[code].step_down += weight
-                    center_step[state.slots.assigned[slot]] += weight
+                    center_step[slots.assigned[slot]] += weight
         begin = end
 
 
@@ -61,15 +63,18 @@ cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py
     return _weight_of(table, slots, slot) * ((code < own) - (code > own))
 
 
-cdef void set_aside_mistakes(State* state, Node* child, int n_threads) noexcept nogil:
+cdef void set_aside_mistakes(
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, Node* child,
+    int n_threads,
+) noexcept nogil:
     """Put the rows that a cut separated from their center, now or before, behind the others of a child."""
     cdef Py_ssize_t slot, n_counted = 0
     cdef int center
     for slot in range(child.first, child.last):
-        center = state.slots.assigned[slot]
-        if center >= 0 and state.centers.side[center] != child.is_left:
-            state.slots.assigned[slot] = center = -1
-        state.slots.side[slot] = center >= 0
+        center = slots.assigned[slot]
+        if center >= 0 and centers.side[center] != child.is_left:
+            slots.assigned[slot] = center = -1
+        slots.side[slot] = center >= 0
         n_counted += center >= 0
-    partition_rows(state, child.first, child.last, n_counted, n_threads)
+    partition_rows(table, slots, lists, child.first, child.last, n_counted, n_threads)
     child.last_counted = child.first + n_counted

@@ -3,11 +3,16 @@
 from libc.stdint cimport int64_t
 
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
-from shallowrules._kernel.growth.state cimport Node, RowBuffers, Scratch, State
+from shallowrules._kernel.growth.state cimport (
+    CenterOrder, Histograms, ListBuffers, NearestLists, Node, Slots, Table
+)
+from shallowrules._kernel.shared.threads cimport Share
 
 cdef void sweep_rows(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    Histograms* histograms, ListBuffers* buffers, const FixedPoint* fixed, Share share,
 ) noexcept nogil
 cdef int64_t listed_step(
-    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    const FixedPoint* fixed, int feature, Py_ssize_t slot, double* point,
 ) noexcept nogil

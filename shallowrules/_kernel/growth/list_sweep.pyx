@@ -22,9 +22,11 @@ from libc.stdint cimport int64_t, uint16_t
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, in_units, llrint
 from shallowrules._kernel.growth.nearest_lists cimport distance_to
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, LIST_LENGTH, Node, RowBuffers, Scratch, State, Tally, highest_code, lowest_code
+    BLOCK, LIST_LENGTH, CenterOrder, Histograms, ListBuffers, NearestLists, Node, Slots, Table, Tally, highest_code,
+    lowest_code
 )
 from shallowrules._kernel.shared.matrix cimport load_point
+from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/list_sweep.h" nogil:
     void sr_sides(
@@ -46,20 +48,21 @@ cdef struct Walk:
 
 
 cdef int64_t _walk_beyond_list(
-    const State* state, const Node* node, const FixedPoint* fixed, Py_ssize_t slot, const double* point,
-    const Walk* walk, int64_t* center_step,
+    const Table* table, const CenterOrder* centers, const Node* node, const FixedPoint* fixed, double weight,
+    double first_distance, const double* point, const Walk* walk, int64_t* center_step,
 ) noexcept nogil:
     """Finish the walk of a row whose list is exhausted: the centers beyond the list, by coordinate.
 
+    weight, first_distance: the row's, and its distance to its nearest center.
+
     Returns the row's own step, unsigned; writes the steps at centers to `center_step` unless it is NULL.
     """
-    cdef Py_ssize_t k = state.table.n_centers, j
-    cdef const int* codes = state.table.center_codes + walk.feature * k
-    cdef const int* order = state.centers.order + walk.feature * k
+    cdef Py_ssize_t k = table.n_centers, j
+    cdef const int* codes = table.center_codes + walk.feature * k
+    cdef const int* order = centers.order + walk.feature * k
     cdef Py_ssize_t direction = 1 if walk.mirror == 0 else -1
     cdef int center, code
-    cdef double weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot]
-    cdef double d, least = -1.0, first_distance = state.lists.distance[slot * LIST_LENGTH]
+    cdef double d, least = -1.0
     cdef int64_t value = 0, own = 0, next_value, sign = 1 if walk.mirror == 0 else -1
     cdef bint started = False
     j = node.first_center if walk.mirror == 0 else node.last_center - 1
@@ -71,7 +74,7 @@ cdef int64_t _walk_beyond_list(
         if code > walk.at and not started:
             own = value = in_units(weight * (least - first_distance), fixed)
             started = True
-        d = distance_to(&state.table, point, center)
+        d = distance_to(table, point, center)
         if least < 0 or d < least:
             least = d
             if started:
@@ -87,8 +90,13 @@ cdef int64_t _walk_beyond_list(
     return own
 
 
+cdef inline double _weight_of(const Slots* slots, Py_ssize_t slot) noexcept nogil:
+    return 1.0 if slots.weight == NULL else slots.weight[slot]
+
+
 cdef void _load_values(
-    const State* state, const FixedPoint* fixed, int64_t* value, Py_ssize_t begin, Py_ssize_t end
+    const Table* table, const Slots* slots, const NearestLists* lists, const FixedPoint* fixed, int64_t* value,
+    Py_ssize_t begin, Py_ssize_t end,
 ) noexcept nogil:
     """Write what each listed center of a block's rows adds; in place of the first one's 0, the row's weight."""
     cdef Py_ssize_t slot
@@ -96,9 +104,9 @@ cdef void _load_values(
     cdef double weight
     cdef const double* distance
     for slot in range(begin, end):
-        distance = state.lists.distance + slot * LIST_LENGTH
-        weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot]
-        value[0] = llrint(weight * state.table.weight_scale) if state.table.weighted else 0
+        distance = lists.distance + slot * LIST_LENGTH
+        weight = _weight_of(slots, slot)
+        value[0] = llrint(weight * table.weight_scale) if table.weighted else 0
         for j in range(1, LIST_LENGTH):
             value[j] = in_units(weight * (distance[j] - distance[0]), fixed)
         value += LIST_LENGTH
@@ -129,11 +137,12 @@ cdef inline int64_t _walk_list(
 
 
 cdef void sweep_rows(
-    const State* state, const Node* node, Scratch* scratch, const FixedPoint* fixed, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    Histograms* histograms, ListBuffers* buffers, const FixedPoint* fixed, Share share,
 ) noexcept nogil:
-    """Add the steps of slots first .. last - 1 to the histograms, block by block, feature by feature."""
-    cdef Py_ssize_t n = state.table.n_rows, k = state.table.n_centers, n_codes = state.table.n_codes
-    cdef Py_ssize_t begin = first, end, slot, f, i, r, n_rest, m = state.table.X_cluster.n_columns
+    """Add the steps of some slots to the histograms, block by block, feature by feature."""
+    cdef Py_ssize_t n = table.n_rows, k = table.n_centers, n_codes = table.n_codes
+    cdef Py_ssize_t begin = share.first, end, slot, f, i, r, n_rest, m = table.X_cluster.n_columns
     cdef int place
     cdef int64_t value
     cdef const int* center_codes
@@ -141,51 +150,50 @@ cdef void sweep_rows(
     cdef Tally* tally
     cdef int64_t* weights
     cdef int64_t* center_step
-    cdef int64_t* values = scratch.lists.value
-    cdef bint weighted = state.table.weighted, loaded
+    cdef int64_t* values = buffers.value
+    cdef bint weighted = table.weighted, loaded
     cdef Walk walk
-    while begin < last:
-        end = min(begin + BLOCK, last)
+    while begin < share.last:
+        end = min(begin + BLOCK, share.last)
         loaded = False  # the block's points: only walks beyond the lists need them
-        _load_values(state, fixed, values, begin, end)
-        for f in range(state.table.n_features):
-            center_codes = state.table.center_codes + f * k
-            tally = scratch.histograms.tally + f * n_codes
-            weights = scratch.histograms.weight + f * n_codes
-            center_step = scratch.histograms.center_step + f * k
+        _load_values(table, slots, lists, fixed, values, begin, end)
+        for f in range(table.n_features):
+            center_codes = table.center_codes + f * k
+            tally = histograms.tally + f * n_codes
+            weights = histograms.weight + f * n_codes
+            center_step = histograms.center_step + f * k
             sr_sides(
-                state.table.instructions, state.lists.near + begin * LIST_LENGTH, state.slots.codes + f * n + begin,
-                end - begin, center_codes, lowest_code(&state.table, &state.centers, node, f),
-                highest_code(&state.table, &state.centers, node, f), scratch.rows.place, scratch.lists.sides,
+                table.instructions, lists.near + begin * LIST_LENGTH, slots.codes + f * n + begin,
+                end - begin, center_codes, lowest_code(table, centers, node, f),
+                highest_code(table, centers, node, f), buffers.place, buffers.sides,
             )
             if weighted:
                 for i in range(end - begin):
-                    weights[scratch.rows.place[i]] += values[i * LIST_LENGTH]
+                    weights[buffers.place[i]] += values[i * LIST_LENGTH]
             n_rest = sr_first_steps(
-                state.lists.near + begin * LIST_LENGTH, end - begin, center_codes, scratch.rows.place,
-                scratch.lists.sides, values, tally, center_step, scratch.lists.rest,
+                lists.near + begin * LIST_LENGTH, end - begin, center_codes, buffers.place,
+                buffers.sides, values, tally, center_step, buffers.rest,
             )
             for r in range(n_rest):
-                i = scratch.lists.rest[r]
-                place = scratch.rows.place[i]
-                near = state.lists.near + (begin + i) * LIST_LENGTH
+                i = buffers.rest[r]
+                place = buffers.place[i]
+                near = lists.near + (begin + i) * LIST_LENGTH
                 walk.feature = <int>f
                 walk.nearest = near[0]
                 walk.mirror = -(place > center_codes[near[0]])
                 walk.at = place ^ walk.mirror
                 walk.until = center_codes[near[0]] ^ walk.mirror
                 value = _walk_list(
-                    center_codes, near, scratch.lists.sides[i], values + i * LIST_LENGTH, &walk, center_step
+                    center_codes, near, buffers.sides[i], values + i * LIST_LENGTH, &walk, center_step
                 )
                 if value < 0:
                     if not loaded:
                         for slot in range(begin, end):
-                            load_point(
-                                &state.table.X_cluster, state.slots.row[slot], scratch.rows.points + (slot - begin) * m
-                            )
+                            load_point(&table.X_cluster, slots.row[slot], buffers.points + (slot - begin) * m)
                         loaded = True
                     value = _walk_beyond_list(
-                        state, node, fixed, begin + i, scratch.rows.points + i * m, &walk, center_step
+                        table, centers, node, fixed, _weight_of(slots, begin + i),
+                        lists.distance[(begin + i) * LIST_LENGTH], buffers.points + i * m, &walk, center_step,
                     )
                 if walk.mirror:
                     tally[place].step_down += value
@@ -195,14 +203,15 @@ cdef void sweep_rows(
 
 
 cdef int64_t listed_step(
-    const State* state, const Node* node, RowBuffers* rows, const FixedPoint* fixed, int feature, Py_ssize_t slot
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    const FixedPoint* fixed, int feature, Py_ssize_t slot, double* point,
 ) noexcept nogil:
-    """Return what a row adds to the induced cost of the cuts from its own value on."""
-    cdef const int* center_codes = state.table.center_codes + feature * state.table.n_centers
-    cdef const uint16_t* near = state.lists.near + slot * LIST_LENGTH
-    cdef const double* distance = state.lists.distance + slot * LIST_LENGTH
-    cdef int place = state.slots.codes[feature * state.table.n_rows + slot], j, code
-    cdef double weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot]
+    """Return what a row adds to the induced cost of the cuts from its own value on; point: [m], for the row."""
+    cdef const int* center_codes = table.center_codes + feature * table.n_centers
+    cdef const uint16_t* near = lists.near + slot * LIST_LENGTH
+    cdef const double* distance = lists.distance + slot * LIST_LENGTH
+    cdef int place = slots.codes[feature * table.n_rows + slot], j, code
+    cdef double weight = _weight_of(slots, slot)
     cdef int64_t value
     cdef Walk walk
     walk.feature = feature
@@ -220,6 +229,6 @@ cdef int64_t listed_step(
                 return (value ^ walk.mirror) - walk.mirror
             walk.until = code
             walk.nearest = near[j]
-    load_point(&state.table.X_cluster, state.slots.row[slot], rows.point)
-    value = _walk_beyond_list(state, node, fixed, slot, rows.point, &walk, NULL)
+    load_point(&table.X_cluster, slots.row[slot], point)
+    value = _walk_beyond_list(table, centers, node, fixed, weight, distance[0], point, &walk, NULL)
     return (value ^ walk.mirror) - walk.mirror

@@ -13,9 +13,9 @@ from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.growth.state cimport (
-    LANES, LIST_LENGTH, MIN_LIST_LENGTH, CenterOrder, NearestLists, Node, RowBuffers, Slots, State, Table
+    LANES, LIST_LENGTH, MIN_LIST_LENGTH, CenterOrder, NearestLists, Node, RowBuffers, Slots, Table
 )
-from shallowrules._kernel.shared.threads cimport CHUNK
+from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 
 cdef extern from "shared/lanes.h" nogil:
@@ -45,8 +45,11 @@ cdef void list_members(const CenterOrder* centers, const Node* node, int* member
         members[j - node.first_center] = centers.order[j]
 
 
-cdef void _fill_batch(State* state, int n_members, RowBuffers* buffers, int count) noexcept nogil:
-    """Fill the lists of the slots in buffers.pending."""
+cdef void _fill_batch(
+    const Table* table, const Slots* slots, const NearestLists* lists, RowBuffers* buffers, int n_members,
+    const int* pending, int count,
+) noexcept nogil:
+    """Fill the lists of the slots in `pending`, at most LANES of them."""
     cdef int rows[LANES]
     cdef int r, j, length, place
     cdef Py_ssize_t slot, member
@@ -55,18 +58,18 @@ cdef void _fill_batch(State* state, int n_members, RowBuffers* buffers, int coun
     cdef double* distance
     cdef uint16_t* near
     for r in range(count):
-        rows[r] = state.slots.row[buffers.pending[r]]
-    load_block(&state.table.X_cluster, rows, count, buffers.lanes, LANES)
+        rows[r] = slots.row[pending[r]]
+    load_block(&table.X_cluster, rows, count, buffers.lanes, LANES)
     sr_lane_distances(
-        state.table.instructions, buffers.lanes, state.table.X_cluster.n_columns, state.table.cluster_centers,
+        table.instructions, buffers.lanes, table.X_cluster.n_columns, table.cluster_centers,
         buffers.members, n_members, buffers.lane_distance,
     )
-    sr_lane_nearest(state.table.instructions, buffers.lane_distance, n_members, keys)
+    sr_lane_nearest(table.instructions, buffers.lane_distance, n_members, keys)
     length = min(n_members, LIST_LENGTH)
     for r in range(count):
-        slot = buffers.pending[r]
-        distance = state.lists.distance + slot * LIST_LENGTH
-        near = state.lists.near + slot * LIST_LENGTH
+        slot = pending[r]
+        distance = lists.distance + slot * LIST_LENGTH
+        near = lists.near + slot * LIST_LENGTH
         for j in range(length):
             member = sr_place_of(keys[j * LANES + r])
             d = buffers.lane_distance[member * LANES + r]
@@ -77,63 +80,67 @@ cdef void _fill_batch(State* state, int n_members, RowBuffers* buffers, int coun
                 place -= 1
             distance[place] = d
             near[place] = <uint16_t>buffers.members[member]
-        state.lists.length[slot] = <unsigned char>length
+        lists.length[slot] = <unsigned char>length
         for place in range(length, LIST_LENGTH):
             distance[place] = distance[0]
             near[place] = near[0]
 
 
 cdef void fill_lists(
-    State* state, const Node* node, RowBuffers* buffers, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const NearestLists* lists, const Node* node, RowBuffers* buffers,
+    Share share,
 ) noexcept nogil:
-    """Fill the lists of slots first .. last - 1 from the node's centers (buffers.members)."""
+    """Fill the lists of some slots from the node's centers (buffers.members)."""
     cdef Py_ssize_t slot
-    cdef int count = 0
-    for slot in range(first, last):
-        buffers.pending[count] = <int>slot
+    cdef int pending[LANES]
+    cdef int count = 0, n_members = node.last_center - node.first_center
+    for slot in range(share.first, share.last):
+        pending[count] = <int>slot
         count += 1
         if count == LANES:
-            _fill_batch(state, node.last_center - node.first_center, buffers, count)
+            _fill_batch(table, slots, lists, buffers, n_members, pending, count)
             count = 0
     if count:
-        _fill_batch(state, node.last_center - node.first_center, buffers, count)
+        _fill_batch(table, slots, lists, buffers, n_members, pending, count)
 
 
 cdef void filter_lists(
-    State* state, const Node* node, RowBuffers* buffers, Py_ssize_t first, Py_ssize_t last
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
+    RowBuffers* buffers, Share share,
 ) noexcept nogil:
-    """Take the centers of the other side out of the lists, and fill those that get short.
+    """Take the centers of the other side out of the lists of some slots, and fill those that get short.
 
-    Expects state.centers.side to tell which centers are on the node's side, and buffers.members the node's centers.
+    Expects centers.side to tell which centers are on the node's side, and buffers.members the node's centers.
     """
     cdef int n_members = node.last_center - node.first_center
     cdef unsigned char side = 1 if node.is_left else 0
     cdef Py_ssize_t slot
+    cdef int pending[LANES]
     cdef int count = 0, kept, j, length
     cdef double* distance
     cdef uint16_t* near
-    for slot in range(first, last):
-        distance = state.lists.distance + slot * LIST_LENGTH
-        near = state.lists.near + slot * LIST_LENGTH
+    for slot in range(share.first, share.last):
+        distance = lists.distance + slot * LIST_LENGTH
+        near = lists.near + slot * LIST_LENGTH
         kept = 0
-        length = state.lists.length[slot]
+        length = lists.length[slot]
         for j in range(length):
             near[kept] = near[j]
             distance[kept] = distance[j]
-            kept += state.centers.side[near[j]] == side
+            kept += centers.side[near[j]] == side
         if kept < n_members and (kept < MIN_LIST_LENGTH or n_members <= LIST_LENGTH):
-            buffers.pending[count] = <int>slot
+            pending[count] = <int>slot
             count += 1
             if count == LANES:
-                _fill_batch(state, n_members, buffers, count)
+                _fill_batch(table, slots, lists, buffers, n_members, pending, count)
                 count = 0
             continue
-        state.lists.length[slot] = <unsigned char>kept
+        lists.length[slot] = <unsigned char>kept
         for j in range(kept, LIST_LENGTH):
             near[j] = near[0]
             distance[j] = distance[0]
     if count:
-        _fill_batch(state, n_members, buffers, count)
+        _fill_batch(table, slots, lists, buffers, n_members, pending, count)
 
 
 cdef double sum_costs(

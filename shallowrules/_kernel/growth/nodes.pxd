@@ -1,10 +1,12 @@
 """What every way of growing does with a node: make it a leaf, cut it, tell how much work is below it."""
 
-from shallowrules._kernel.growth.state cimport Cut, Node, RowBuffers, Scratch, State
+from shallowrules._kernel.growth.state cimport CenterOrder, Cut, Node, Slots, State, Table
 
-cdef void make_leaf(State* state, Node* node, RowBuffers* rows) noexcept nogil
+cdef void make_leaf(
+    const Table* table, const Slots* slots, const CenterOrder* centers, Node* node, double* point
+) noexcept nogil
 cdef void cut_node(
-    State* state, int index, int feature, const Cut* cut, Scratch* scratches, int n_threads, int left, int right
+    State* state, int index, const Cut* cut, int* buffer, int n_threads, int left, int right
 ) noexcept nogil
 cdef void make_children(
     Node* nodes, int index, Py_ssize_t n_rows_left, int n_left, int left, int right

@@ -4,26 +4,28 @@ from libc.math cimport INFINITY, log2
 
 from shallowrules._kernel.growth.nearest_lists cimport distance_to
 from shallowrules._kernel.growth.partition cimport mark_sides, partition_centers, partition_rows
-from shallowrules._kernel.growth.state cimport LEAF, NOT_CUT_YET, Cut, Node, RowBuffers, Scratch, State
+from shallowrules._kernel.growth.state cimport LEAF, NOT_CUT_YET, CenterOrder, Cut, Node, Slots, State, Table
 from shallowrules._kernel.shared.matrix cimport load_point
 
 
-cdef void make_leaf(State* state, Node* node, RowBuffers* rows) noexcept nogil:
+cdef void make_leaf(
+    const Table* table, const Slots* slots, const CenterOrder* centers, Node* node, double* point
+) noexcept nogil:
     """End a branch: with its one center, or, if no cut is valid, with the cheapest of several."""
     cdef Py_ssize_t slot
     cdef int i, center, best = -1
     cdef double cost, lowest = INFINITY
     node.feature = LEAF
-    node.center = state.centers.order[node.first_center]
+    node.center = centers.order[node.first_center]
     if node.last_center - node.first_center == 1:
         return
     for i in range(node.first_center, node.last_center):
-        center = state.centers.order[i]
+        center = centers.order[i]
         cost = 0.0
         for slot in range(node.first, node.last_counted):
-            load_point(&state.table.X_cluster, state.slots.row[slot], rows.point)
-            cost += distance_to(&state.table, rows.point, center) * (
-                1.0 if state.slots.weight == NULL else state.slots.weight[slot]
+            load_point(&table.X_cluster, slots.row[slot], point)
+            cost += distance_to(table, point, center) * (
+                1.0 if slots.weight == NULL else slots.weight[slot]
             )
         if best < 0 or cost < lowest or (cost == lowest and center < best):
             lowest = cost
@@ -32,19 +34,22 @@ cdef void make_leaf(State* state, Node* node, RowBuffers* rows) noexcept nogil:
 
 
 cdef void cut_node(
-    State* state, int index, int feature, const Cut* cut, Scratch* scratches, int n_threads, int left, int right
+    State* state, int index, const Cut* cut, int* buffer, int n_threads, int left, int right
 ) noexcept nogil:
     """Cut a node: partition its rows and centers, and enter its children at places `left` and `right`.
 
-    right: -1 for the place after those that the left subtree fills if it begins at `left`.
+    Parameters
+    ----------
+    buffer : [k]
+    right : -1 for the place after those that the left subtree fills if it begins at `left`
     """
     cdef Node* node = &state.nodes[index]
     cdef Py_ssize_t n_rows_left
     cdef int n_left
-    node.feature = feature
-    n_rows_left = mark_sides(state, node, cut)
-    n_left = partition_centers(state, node, cut, scratches.rows.members)
-    partition_rows(state, node.first, node.last, n_rows_left, n_threads)
+    node.feature = cut.feature
+    n_rows_left = mark_sides(&state.table, &state.slots, node, cut)
+    n_left = partition_centers(&state.table, &state.centers, node, cut, buffer)
+    partition_rows(&state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left, n_threads)
     make_children(state.nodes, index, n_rows_left, n_left, left, left + 2 * n_left - 1 if right < 0 else right)
 
 

@@ -1,9 +1,12 @@
 """Partitioning a node's rows and centers once its cut is chosen."""
 
-from shallowrules._kernel.growth.state cimport Cut, Node, State
+from shallowrules._kernel.growth.state cimport CenterOrder, Cut, NearestLists, Node, Slots, Table
 
-cdef Py_ssize_t mark_sides(State* state, Node* node, const Cut* cut) noexcept nogil
-cdef int partition_centers(State* state, Node* node, const Cut* cut, int* buffer) noexcept nogil
+cdef Py_ssize_t mark_sides(const Table* table, const Slots* slots, Node* node, const Cut* cut) noexcept nogil
+cdef int partition_centers(
+    const Table* table, const CenterOrder* centers, Node* node, const Cut* cut, int* buffer
+) noexcept nogil
 cdef void partition_rows(
-    State* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_left, int n_threads
+    const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t n_left, int n_threads,
 ) noexcept nogil

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.growth.state cimport LIST_LENGTH, Cut, Node, Slots, State
+from shallowrules._kernel.growth.state cimport LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table
 
 cdef extern from "growth/code_scan.h" nogil:
     const int SCAN_BLOCK "SR_SCAN_BLOCK"
@@ -18,11 +18,11 @@ cdef extern from "growth/code_scan.h" nogil:
     ) noexcept
 
 
-cdef Py_ssize_t mark_sides(State* state, Node* node, const Cut* cut) noexcept nogil:
+cdef Py_ssize_t mark_sides(const Table* table, const Slots* slots, Node* node, const Cut* cut) noexcept nogil:
     """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const int* codes = state.slots.codes + node.feature * state.table.n_rows + node.first
-    cdef unsigned char* side = state.slots.side + node.first
-    cdef const int* row = state.slots.row + node.first
+    cdef const int* codes = slots.codes + node.feature * table.n_rows + node.first
+    cdef unsigned char* side = slots.side + node.first
+    cdef const int* row = slots.row + node.first
     cdef Py_ssize_t count = node.last - node.first, begin, end, i
     cdef int highest, lowest
     cdef double value
@@ -38,7 +38,7 @@ cdef Py_ssize_t mark_sides(State* state, Node* node, const Cut* cut) noexcept no
         for i in range(begin, end):
             if codes[i] != cut.code:
                 continue
-            side[i] = entry(&state.table.X_explain, row[i], node.feature) <= cut.value
+            side[i] = entry(&table.X_explain, row[i], node.feature) <= cut.value
             n_left += side[i]
             if side[i]:
                 highest = cut.code
@@ -54,7 +54,7 @@ cdef Py_ssize_t mark_sides(State* state, Node* node, const Cut* cut) noexcept no
             continue
         for i in range(begin, end):
             if codes[i] == highest or codes[i] == lowest:
-                value = entry(&state.table.X_explain, row[i], node.feature)
+                value = entry(&table.X_explain, row[i], node.feature)
                 if side[i]:
                     node.lower = max(node.lower, value)
                 else:
@@ -62,28 +62,30 @@ cdef Py_ssize_t mark_sides(State* state, Node* node, const Cut* cut) noexcept no
     return n_left
 
 
-cdef int partition_centers(State* state, Node* node, const Cut* cut, int* buffer) noexcept nogil:
+cdef int partition_centers(
+    const Table* table, const CenterOrder* centers, Node* node, const Cut* cut, int* buffer
+) noexcept nogil:
     """Partition the node's centers in every feature's order; return how many go left."""
-    cdef Py_ssize_t k = state.table.n_centers, f
-    cdef const int* center_codes = state.table.center_codes + node.feature * k
+    cdef Py_ssize_t k = table.n_centers, f
+    cdef const int* center_codes = table.center_codes + node.feature * k
     cdef int i, center, left, right, n_left = 0
-    cdef int* order = state.centers.order + node.feature * k
+    cdef int* order = centers.order + node.feature * k
     cdef double coordinate
     node.cut = node.lower
     for i in range(node.first_center, node.last_center):
         center = order[i]
-        state.centers.side[center] = center_codes[center] <= cut.code
-        if state.centers.side[center]:
+        centers.side[center] = center_codes[center] <= cut.code
+        if centers.side[center]:
             n_left += 1
-            coordinate = state.table.explain_centers[center * state.table.n_features + node.feature]
+            coordinate = table.explain_centers[center * table.n_features + node.feature]
             node.cut = max(node.cut, coordinate)
-    for f in range(state.table.n_features):
-        order = state.centers.order + f * k
+    for f in range(table.n_features):
+        order = centers.order + f * k
         left = node.first_center
         right = 0
         for i in range(node.first_center, node.last_center):
             center = order[i]
-            if state.centers.side[center]:
+            if centers.side[center]:
                 order[left] = center
                 left += 1
             else:
@@ -94,7 +96,7 @@ cdef int partition_centers(State* state, Node* node, const Cut* cut, int* buffer
     return n_left
 
 
-cdef Py_ssize_t _pair_rows(Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_left) noexcept nogil:
+cdef Py_ssize_t _pair_rows(const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_left) noexcept nogil:
     """List the slots to exchange so that rows that go left come first; return how many pairs."""
     cdef int* left = slots.swap_left + first // 2
     cdef int* right = slots.swap_right + first // 2
@@ -110,38 +112,42 @@ cdef Py_ssize_t _pair_rows(Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_s
     return n_pairs
 
 
-cdef void _swap_rows(State* state, Py_ssize_t first, Py_ssize_t n_pairs, Py_ssize_t what) noexcept nogil:
+cdef void _swap_rows(
+    const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t n_pairs,
+    Py_ssize_t what,
+) noexcept nogil:
     """Exchange the paired slots in the codes of feature `what`, or in all else if `what` is the number of features."""
-    cdef const int* left = state.slots.swap_left + first // 2
-    cdef const int* right = state.slots.swap_right + first // 2
+    cdef const int* left = slots.swap_left + first // 2
+    cdef const int* right = slots.swap_right + first // 2
     cdef Py_ssize_t i, j, a, b, p, q
     cdef int* codes
-    if what < state.table.n_features:
-        codes = state.slots.codes + what * state.table.n_rows
+    if what < table.n_features:
+        codes = slots.codes + what * table.n_rows
         for i in range(n_pairs):
             codes[left[i]], codes[right[i]] = codes[right[i]], codes[left[i]]
         return
     for i in range(n_pairs):
         a = left[i]
         b = right[i]
-        state.slots.row[a], state.slots.row[b] = state.slots.row[b], state.slots.row[a]
-        if state.slots.weight != NULL:
-            state.slots.weight[a], state.slots.weight[b] = state.slots.weight[b], state.slots.weight[a]
-        if state.slots.assigned != NULL:
-            state.slots.assigned[a], state.slots.assigned[b] = state.slots.assigned[b], state.slots.assigned[a]
-        if state.lists.near != NULL:
-            state.lists.length[a], state.lists.length[b] = state.lists.length[b], state.lists.length[a]
+        slots.row[a], slots.row[b] = slots.row[b], slots.row[a]
+        if slots.weight != NULL:
+            slots.weight[a], slots.weight[b] = slots.weight[b], slots.weight[a]
+        if slots.assigned != NULL:
+            slots.assigned[a], slots.assigned[b] = slots.assigned[b], slots.assigned[a]
+        if lists.near != NULL:
+            lists.length[a], lists.length[b] = lists.length[b], lists.length[a]
             for j in range(LIST_LENGTH):
                 p = a * LIST_LENGTH + j
                 q = b * LIST_LENGTH + j
-                state.lists.near[p], state.lists.near[q] = state.lists.near[q], state.lists.near[p]
-                state.lists.distance[p], state.lists.distance[q] = state.lists.distance[q], state.lists.distance[p]
+                lists.near[p], lists.near[q] = lists.near[q], lists.near[p]
+                lists.distance[p], lists.distance[q] = lists.distance[q], lists.distance[p]
 
 
 cdef void partition_rows(
-    State* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_left, int n_threads
+    const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t n_left, int n_threads,
 ) noexcept nogil:
-    """Move the slots of state.slots.side 1, of which there are n_left, before the others."""
-    cdef Py_ssize_t n_pairs = _pair_rows(&state.slots, first, last, n_left), what
-    for what in prange(state.table.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
-        _swap_rows(state, first, n_pairs, what)
+    """Move the slots of side 1, of which there are n_left, before the others."""
+    cdef Py_ssize_t n_pairs = _pair_rows(slots, first, last, n_left), what
+    for what in prange(table.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
+        _swap_rows(table, slots, lists, first, n_pairs, what)

@@ -67,6 +67,7 @@ cdef struct CenterOrder:
 
 cdef struct Cut:
     double objective
+    int feature
     int code                    # rows and centers up to this code go left
     bint inside                 # of this code only rows up to `value`
     double value
@@ -83,20 +84,21 @@ cdef struct Node:
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
-    Cut planned_cut             # chosen but not made, of feature `planned_feature`
-    int planned_feature
+    Cut planned_cut             # chosen but not made
     uint64_t tradeoffs          # of a forest: bit t is set if the tree of trade-off t has this node
     int sibling                 # a node of the same rows and centers that is cut differently; -1: no more
     double gain                 # ExKMC: by how much the planned cut lowers the surrogate cost
 
 
 cdef struct State:
+    # All that is known of a growth. It goes to what drives a node: choosing its cuts, cutting it, preparing it. What
+    # these call gets the parts that it reads.
     Table table
     Slots slots
     NearestLists lists
     CenterOrder centers
     Node* nodes
-    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `chunk_place`
+    double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `costs_of_node`
     Progress progress
 
 
@@ -108,9 +110,14 @@ cdef inline bint is_imm(const Slots* slots) noexcept nogil:
     return slots.assigned != NULL
 
 
-cdef inline double* chunk_place(const State* state, const Node* node) noexcept nogil:
+cdef inline double* costs_of_node(double* chunk_cost, const Node* node) noexcept nogil:
     """Return where the costs of the node's chunks go: no two nodes without a common row share a place."""
-    return state.chunk_cost + node.first // CHUNK + node.first_center
+    return chunk_cost + node.first // CHUNK + node.first_center
+
+
+cdef inline Py_ssize_t chunks_of(const Node* node) noexcept nogil:
+    """Return the number of chunks that a node's rows are in."""
+    return (node.last - node.first + CHUNK - 1) // CHUNK
 
 
 cdef inline int lowest_code(
@@ -171,17 +178,16 @@ cdef struct Histograms:
 
 
 cdef struct RowBuffers:
+    # The distances of a few rows to the node's centers.
     double* point               # [m] one row
-    double* points              # [BLOCK, m] a block's rows
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]
     int* members                # [k] the node's centers, in the order of the first feature
-    int* member_place           # [k] place of a center in `members`
-    int* pending                # [LANES] slots whose lists wait to be filled
-    int* place                  # [BLOCK] code of each row, clipped to the node's centers
 
 
 cdef struct ListBuffers:
+    int* place                  # [BLOCK] code of each row, clipped to the node's centers
+    double* points              # [BLOCK, m] a block's rows
     int64_t* value              # [BLOCK, LIST_LENGTH] added cost of each listed center, fixed point
     unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
     int* rest                   # [BLOCK] rows whose walk takes more than a step
@@ -189,6 +195,8 @@ cdef struct ListBuffers:
 
 cdef struct DenseBuffers:
     # M is the largest number of centers of a dense node.
+    int* place                  # [BLOCK] code of each row, clipped to the node's centers
+    int* member_place           # [k] place of a center in `members`
     int* at                     # [M] place in `members` of each center in the order of a feature
     int* edge                   # [M] its code
     int* units                  # [BLOCK / LANES, M, LANES] added cost of each center, for bounds

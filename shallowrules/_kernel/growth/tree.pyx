@@ -13,10 +13,10 @@ from cython.parallel cimport prange, threadid
 from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node
 from shallowrules._kernel.growth.imm cimport set_aside_mistakes
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
-from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, is_imm
+from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, Table, is_imm
 from shallowrules._kernel.growth.workspace cimport Workspace
 from shallowrules._kernel.shared.allocation cimport allocate
-from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
+from shallowrules._kernel.shared.interrupts cimport Progress, is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.threads cimport MIN_SHARED_ROWS
 
 
@@ -24,37 +24,38 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads, dou
     """Cut a node, or make it a leaf; return whether it has children."""
     cdef Node* node = &state.nodes[index]
     cdef Node* child
-    cdef int wanted = 0, feature = 0, side
+    cdef int wanted = 0, side
     cdef Cut cut
     if node.last_center - node.first_center == 1 or not choose_cuts(
-        state, index, scratches, n_threads, &tradeoff, &wanted, 1, &cut, &feature
+        state, index, scratches, n_threads, &tradeoff, &wanted, 1, &cut
     ):
-        make_leaf(state, node, &scratches.rows)
+        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
         return False
-    cut_node(state, index, feature, &cut, scratches, n_threads, index + 1, -1)
+    cut_node(state, index, &cut, scratches.rows.members, n_threads, index + 1, -1)
     for side in range(2):
         child = &state.nodes[node.right if side else node.left]
         if is_imm(&state.slots):
-            set_aside_mistakes(state, child, n_threads)
+            set_aside_mistakes(&state.table, &state.slots, &state.lists, &state.centers, child, n_threads)
         else:
             prepare_node(state, child, scratches, n_threads, False)
     return True
 
 
-cdef void _count_node(State* state, int index, Scratch* scratches, int n_threads, bint is_main) noexcept nogil:
+cdef void _count_node(
+    const Table* table, const Node* nodes, Progress* progress, int index, Scratch* scratches, int n_threads,
+    bint is_main,
+) noexcept nogil:
     """Count a node as done; now and then poll interrupts, on the thread that called."""
-    cdef Node* node = &state.nodes[index]
-    cdef double done = 0.0, all_work = work_below(&state.nodes[0])
+    cdef const Node* node = &nodes[index]
+    cdef double done = 0.0, all_work = work_below(&nodes[0])
     cdef int t
     scratches.worker.done += work_below(node)
     if node.feature >= 0:
-        scratches.worker.done -= work_below(&state.nodes[node.left]) + work_below(&state.nodes[node.right])
-    if is_main and is_poll_due(
-        &scratches.worker.unpolled, <double>(node.last - node.first) * state.table.n_features
-    ):
+        scratches.worker.done -= work_below(&nodes[node.left]) + work_below(&nodes[node.right])
+    if is_main and is_poll_due(&scratches.worker.unpolled, <double>(node.last - node.first) * table.n_features):
         for t in range(n_threads):  # other threads may be adding: a number for a progress bar
             done += scratches[t].worker.done
-        poll_interrupts(&state.progress, done / all_work if all_work > 0.0 else 1.0)  # one center is no work
+        poll_interrupts(progress, done / all_work if all_work > 0.0 else 1.0)  # one center is no work
 
 
 cdef void _grow_subtree(
@@ -70,7 +71,9 @@ cdef void _grow_subtree(
         n_stacked -= 1
         index = stack[n_stacked]
         is_split = _split(state, index, scratch, 1, tradeoff)
-        _count_node(state, index, scratch, n_threads if thread == 0 else 1, thread == 0)
+        _count_node(
+            &state.table, state.nodes, &state.progress, index, scratch, n_threads if thread == 0 else 1, thread == 0
+        )
         if is_split:
             stack[n_stacked] = state.nodes[index].right
             stack[n_stacked + 1] = state.nodes[index].left
@@ -96,7 +99,7 @@ cdef int _grow_large_nodes(
             n_tasks += 1
             continue
         is_split = _split(state, index, scratches, n_threads, tradeoff)
-        _count_node(state, index, scratches, n_threads, True)
+        _count_node(&state.table, state.nodes, &state.progress, index, scratches, n_threads, True)
         if is_split:
             stack[n_stacked] = node.left
             stack[n_stacked + 1] = node.right

@@ -185,8 +185,8 @@ cdef class Workspace:
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
         cdef Py_ssize_t dense = min(k, self.state.table.dense_limit)
         return [
-            (<size_t>&scratch.rows.member_place, k, np.int32),
-            (<size_t>&scratch.rows.place, BLOCK, np.int32),
+            (<size_t>&scratch.dense.place, BLOCK, np.int32),
+            (<size_t>&scratch.dense.member_place, k, np.int32),
             (<size_t>&scratch.dense.at, dense, np.int32),
             (<size_t>&scratch.dense.edge, dense, np.int32),
             (<size_t>&scratch.dense.units, (BLOCK, dense), np.int32),
@@ -200,8 +200,8 @@ cdef class Workspace:
         """Return what nodes with lists of nearest centers need."""
         cdef Py_ssize_t m = self.state.table.X_cluster.n_columns
         return [
-            (<size_t>&scratch.rows.pending, LANES, np.int32),
-            (<size_t>&scratch.rows.points, (BLOCK, m), np.float64),
+            (<size_t>&scratch.lists.place, BLOCK, np.int32),
+            (<size_t>&scratch.lists.points, (BLOCK, m), np.float64),
             (<size_t>&scratch.lists.value, (BLOCK, LIST_LENGTH), np.int64),
             (<size_t>&scratch.lists.sides, BLOCK, np.uint8),
             (<size_t>&scratch.lists.rest, BLOCK, np.int32),

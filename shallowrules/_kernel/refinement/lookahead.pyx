@@ -8,12 +8,13 @@ a row (`leaf_cost`). Nodes of the first levels are tried so; below them the best
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
-from shallowrules._kernel.growth.cut_scan cimport Candidate
-from shallowrules._kernel.growth.cut_search cimport choose_candidates, mark_path_sides, prepare_node
+from shallowrules._kernel.growth.cut_scan cimport Candidate, Candidates
+from shallowrules._kernel.growth.cut_search cimport (
+    choose_candidates, mark_path_sides, prepare_node, restore_node
+)
 from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE
-from shallowrules._kernel.growth.forest cimport sort_centers
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf
-from shallowrules._kernel.growth.state cimport Node, Scratch, State
+from shallowrules._kernel.growth.state cimport Node, Scratch, Slots, State, Table
 from shallowrules._kernel.growth.workspace cimport Workspace
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.shared.allocation cimport allocate
@@ -36,34 +37,35 @@ cdef struct Lookahead:
     Node* saved                 # [levels, 2 k] the best subtree so far
 
 
-cdef double _leaf_objective(State* state, int index, Scratch* scratch, double condition_penalty) noexcept nogil:
-    """Return what a leaf adds to the objective of the tree."""
-    cdef Node* node = &state.nodes[index]
-    cdef Py_ssize_t slot, j, m = state.table.X_cluster.n_columns
-    cdef const int* row = state.slots.row
-    cdef const double* weight = state.slots.weight
-    cdef const unsigned char* path_sides = scratch.scan.path_sides
+cdef double _leaf_objective(
+    const Table* table, const Slots* slots, const Node* nodes, int index, unsigned char* path_sides, double* mean,
+    double condition_penalty,
+) noexcept nogil:
+    """Return what a leaf adds to the objective of the tree; path_sides: [d] and mean: [m] are written to."""
+    cdef const Node* node = &nodes[index]
+    cdef Py_ssize_t slot, j, m = table.X_cluster.n_columns
+    cdef const int* row = slots.row
+    cdef const double* weight = slots.weight
     cdef int origin = row[node.first], n_conditions = 0, f
     cdef double mass = 0.0, sum = 0.0, w, gap, squares
-    cdef double* mean = scratch.rows.point
     for j in range(m):
         mean[j] = 0.0
     for slot in range(node.first, node.last):
         w = 1.0 if weight == NULL else weight[slot]
         mass += w
         for j in range(m):
-            mean[j] += w * (entry(&state.table.X_cluster, row[slot], j) - entry(&state.table.X_cluster, origin, j))
+            mean[j] += w * (entry(&table.X_cluster, row[slot], j) - entry(&table.X_cluster, origin, j))
     for j in range(m):
-        mean[j] = entry(&state.table.X_cluster, origin, j) + mean[j] / mass
+        mean[j] = entry(&table.X_cluster, origin, j) + mean[j] / mass
     for slot in range(node.first, node.last):
         w = 1.0 if weight == NULL else weight[slot]
         squares = 0.0
         for j in range(m):
-            gap = entry(&state.table.X_cluster, row[slot], j) - mean[j]
+            gap = entry(&table.X_cluster, row[slot], j) - mean[j]
             squares += gap * gap
         sum += w * squares
-    mark_path_sides(state.nodes, index, state.table.n_features, scratch.scan.path_sides)
-    for f in range(state.table.n_features):  # the sides on the path are the conditions of the explanation
+    mark_path_sides(nodes, index, table.n_features, path_sides)
+    for f in range(table.n_features):  # the sides on the path are the conditions of the explanation
         n_conditions += (path_sides[f] & 1) + (path_sides[f] >> 1)
     return leaf_cost(sum, mass, n_conditions, condition_penalty)
 
@@ -78,33 +80,36 @@ cdef double _look_ahead(
     center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
     """
     cdef Node* node = &state.nodes[index]
-    cdef int n_centers = node.last_center - node.first_center, n_candidates = 0, i, side
+    cdef int n_centers = node.last_center - node.first_center, i, side
     cdef bint tries = level < ahead.levels
     cdef Candidate one
-    cdef Candidate* candidates = ahead.candidates + level * ahead.width if tries else &one
+    cdef Candidates candidates
     cdef Node* saved = ahead.saved + 2 * level * state.table.n_centers if tries else NULL
     cdef Node* child
     cdef double objective, best = INFINITY, codes = <double>(node.last - node.first) * state.table.n_features
+    candidates.best = ahead.candidates + level * ahead.width if tries else &one
+    candidates.capacity = ahead.width if tries else 1
+    candidates.count = 0
     n_threads = threads_for(node.last - node.first, n_threads)
     if n_centers > 1:
-        n_candidates = choose_candidates(
-            state, index, scratches, n_threads, ahead.tradeoff, candidates, ahead.width if tries else 1
-        )
+        choose_candidates(state, index, scratches, n_threads, ahead.tradeoff, &candidates)
         ahead.work += codes
         if is_poll_due(&scratches.worker.unpolled, codes):
             poll_interrupts(&state.progress, min(ahead.work / ahead.max_work, 1.0))
-    if n_candidates == 0:
-        make_leaf(state, node, &scratches.rows)
+    if candidates.count == 0:
+        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
         if n_centers > 1:
             return INFINITY
-        return _leaf_objective(state, index, scratches, ahead.condition_penalty)
-    for i in range(n_candidates):
+        return _leaf_objective(
+            &state.table, &state.slots, state.nodes, index, scratches.scan.path_sides, scratches.rows.point,
+            ahead.condition_penalty,
+        )
+    for i in range(candidates.count):
         if i > 0:
             if state.progress.stopped or ahead.work > ahead.max_work:
                 break
-            sort_centers(&state.table, &state.centers, node)
-            prepare_node(state, node, scratches, n_threads, True)
-        cut_node(state, index, candidates[i].feature, &candidates[i].cut, scratches, n_threads, index + 1, -1)
+            restore_node(state, node, scratches, n_threads)
+        cut_node(state, index, &candidates.best[i].cut, scratches.rows.members, n_threads, index + 1, -1)
         for side in range(2):  # both now: it reads state.centers.side, which changes below them
             child = &state.nodes[node.right if side else node.left]
             prepare_node(state, child, scratches, threads_for(child.last - child.first, n_threads), False)
@@ -117,9 +122,9 @@ cdef double _look_ahead(
                 break
         if i == 0 or objective < best:
             best = objective
-            if n_candidates > 1:
+            if candidates.count > 1:
                 memcpy(saved, node, (2 * n_centers - 1) * sizeof(Node))
-    if n_candidates > 1:
+    if candidates.count > 1:
         memcpy(node, saved, (2 * n_centers - 1) * sizeof(Node))
     return best
 

@@ -21,3 +21,15 @@ cdef enum:
 cdef inline int threads_for(Py_ssize_t n_rows, int n_threads) noexcept nogil:
     """Return how many threads work on a node of this number of rows."""
     return n_threads if n_rows >= MIN_SHARED_ROWS else 1
+
+
+cdef struct Share:
+    # What one thread works on: from `first` to `last` - 1.
+    Py_ssize_t first, last
+
+
+cdef inline Share share_of(Py_ssize_t first, Py_ssize_t last, int thread, int n_threads) noexcept nogil:
+    """Return a thread's share of what lies from `first` to `last` - 1; the shares differ by one at most."""
+    return Share(
+        first + (last - first) * thread // n_threads, first + (last - first) * (thread + 1) // n_threads
+    )
