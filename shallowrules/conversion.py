@@ -1,7 +1,8 @@
-"""What turns the text of a file or database into the values that rules compare.
+"""What a text, a number and a missing value are, and how a column of a file or database becomes what rules compare.
 
-A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal comma, is text to
-any reader that has not been told. The rules keep what was told, so that every form of them can read the column.
+`docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
+comma, is text to any reader that has not been told. The rules keep what was told, so that every form of them reads the
+column alike: `RuleSet.assign`, the emitted Python and every dialect of SQL are made from `GRAMMAR`.
 """
 
 from __future__ import annotations
@@ -9,13 +10,42 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
-__all__ = ["PLAIN", "Conversion", "Number"]
+__all__ = ["GRAMMAR", "INT64", "PLAIN", "Conversion", "Grammar", "Number"]
 
 Number = int | float
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+INT64 = (-(2**63), 2**63 - 1)
+"""The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The texts that are numbers, as patterns in the part of regular expressions that all engines have in common.
+
+    A pattern is meant for the whole of a text, once the spaces (U+0020) around it are gone.
+
+    Attributes
+    ----------
+    whole : str
+        Digits alone, which are a whole number.
+    number : str
+        A finite number; ``{point}`` stands for the decimal separator.
+    infinity, nan : str
+        The names of infinity, and of NaN, which is a missing value.
+    longest : int
+        Characters of the longest text that is a number.
+    """
+
+    whole: str = "[+-]?[0-9]+"
+    number: str = "[+-]?([0-9]+[{point}]?[0-9]*|[{point}][0-9]+)([eE][+-]?[0-9]{{1,3}})?"
+    infinity: str = "[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
+    nan: str = "[nN][aA][nN]"
+    longest: int = 300
+
+
+GRAMMAR = Grammar()
 
 
 @dataclass(frozen=True)
@@ -28,8 +58,8 @@ class Conversion:
         What separates the fraction of a number.
     nulls : tuple of str
         Texts that mean "no value", compared without the spaces around them: ``""`` is a text of nothing but
-        spaces. The empty text is no number in any case. A token that is a number stands for every number of its
-        value, however that is written.
+        spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
+        its value, however that is written.
     """
 
     decimal: str = "."
@@ -50,6 +80,15 @@ class Conversion:
         """Whether numbers are text to a reader that does not know of the conversion."""
         return self.decimal != "." or bool(self.words)
 
+    @property
+    def pattern(self) -> str:
+        """What `GRAMMAR` says of a finite number, with this decimal separator."""
+        return GRAMMAR.number.format(point=self.decimal)
+
+    @cached_property
+    def _number(self) -> re.Pattern[str]:
+        return re.compile(f"{self.pattern}|{GRAMMAR.infinity}|{GRAMMAR.nan}")
+
     def _finite(self, token: str) -> Number | None:
         number = self.number(token)
         return number if number is not None and math.isfinite(number) else None
@@ -59,16 +98,16 @@ class Conversion:
         return text.strip(" ") in self.nulls
 
     def number(self, text: str) -> Number | None:
-        """Return the number that a text holds, None where it holds none."""
+        """Return the number that a text holds, NaN where that is its name, None where it holds none."""
         text = text.strip(" ")
-        if self.decimal != ".":
-            if "." in text:
-                return None
-            text = text.replace(self.decimal, ".")
-        if _WHOLE.fullmatch(text):
+        if len(text) > GRAMMAR.longest:
+            return None
+        if _WHOLE.fullmatch(text) and INT64[0] <= int(text) <= INT64[1]:
             return int(text)
-        return float(text) if _NUMBER.fullmatch(text) else None
+        return float(text.replace(self.decimal, ".")) if self._number.fullmatch(text) else None
 
+
+_WHOLE = re.compile(GRAMMAR.whole)
 
 PLAIN = Conversion()
 """The values are compared as they are."""

@@ -268,7 +268,7 @@ def test_wherever_nan_sorts_it_gets_no_cluster(sorts, data, seed):
     infinity = None if sorts == "compares false" else "math.inf"
     made_up = replace(
         DIALECTS["ansi"],
-        nan=Nan(sorts=sorts, infinity=infinity, finite=None, as_null=None),
+        nan=Nan(sorts=sorts, infinity=infinity, finite=None, is_nan=None),
         numbers=replace(DIALECTS["ansi"].numbers, double="{digits}"),
     )
     rules = data.draw(rule_sets(kinds=("float",)))
@@ -291,7 +291,7 @@ def test_wherever_nan_sorts_it_gets_no_cluster(sorts, data, seed):
 )
 def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, finite):
     with pytest.raises(ValueError, match="infinity"):
-        Nan(sorts=sorts, infinity=infinity, finite=finite, as_null=None)
+        Nan(sorts=sorts, infinity=infinity, finite=finite, is_nan=None)
     with pytest.raises(TypeError, match="nan"):
         Dialect(**{name: value for name, value in vars(DIALECTS["ansi"]).items() if name != "nan"})
 

@@ -47,14 +47,15 @@ class Nan:
     finite : str or None
         Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
         that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
-    as_null : str or None
-        What makes NULL of ``{value}`` where it is NaN, so that it can be imputed; None where nothing does.
+    is_nan : str or None
+        What is true of a ``{value}`` that is NaN, so that it can be imputed, and false of any other, whatever the
+        column's type; None where nothing tells.
     """
 
     sorts: Literal["highest", "lowest", "compares false", "none"]
     infinity: str | None
     finite: str | None
-    as_null: str | None
+    is_nan: str | None
 
     def __post_init__(self) -> None:
         if (self.infinity is not None) != (self.sorts in ("highest", "lowest")):
@@ -102,8 +103,8 @@ class Texts:
     column, literal : str
         What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
         collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
-    beside_literals : str
-        What makes of the text ``{value}`` of a column one that may stand beside any literal.
+    trimmed : str
+        The text of any ``{value}``, also of a number, without the spaces (U+0020 alone) around it.
     coded : str
         Characters that a literal cannot hold, or not the same under every setting of the engine.
     code : str or None
@@ -120,7 +121,7 @@ class Texts:
 
     column: str
     literal: str
-    beside_literals: str
+    trimmed: str
     coded: str
     code: str | None
     joined: str
@@ -133,7 +134,7 @@ class Texts:
 STANDARD_TEXTS = Texts(
     column="{column}",
     literal="{literal}",
-    beside_literals="{value}",
+    trimmed="TRIM(CAST({value} AS VARCHAR))",
     coded="\0",
     code=None,
     joined="({parts})",
@@ -147,32 +148,59 @@ STANDARD_TEXTS = Texts(
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """How numbers are written, and read from text.
+    """How numbers are written, compared, and read from columns that may hold them as text.
+
+    `shallowrules.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it stands, or
+    ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number.
 
     Attributes
     ----------
     double : str
         A literal of type double, made of ``{digits}``, or of ``{scientific}``, which always has
         an exponent.
-    as_text : str
-        What makes text of any ``{value}``, of a number so that it can be read again.
+    is_text : str or None
+        What is true of a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells, so
+        that every column is read as text.
+    is_number : str or None
+        What is true of a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and of
+        at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal separator.
+        None where the cast alone judges.
     to_double : str
-        What makes a number of ``{text}``, and NULL of a text that is no number; ``{value}`` is what the text was
-        made of.
-    integer_to_double, to_integer : str
-        The same in a column of whole numbers, where a text may hold a fraction all the same. The former is for what
-        is compared with a whole number that a double can tell from its neighbours; the latter keeps all whole
-        numbers apart that it takes, and rounds up where the engine is one that tests run.
-    checks_text : bool
-        Whether these look at the text themselves, so that words in it need no care, but for those that mean infinity.
+        The double nearest to a ``{text}`` that is a number with a point, without an error for any.
+    infinities : str or None
+        ``WHEN … THEN …`` for a ``{text}`` that is a name of infinity; None where `to_double` knows these.
+    from_number : str
+        The double nearest to a ``{value}`` that is no text, valid SQL where it is one.
+    either : str or None
+        What makes a whole number of a ``{text}`` that is one of 64 bits, and else a double, where one expression can
+        give both; None where it cannot, and the next three are needed.
+    whole : str
+        The number in a ``{text}`` of digits alone, at most 19 of them without leading zeros, less ``{bound}``, exactly
+        or as a double of the same sign.
+    is_float : str or None
+        What is true of a ``{value}`` of a floating type; None where nothing tells.
+    exact : str
+        The number in a ``{value}`` of any other number type less ``{bound}``, as above.
+    beside_doubles : str or None
+        What makes a double of a ``{value}`` that is a number, where the engine compares a whole number of 64 bits
+        exactly with a double; None where it takes the nearest double by itself.
+    beside_integers : {"exactly", "as doubles", "as singles"}
+        How a column of a floating type is compared with a whole number: by its value; both as doubles; or both as
+        singles where the column holds these.
     """
 
     double: str
-    as_text: str
+    is_text: str | None
+    is_number: str | None
     to_double: str
-    to_integer: str
-    integer_to_double: str
-    checks_text: bool
+    infinities: str | None
+    from_number: str
+    either: str | None
+    whole: str
+    is_float: str | None
+    exact: str
+    beside_doubles: str | None
+    beside_integers: Literal["exactly", "as doubles", "as singles"]
 
 
 @dataclass(frozen=True, kw_only=True)

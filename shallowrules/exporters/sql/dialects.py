@@ -21,76 +21,85 @@ from shallowrules.exporters.sql.dialect import (
     fold_ascii,
     fold_nothing,
 )
+from shallowrules.rules import GRAMMAR
 
 __all__ = ["ALIASES", "DIALECTS", "find_dialect"]
 
 ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
 
-_NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_INFINITE = "^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
-_INTEGER = "^[+-]?[0-9]{{1,18}}$"
 
-# Numbers of which each is within the range of a double, which PostgreSQL and MariaDB's strict mode refuse to leave.
-_IN_RANGE = (
-    "^[+-]?(([0-9]{{1,200}}[.]?[0-9]{{0,90}}|[.][0-9]{{1,90}})([eE][+-]?[0-9]{{1,2}})?"
-    "|[0-9]{{1,9}}[.]?[0-9]{{0,20}}[eE][+-]?[12][0-9]{{2}})$"
-)
+def _by_wildcards(matches: str, several: str) -> str:
+    """Return a test for numbers, for engines whose patterns know sets of characters, but no repetition.
+
+    The characters of a number alone, with a digit; a sign only in front or behind the exponent's e; one decimal
+    separator at most, and none behind the e; digits before the e, and one to three behind it.
+    """
+
+    def like(pattern: str) -> str:
+        return f"{{text}} {matches} '{pattern.replace('*', several)}'"
+
+    wrong = (
+        *("*[^0-9{point}eE+-]*", "*[^eE][+-]*", "*[{point}eE]*{point}*", "*[eE]*[eE]*", "[eE]*", "[+{point}-][eE]*"),
+        *("[+-]{point}[eE]*", "*[eE+-]", "*[eE]*[0-9][0-9][0-9][0-9]*"),
+    )
+    return f"{like('*[0-9]*')} AND NOT ({' OR '.join(map(like, wrong))})"
 
 
 def _to_the_end(pattern: str) -> str:
     """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
-    return f"(?s){pattern.removesuffix('$')}(?!.)"
+    return f"(?s)^({pattern})(?!.)"
 
 
-# SQLite writes a number with 15 digits, so numbers stay what they are. It casts the number that a text begins
-# with, so a text that is no number has to be kept out: other characters, and signs, points and exponents where they
-# cannot be. It knows infinity as 9e999 alone. SQLite's reader may be one unit in the last place off for numbers beyond
-# 1e-280 and 1e280.
-_SQLITE_NUMBER = (
-    "CASE WHEN typeof({value}) <> 'text' THEN {value} "
-    "WHEN {text} GLOB '*[0-9]*' AND NOT ({text} GLOB '*[^0-9.eE+-]*' OR {text} GLOB '*[^eE][+-]*' "
-    "OR {text} GLOB '*[.eE]*.*' OR {text} GLOB '*[eE]*[eE]*' OR {text} GLOB '[eE]*' OR {text} GLOB '[+.-][eE]*' "
-    "OR {text} GLOB '[+-].[eE]*' OR {text} GLOB '*[eE+-]') THEN CAST({text} AS {type}) "
-    "WHEN lower({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 9e999 "
-    "WHEN lower({text}) IN ('-inf', '-infinity') THEN -9e999 END"
+# SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
+# alone. Its reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
+_SQLITE_INFINITIES = (
+    "WHEN LOWER({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 9e999 "
+    "WHEN LOWER({text}) IN ('-inf', '-infinity') THEN -9e999"
 )
 
+# PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
+_POSTGRES_DOUBLE = (
+    "CASE WHEN abs(CAST({text} AS NUMERIC)) < 2.4703282292062328e-324 THEN 0 "
+    "WHEN abs(CAST({text} AS NUMERIC)) < 1.797693134862315808e308 THEN CAST({text} AS float8) "
+    "WHEN CAST({text} AS NUMERIC) > 0 THEN CAST('Infinity' AS float8) ELSE CAST('-Infinity' AS float8) END"
+)
+_POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN CAST({{text}} AS float8)"
 
-def _as_bigint(double: str, cast: str, is_number: str) -> str:
-    """Return an expression for a double rounded up to an integer of 64 bits, or the last one towards infinity."""
-    return (
-        f"CASE WHEN {double} <= -9.223372036854775807e18 THEN -9223372036854775807 "
-        f"WHEN {double} < 9.223372036854775807e18 THEN {cast} WHEN {double} {is_number} THEN 9223372036854775807 END"
-    )
+# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; the reader of its JSON does not, and gives
+# the largest double there is.
+_MYSQL_INFINITIES = (
+    f"WHEN {{text}} REGEXP '{_to_the_end(GRAMMAR.infinity)}' "
+    "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
+)
 
+_TSQL_INFINITIES = (
+    "WHEN LOWER({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 1.7976931348623157e308 "
+    "WHEN LOWER({text}) IN ('-inf', '-infinity') THEN -1.7976931348623157e308"
+)
 
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
-_ANSI_DOUBLE = "CAST({text} AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
-# DuckDB's casts take +-1, 1_0, 0x10 and line breaks, too.
-_DUCKDB_IS_NUMBER = "regexp_full_match({text}, '(?i)[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?')"
-_DUCKDB_DOUBLE = f"CASE WHEN {_DUCKDB_IS_NUMBER} THEN {_TRY_DOUBLE} END"
-_POSTGRES_IN_RANGE = f"CAST(CASE WHEN {{text}} ~ '{_IN_RANGE}|{_INFINITE}' THEN {{text}} END AS DOUBLE PRECISION)"
-_MYSQL_IN_RANGE = f"CASE WHEN {{text}} REGEXP '{_to_the_end(_IN_RANGE)}' THEN CAST({{text}} AS DOUBLE) END"
-_ORACLE_DOUBLE = "CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)"
-_BIGQUERY_DOUBLE = "SAFE_CAST({text} AS FLOAT64)"
-_CLICKHOUSE_DOUBLE = "toFloat64OrNull({text})"
-_TSQL_DOUBLE = "TRY_CAST({text} AS FLOAT)"
 
 DIALECTS: Mapping[str, Dialect] = {
     # ANSI SQL says nothing of NaN.
     "ansi": Dialect(
         name="",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, as_null=None),
+        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan=None),
         names=Names(fold=fold_nothing, longest=None, qualify_star=True),
         texts=STANDARD_TEXTS,
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS VARCHAR)",
-            to_double=_ANSI_DOUBLE,
-            to_integer="CAST({text} AS BIGINT)",
-            integer_to_double=_ANSI_DOUBLE,
-            checks_text=False,
+            is_text=None,
+            is_number=None,
+            to_double="CAST({text} AS DOUBLE PRECISION)",
+            infinities=None,
+            from_number="CAST({text} AS DOUBLE PRECISION)",
+            either=None,
+            whole="CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float=None,
+            exact="CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
@@ -98,16 +107,24 @@ DIALECTS: Mapping[str, Dialect] = {
     # NaN is stored as NULL, but a column of numbers may hold text, which sorts above every number.
     "sqlite": Dialect(
         name="sqlite",
-        nan=Nan(sorts="highest", infinity="9e999", finite=None, as_null=None),
+        nan=Nan(sorts="highest", infinity="9e999", finite=None, is_nan=None),
         names=Names(fold=fold_ascii, longest=None, backticks=True),
-        texts=replace(STANDARD_TEXTS, column="{column} COLLATE BINARY", code="char({code})"),
+        texts=replace(
+            STANDARD_TEXTS, column="{column} COLLATE BINARY", trimmed="TRIM(CAST({value} AS TEXT))", code="char({code})"
+        ),
         numbers=Numbers(
             double="{digits}",
-            as_text="CAST({value} AS TEXT)",
-            to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
-            to_integer=_SQLITE_NUMBER.replace("{type}", "NUMERIC"),
-            integer_to_double=_SQLITE_NUMBER.replace("{type}", "REAL"),
-            checks_text=True,
+            is_text="typeof({value}) = 'text'",
+            is_number=f"length({{text}}) <= {{longest}} AND {_by_wildcards('GLOB', '*')}",
+            to_double="CAST({text} AS REAL)",
+            infinities=_SQLITE_INFINITIES,
+            from_number="{value}",
+            either="CAST({text} AS NUMERIC)",
+            whole="CAST({text} AS NUMERIC) - {bound}",
+            is_float="typeof({value}) = 'real'",
+            exact="{value} - {bound}",
+            beside_doubles="CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END",
+            beside_integers="exactly",
         ),
         true="TRUE",
         false="FALSE",
@@ -121,19 +138,23 @@ DIALECTS: Mapping[str, Dialect] = {
             sorts="highest",
             infinity=_INFINITY,
             finite="{value} - {value} = 0",
-            as_null=f"CASE WHEN {{value}} - {{value}} = 0 OR abs({{value}}) = {_INFINITY} THEN {{value}} END",
+            is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, longest=None),
-        texts=replace(STANDARD_TEXTS, code="chr({code})"),
+        texts=replace(STANDARD_TEXTS, trimmed="trim(CAST({value} AS VARCHAR), ' ')", code="chr({code})"),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS VARCHAR)",
-            to_double=_DUCKDB_DOUBLE,
-            to_integer="CASE WHEN regexp_full_match({text}, '[+-]?[0-9]+') THEN TRY_CAST({text} AS BIGINT) "
-            f"WHEN {_DUCKDB_IS_NUMBER} "
-            f"THEN {_as_bigint(_TRY_DOUBLE, f'CAST(ceil({_TRY_DOUBLE}) AS BIGINT)', f'<= {_INFINITY}')} END",
-            integer_to_double=_DUCKDB_DOUBLE,
-            checks_text=False,
+            is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
+            is_number="length({text}) <= {longest} AND regexp_full_match({text}, '{pattern}')",
+            to_double=_TRY_DOUBLE,
+            infinities=None,
+            from_number="TRY_CAST({value} AS DOUBLE)",
+            either=None,
+            whole="TRY_CAST({text} AS HUGEINT) - {bound}",
+            is_float="typeof({value}) IN ('FLOAT', 'DOUBLE')",
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as singles",
         ),
         true="TRUE",
         false="FALSE",
@@ -144,19 +165,27 @@ DIALECTS: Mapping[str, Dialect] = {
             sorts="highest",
             infinity=_INFINITY,
             finite=None,
-            as_null="NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))",
+            is_nan="{value} = CAST('NaN' AS DOUBLE PRECISION)",
         ),
         names=Names(fold=fold_nothing, longest=63, unit="bytes"),
-        texts=replace(STANDARD_TEXTS, column='CAST({column} AS TEXT) COLLATE "C"'),
+        texts=replace(
+            STANDARD_TEXTS, column='CAST({column} AS TEXT) COLLATE "C"', trimmed="TRIM(CAST({value} AS TEXT))"
+        ),
         numbers=Numbers(
             double="{digits}::float8",
-            as_text="CAST({value} AS TEXT)",
-            to_double=f"CAST(CASE WHEN {{text}} ~ '{_NUMBER}|{_INFINITE}' THEN {{text}} END AS DOUBLE PRECISION)",
-            to_integer=f"CASE WHEN {{text}} ~ '{_INTEGER}' THEN CAST({{text}} AS BIGINT) "
-            "WHEN {text} !~ '^[+-]?[0-9]+$' "
-            f"THEN {_as_bigint(_POSTGRES_IN_RANGE, f'CAST(ceil({_POSTGRES_IN_RANGE}) AS BIGINT)', '> 0')} END",
-            integer_to_double=_POSTGRES_IN_RANGE,
-            checks_text=True,
+            is_text="CAST(pg_typeof({value}) AS TEXT) NOT IN "
+            "('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')",
+            is_number="length({text}) <= {longest} AND {text} ~ '^({pattern})$'",
+            to_double=_POSTGRES_DOUBLE,
+            infinities=_POSTGRES_INFINITIES,
+            from_number="CASE WHEN pg_typeof({value}) = CAST('real' AS regtype) THEN CAST({text} AS float4) "
+            "ELSE CAST({text} AS float8) END",
+            either=None,
+            whole="CAST({text} AS NUMERIC) - {bound}",
+            is_float="CAST(pg_typeof({value}) AS TEXT) IN ('real', 'double precision')",
+            exact="CAST({text} AS NUMERIC) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
@@ -165,12 +194,12 @@ DIALECTS: Mapping[str, Dialect] = {
     # Without _utf8mb4, a literal is read in the character set of the connection.
     "mysql": Dialect(
         name="mysql",
-        nan=Nan(sorts="none", infinity=None, finite=None, as_null=None),
+        nan=Nan(sorts="none", infinity=None, finite=None, is_nan=None),
         names=Names(fold=str.casefold, longest=64, refused=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z"),
         texts=Texts(
             column="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
             literal="CAST({literal} AS BINARY)",
-            beside_literals="CONVERT({value} USING utf8mb4)",
+            trimmed="TRIM(CONVERT({value} USING utf8mb4))",
             coded="\\\0\r\x1a",
             code="CHAR({code} USING utf8mb4)",
             joined="CONCAT({parts})",
@@ -181,13 +210,17 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS CHAR)",
-            to_double=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_NUMBER)}' THEN CAST({{text}} AS DOUBLE) END",
-            to_integer=f"CASE WHEN {{text}} REGEXP '{_to_the_end(_INTEGER)}' THEN CAST({{text}} AS SIGNED) "
-            f"WHEN {{text}} NOT REGEXP '{_to_the_end('^[+-]?[0-9]+$')}' "
-            f"THEN {_as_bigint(_MYSQL_IN_RANGE, f'CAST(CEIL({_MYSQL_IN_RANGE}) AS SIGNED)', '> 0')} END",
-            integer_to_double=_MYSQL_IN_RANGE,
-            checks_text=True,
+            is_text="COERCIBILITY({value}) < 5",
+            is_number=f"CHAR_LENGTH({{text}}) <= {{longest}} AND {{text}} REGEXP '{_to_the_end('{pattern}')}'",
+            to_double="JSON_EXTRACT(CONCAT('[\"', {text}, '\"]'), '$[0]') + 0e0",
+            infinities=_MYSQL_INFINITIES,
+            from_number="{value} + 0e0",
+            either=None,
+            whole="CAST({text} AS DECIMAL(65, 0)) - {bound}",
+            is_float=None,
+            exact="CAST({text} AS DECIMAL(65, 30)) - {bound}",
+            beside_doubles="({value} + 0e0)",
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
@@ -198,33 +231,45 @@ DIALECTS: Mapping[str, Dialect] = {
             sorts="highest",
             infinity="CAST('inf' AS DOUBLE)",
             finite=None,
-            as_null="NULLIF({value}, CAST('NaN' AS DOUBLE))",
+            is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
         names=Names(fold=fold_nothing, longest=255),
         texts=replace(STANDARD_TEXTS, coded=""),
         numbers=Numbers(
             double="CAST('{digits}' AS DOUBLE)",
-            as_text="CAST({value} AS VARCHAR)",
+            is_text="TYPEOF(TO_VARIANT({value})) = 'VARCHAR'",
+            is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '{pattern}')",
             to_double=_TRY_DOUBLE,
-            to_integer="TRY_CAST({text} AS NUMBER(38, 0))",
-            integer_to_double=_TRY_DOUBLE,
-            checks_text=False,
+            infinities=None,
+            from_number="TRY_CAST({text} AS DOUBLE)",
+            either=None,
+            whole="TRY_CAST({text} AS NUMBER(38, 0)) - {bound}",
+            is_float="TYPEOF(TO_VARIANT({value})) = 'DOUBLE'",
+            exact="TRY_CAST({text} AS NUMBER(38, 15)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
     ),
     "bigquery": Dialect(
         name="bigquery",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, as_null="IF(IS_NAN({value}), NULL, {value})"),
+        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="IS_NAN({value})"),
         names=Names(fold=str.casefold, longest=300),
-        texts=replace(STANDARD_TEXTS, coded=""),
+        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS STRING), ' ')", coded=""),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS STRING)",
-            to_double=_BIGQUERY_DOUBLE,
-            to_integer="SAFE_CAST({text} AS INT64)",
-            integer_to_double=_BIGQUERY_DOUBLE,
-            checks_text=False,
+            is_text="STARTS_WITH(FORMAT('%T', {value}), '\"')",
+            is_number="LENGTH({text}) <= {longest} AND REGEXP_CONTAINS({text}, '^({pattern})$')",
+            to_double="SAFE_CAST({text} AS FLOAT64)",
+            infinities=None,
+            from_number="SAFE_CAST({text} AS FLOAT64)",
+            either=None,
+            whole="SAFE_CAST({text} AS NUMERIC) - {bound}",
+            is_float=None,
+            exact="SAFE_CAST({text} AS NUMERIC) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
@@ -235,88 +280,120 @@ DIALECTS: Mapping[str, Dialect] = {
             sorts="highest",
             infinity="CAST('Infinity' AS DOUBLE)",
             finite=None,
-            as_null="NULLIF({value}, CAST('NaN' AS DOUBLE))",
+            is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
         names=Names(fold=str.casefold, longest=None),
-        texts=replace(STANDARD_TEXTS, coded=""),
+        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS STRING))", coded=""),
         numbers=Numbers(
             double="{digits}D",
-            as_text="CAST({value} AS STRING)",
+            is_text="typeof({value}) LIKE 'string%'",
+            is_number=f"LENGTH({{text}}) <= {{longest}} AND {{text}} RLIKE '{_to_the_end('{pattern}')}'",
             to_double=_TRY_DOUBLE,
-            to_integer="TRY_CAST({text} AS BIGINT)",
-            integer_to_double=_TRY_DOUBLE,
-            checks_text=False,
+            infinities=None,
+            from_number="TRY_CAST({value} AS DOUBLE)",
+            either=None,
+            whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float="typeof({value}) IN ('float', 'double')",
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as singles",
         ),
         true="TRUE",
         false="FALSE",
     ),
     "trino": Dialect(
         name="trino",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, as_null="IF(is_nan({value}), NULL, {value})"),
+        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="is_nan({value})"),
         names=Names(fold=str.casefold, longest=None),
         texts=replace(STANDARD_TEXTS, code="chr({code})"),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS VARCHAR)",
+            is_text="regexp_like(typeof({value}), '^(var)?char')",
+            is_number=f"length({{text}}) <= {{longest}} AND regexp_like({{text}}, '{_to_the_end('{pattern}')}')",
             to_double=_TRY_DOUBLE,
-            to_integer="TRY_CAST({text} AS BIGINT)",
-            integer_to_double=_TRY_DOUBLE,
-            checks_text=False,
+            infinities=None,
+            from_number="TRY_CAST({value} AS DOUBLE)",
+            either=None,
+            whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float="typeof({value}) IN ('real', 'double')",
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="TRUE",
         false="FALSE",
     ),
     "clickhouse": Dialect(
         name="clickhouse",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, as_null="if(isNaN({value}), NULL, {value})"),
+        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="{value} != {value}"),
         names=Names(fold=fold_nothing, longest=None),
-        texts=replace(STANDARD_TEXTS, coded=""),
+        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS Nullable(String)))", coded=""),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CAST({value} AS Nullable(String))",
-            to_double=_CLICKHOUSE_DOUBLE,
-            to_integer="toInt64OrNull({text})",
-            integer_to_double=_CLICKHOUSE_DOUBLE,
-            checks_text=False,
+            is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
+            is_number="length({text}) <= {longest} AND match({text}, '^({pattern})$')",
+            to_double="toFloat64OrNull({text})",
+            infinities=None,
+            from_number="if(toTypeName({value}) LIKE '%Float32%', toFloat64(toFloat32OrNull({text})), "
+            "toFloat64OrNull({text}))",
+            either=None,
+            whole="toFloat64(toInt128OrNull({text}) - {bound})",
+            is_float="toTypeName({value}) LIKE '%Float%'",
+            exact="toFloat64(toDecimal256OrNull({text}, 20) - {bound})",
+            beside_doubles="toFloat64({value})",
+            beside_integers="exactly",
         ),
         true="TRUE",
         false="FALSE",
     ),
     "oracle": Dialect(
         name="oracle",
-        nan=Nan(sorts="highest", infinity="BINARY_DOUBLE_INFINITY", finite=None, as_null="NANVL({value}, NULL)"),
+        nan=Nan(sorts="highest", infinity="BINARY_DOUBLE_INFINITY", finite=None, is_nan="{value} = BINARY_DOUBLE_NAN"),
         names=Names(fold=fold_nothing, longest=128, unit="bytes", qualify_star=True, alias=" "),
-        texts=replace(STANDARD_TEXTS, code="CHR({code})", empty=False),
+        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS VARCHAR2(4000)))", code="CHR({code})", empty=False),
         numbers=Numbers(
             double="{digits}d",
-            as_text="CAST({value} AS VARCHAR2(4000))",
-            to_double=_ORACLE_DOUBLE,
-            to_integer="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR)",
-            integer_to_double=_ORACLE_DOUBLE,
-            checks_text=False,
+            is_text="REGEXP_LIKE(DUMP({value}), '^Typ=(1|96) ')",
+            is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '^({pattern})$')",
+            to_double="CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)",
+            infinities=None,
+            from_number="CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)",
+            either=None,
+            whole="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR) - {bound}",
+            is_float="REGEXP_LIKE(DUMP({value}), '^Typ=(100|101) ')",
+            exact="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="1",
         false="0",
     ),
     "tsql": Dialect(
         name="tsql",
-        nan=Nan(sorts="none", infinity=None, finite=None, as_null=None),
+        nan=Nan(sorts="none", infinity=None, finite=None, is_nan=None),
         names=Names(fold=str.casefold, longest=128),
         texts=replace(
             STANDARD_TEXTS,
             column="CAST(CAST({column} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
             literal="CAST({literal} AS VARBINARY(MAX))",
+            trimmed="TRIM(CONVERT(NVARCHAR(4000), {value}, 3))",
             prefix="N",
             code="NCHAR({code})",
             link=" + ",
         ),
         numbers=Numbers(
             double="{scientific}",
-            as_text="CONVERT(NVARCHAR(4000), {value}, 3)",
-            to_double=_TSQL_DOUBLE,
-            to_integer="TRY_CAST({text} AS BIGINT)",
-            integer_to_double=_TSQL_DOUBLE,
-            checks_text=False,
+            is_text=None,
+            is_number=f"LEN({{text}}) <= {{longest}} AND {_by_wildcards('LIKE', '%')}",
+            to_double="TRY_CAST({text} AS FLOAT)",
+            infinities=_TSQL_INFINITIES,
+            from_number="TRY_CAST({text} AS FLOAT)",
+            either=None,
+            whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float=None,
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            beside_doubles=None,
+            beside_integers="as doubles",
         ),
         true="1",
         false="0",

@@ -11,15 +11,13 @@ from collections.abc import Sequence
 
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.reading import NumberColumn, TextColumn
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn, Value
 
 __all__ = ["Predicates"]
 
 EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
-
-DOUBLE_EXACT = 2**53
-"""Below it, a double tells each whole number from its neighbours."""
 
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
@@ -56,37 +54,58 @@ class Predicates(ConditionVisitor[list[str]]):
         return f"(\n  {alternatives}\n)"
 
     def between(self, condition: Between) -> list[str]:
-        """Return a comparison for each bound, and one that NaN does not meet."""
-        dialect = self.dialect
+        """Return a comparison for each bound, and what keeps out NaN and the numbers that mean "no value"."""
+        rule_column = condition.column
+        column = NumberColumn(rule_column, self.names[condition.feature], self.dialect)
         lower, upper = bounds(condition)
-        parts = []
-        for sign, bound in ((">", lower), ("<=", upper)):
-            if bound is not None:
-                column = self._read(condition, bound)
-                parts.append(f"{column} {sign} {dialect.number(bound)}")
-        if not _never_nan(condition.column, dialect):  # integer columns too: the database may hold them as doubles
-            parts += _not_nan(column, lower, upper, dialect, decided=not condition.column.from_text)
+        parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
+        parts += [
+            column.is_not(number) for number in rule_column.conversion.null_numbers if _within(number, lower, upper)
+        ]
+        value, _ = column.beside(0 if lower is None else lower)
+        # Integer columns too: the database may hold them as doubles.
+        parts += _not_nan(value, lower, upper, self.dialect, decided=not rule_column.from_text)
+        imputed = rule_column.imputed
+        if isinstance(imputed, int | float) and _within(imputed, lower, upper):
+            return [f"({column.missing()} OR {' AND '.join(parts)})"]
         return parts
 
     def one_of(self, condition: OneOf) -> list[str]:
         """Return a comparison with the categories to be one of."""
-        return [self._compare(condition, "=", "IN") if condition.values else NO_ROW]
+        values = [value for value in condition.values if not _is_null(value, condition.column)]
+        comparison = self._compare(condition, values, "=", "IN") if values else NO_ROW
+        return self._or_missing(condition, [comparison], condition.column.imputed in values)
 
     def none_of(self, condition: NoneOf) -> list[str]:
         """Return a comparison with the categories to be none of."""
-        return [self._compare(condition, "<>", "NOT IN")]
+        parts = [self._compare(condition, condition.values, "<>", "NOT IN")]
+        if words := self._text(condition).null_words("NOT IN"):
+            parts.append(words)
+        return self._or_missing(condition, parts, condition.column.imputed not in condition.values)
 
-    def _compare(self, condition: OneOf | NoneOf, with_one: str, with_several: str) -> str:
-        column = self._read(condition)
-        if condition.column.type == "text":
-            column = self.dialect.texts.column.format(column=column)
-        literals = [self.dialect.category(value) for value in condition.values]
+    def _or_missing(self, condition: OneOf | NoneOf, parts: list[str], imputed_meets: bool) -> list[str]:
+        if condition.column.imputed is None or not imputed_meets:
+            return parts
+        return [f"({self._text(condition).missing()} OR {' AND '.join(parts)})"]
+
+    def _compare(self, condition: OneOf | NoneOf, values: Sequence[Value], with_one: str, with_several: str) -> str:
+        text = self._text(condition)
+        column = text.compared if condition.column.type == "text" else text.value
+        literals = [self.dialect.category(value) for value in values]
         if len(literals) == 1:
             return f"{column} {with_one} {literals[0]}"
         return f"{column} {with_several} ({', '.join(literals)})"
 
-    def _read(self, condition: Between | OneOf | NoneOf, bound: Number = 0) -> str:
-        return _read(condition.column, self.names[condition.feature], self.dialect, bound)
+    def _text(self, condition: OneOf | NoneOf) -> TextColumn:
+        return TextColumn(condition.column, self.names[condition.feature], self.dialect)
+
+
+def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:
+    return (lower is None or number > lower) and (upper is None or number <= upper)
+
+
+def _is_null(value: Value, column: RuleColumn) -> bool:
+    return isinstance(value, str) and column.conversion.is_null(value)
 
 
 def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Dialect, *, decided: bool) -> list[str]:
@@ -105,76 +124,6 @@ def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Di
     if nan.sorts == "lowest" and lower is None:
         return [f"{value} >= -{nan.infinity}"]
     return []
-
-
-def _never_nan(column: RuleColumn, dialect: Dialect) -> bool:
-    """Return whether NaN has become the imputed value before a column is compared."""
-    return column.imputed is not None and column.type == "float" and dialect.nan.as_null is not None
-
-
-def _read(column: RuleColumn, name: str, dialect: Dialect, bound: Number) -> str:
-    """Return a column as the rules compare it with a bound: converted, and with its missing values imputed."""
-    value = dialect.identifier(name)
-    conversion = column.conversion
-    may_be_nan = column.type == "float"
-    if column.is_numeric:
-        if column.from_text:
-            as_double = column.type == "float" or all(
-                -DOUBLE_EXACT < number < DOUBLE_EXACT for number in (bound, *conversion.null_numbers)
-            )
-            value = _parse(column, value, dialect, as_double=as_double)
-            may_be_nan |= as_double and not dialect.numbers.checks_text
-        for number in conversion.null_numbers:
-            value = f"NULLIF({value}, {dialect.number(float(number) if column.type == 'float' else number)})"
-    elif conversion.nulls:
-        words = ", ".join(map(dialect.category, _writable(conversion.nulls, dialect)))
-        if words:
-            value = (
-                f"CASE WHEN {dialect.texts.column.format(column=f'TRIM({value})')} NOT IN ({words}) THEN {value} END"
-            )
-    if column.imputed is None:
-        return value
-    if may_be_nan and dialect.nan.as_null is not None:
-        value = dialect.nan.as_null.format(value=value)
-    elif column.type == "text":
-        value = dialect.texts.beside_literals.format(value=value)
-    return f"COALESCE({value}, {_literal_of(column.imputed, column, dialect)})"
-
-
-def _literal_of(value: Number | Value, column: RuleColumn, dialect: Dialect) -> str:
-    if isinstance(value, str):
-        return dialect.string(value)
-    if isinstance(value, bool):
-        return dialect.category(value)
-    return dialect.number(float(value) if column.type == "float" else value)
-
-
-def _parse(column: RuleColumn, value: str, dialect: Dialect, *, as_double: bool) -> str:
-    """Return the number in a column of text, which may also hold numbers already; NULL where the text is no number.
-
-    In a column of whole numbers a text may hold a fraction: 1.4 is above 1, so that no engine may round or cut it.
-    """
-    numbers = dialect.numbers
-    text = f"TRIM({numbers.as_text.format(value=value)})"
-    for word in _writable(column.conversion.words, dialect):
-        if not numbers.checks_text or _is_infinite(column.conversion.number(word)):
-            text = f"NULLIF({text}, {dialect.string(word)})"
-    if column.conversion.decimal != ".":
-        text = f"REPLACE({text}, {dialect.string(column.conversion.decimal)}, {dialect.string('.')})"
-    if column.type == "float":
-        template = numbers.to_double
-    else:
-        template = numbers.integer_to_double if as_double else numbers.to_integer
-    return template.format(text=text, value=value)
-
-
-def _is_infinite(number: Number | None) -> bool:
-    return number is not None and math.isinf(number)
-
-
-def _writable(words: Sequence[str], dialect: Dialect) -> list[str]:
-    """Return the words that a dialect can tell from NULL: one that takes the empty text for NULL needs no care."""
-    return [word for word in words if word or dialect.texts.empty]
 
 
 def _chain(parts: Sequence[str], link: str) -> str:

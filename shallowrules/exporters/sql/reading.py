@@ -1,0 +1,194 @@
+"""A column as SQL that conditions are made of: the number in it, and which rows have no value.
+
+`docs/numbers.md` says what a number and a missing value are. What is neither becomes NULL, and meets no condition.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.rules import GRAMMAR, Number, RuleColumn
+
+__all__ = ["NumberColumn", "TextColumn"]
+
+SINGLE_EXACT, DOUBLE_EXACT = 2**24, 2**53
+"""Below it, a single and a double tell each whole number from its neighbours."""
+
+NAN_WORDS = ("nan", "+nan", "-nan")
+"""The texts of `GRAMMAR.nan`, in small letters."""
+
+WHOLE = "[+-]?0*[0-9]{1,19}"
+"""`GRAMMAR.whole`, as far as a text may be within 64 bits."""
+
+
+class NumberColumn:
+    """A column of numbers.
+
+    Parameters
+    ----------
+    column : RuleColumn
+    name : str
+        What the database calls it.
+    dialect : Dialect
+    """
+
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+        self.column = column
+        self.dialect = dialect
+        self.value = dialect.identifier(name)
+        self.text = dialect.texts.trimmed.format(value=self.value)
+
+    def missing(self) -> str:
+        """Return what is true of the rows that have no value; a value that is no number is one."""
+        dialect = self.dialect
+        parts = [f"{self.value} IS NULL"]
+        if self.column.from_text:
+            parts.append(_among(self.text, ("", *self.column.conversion.words), dialect))
+            parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
+        elif dialect.nan.is_nan is not None:
+            parts.append(dialect.nan.is_nan.format(value=self.value))
+        parts += [self._equation("=", number) for number in self.column.conversion.null_numbers]
+        return " OR ".join(part for part in parts if part)
+
+    def is_not(self, number: Number) -> str:
+        """Return what is true of the rows that have another number than this one."""
+        return self._equation("<>", number)
+
+    def compare(self, sign: str, bound: Number) -> str:
+        """Return a comparison with a bound by ``<=`` or ``>``."""
+        value, literal = self.beside(bound)
+        comparison = f"{value} {sign} {literal}"
+        above = int(float(bound)) if isinstance(bound, int) else bound
+        if value != self.value or above <= bound or self.dialect.numbers.beside_integers == "exactly":
+            return comparison
+        # A column of doubles is compared with the double nearest to the bound, which is above it and may be a value.
+        return f"{comparison} AND {value} < {above}" if sign == "<=" else f"({comparison} OR {value} >= {above})"
+
+    def beside(self, number: Number) -> tuple[str, str]:
+        """Return what to compare where a number is asked for: the column, and the number.
+
+        Beyond 2**53 a column of whole numbers that may be text is compared by the difference to the number, since no
+        type holds all whole numbers of 64 bits and all fractions.
+        """
+        facts = self.dialect.numbers
+        if self.column.type == "float":
+            number = float(number)
+            if self.column.from_text:
+                return self._number(facts.to_double), self.dialect.number(number)
+            value = self.value
+            if facts.beside_doubles is not None and abs(number) >= DOUBLE_EXACT:
+                value = facts.beside_doubles.format(value=value)
+            return value, self.dialect.number(number)
+        whole = int(number)
+        if abs(whole) < (SINGLE_EXACT if facts.beside_integers == "as singles" else DOUBLE_EXACT):
+            return self._number(facts.to_double) if self.column.from_text else self.value, self.dialect.number(whole)
+        if self.column.from_text:
+            if facts.either is not None:
+                return self._number(facts.either), self.dialect.number(whole)
+            return self._difference(whole), self.dialect.number(0)
+        if facts.beside_integers != "as singles":
+            return self.value, self.dialect.number(whole)
+        if abs(whole) < DOUBLE_EXACT:
+            return self.value, self.dialect.number(float(whole))
+        return f"CASE {self._difference_of_numbers(whole)} END", self.dialect.number(0)
+
+    def _equation(self, sign: str, number: Number) -> str:
+        value, literal = self.beside(number)
+        return f"{value} {sign} {literal}"
+
+    def _number(self, from_text: str) -> str:
+        """Return the number, made of a text by a template; NULL where there is none."""
+        facts = self.dialect.numbers
+        read = f"CASE {self._numbers_of_texts(from_text)} END"
+        if facts.is_text is None:
+            return read
+        return f"CASE WHEN {self._given(facts.is_text)} THEN {read} ELSE {self._given(facts.from_number)} END"
+
+    def _numbers_of_texts(self, template: str) -> str:
+        """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""
+        facts, dialect = self.dialect.numbers, self.dialect
+        conversion = self.column.conversion
+        words = [word for word in conversion.words if re.fullmatch(GRAMMAR.infinity, word)]
+        if facts.is_number is None:
+            words = ["", *conversion.words]
+        excluded = _among(self.text, words, dialect)
+        branches = [f"WHEN {excluded} THEN NULL"] if excluded else []
+        text = self.text
+        if conversion.decimal != ".":
+            text = f"REPLACE({text}, {dialect.string(conversion.decimal)}, {dialect.string('.')})"
+        number = template.format(text=text)
+        if facts.is_number is None:
+            branches.append(f"ELSE {number}")
+        elif facts.infinities is None:
+            branches.append(f"WHEN {self._matches(f'{conversion.pattern}|{GRAMMAR.infinity}')} THEN {number}")
+        else:
+            branches.append(f"WHEN {self._matches(conversion.pattern)} THEN {number}")
+            branches.append(facts.infinities.format(text=self.text))
+        return " ".join(branches)
+
+    def _matches(self, pattern: str) -> str:
+        is_number = self.dialect.numbers.is_number
+        assert is_number is not None
+        point = self.column.conversion.decimal
+        return is_number.format(text=self.text, pattern=pattern, point=point, longest=GRAMMAR.longest)
+
+    def _difference(self, number: int) -> str:
+        """Return the difference between the number in the column and another, of the right sign."""
+        facts = self.dialect.numbers
+        below = self.dialect.number(float(_double_below(number)))
+        texts = self._numbers_of_texts(f"{facts.to_double} - {below}")
+        if facts.is_number is not None:
+            texts = f"WHEN {self._matches(WHOLE)} THEN {self._given(facts.whole, number)} {texts}"
+        if facts.is_text is None:
+            return f"CASE {texts} END"
+        return f"CASE WHEN {self._given(facts.is_text)} THEN CASE {texts} END {self._difference_of_numbers(number)} END"
+
+    def _difference_of_numbers(self, number: int) -> str:
+        """Return the branches of it for a column of numbers."""
+        facts = self.dialect.numbers
+        exact = f"ELSE {self._given(facts.exact, number)}"
+        if facts.is_float is None:
+            return exact
+        below = self.dialect.number(float(_double_below(number)))
+        return f"WHEN {self._given(facts.is_float)} THEN {self._given(facts.from_number)} - {below} {exact}"
+
+    def _given(self, template: str, bound: int = 0) -> str:
+        """Return a fact of the dialect about this column."""
+        return template.format(value=self.value, text=self.text, bound=bound if bound >= 0 else f"({bound})")
+
+
+class TextColumn:
+    """A column of text; the parameters are those of `NumberColumn`."""
+
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+        self.column = column
+        self.dialect = dialect
+        self.value = dialect.identifier(name)
+        self.compared = dialect.texts.column.format(column=self.value)
+
+    def missing(self) -> str:
+        """Return what is true of the rows that have no value."""
+        words = self.null_words("IN")
+        return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
+
+    def null_words(self, test: str) -> str:
+        """Return whether the text is (``IN``) or is not (``NOT IN``) a word for "no value"; empty without words."""
+        text = self.dialect.texts.trimmed.format(value=self.value)
+        return _among(text, self.column.conversion.nulls, self.dialect, test)
+
+
+def _double_below(number: int) -> int:
+    """Return the largest double that is at most a whole number."""
+    nearest = float(number)
+    return int(nearest if nearest <= number else math.nextafter(nearest, -math.inf))
+
+
+def _among(text: str, words: Iterable[str], dialect: Dialect, test: str = "IN") -> str:
+    """Return whether a text is one of some words; empty without words that the dialect can tell from NULL."""
+    writable = [word for word in dict.fromkeys(words) if word or dialect.texts.empty]
+    if not writable:
+        return ""
+    return f"{dialect.texts.column.format(column=text)} {test} ({', '.join(map(dialect.category, writable))})"
