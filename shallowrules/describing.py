@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering import UNLABELLED
-from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_unusable
+from shallowrules.encoding import Encoder, Encoding, categories, encode
 from shallowrules.errors import DataError
 from shallowrules.metrics import (
     agreement,
@@ -44,7 +44,6 @@ def rules_of_tree(
     """Return any tree's rules, measured on a table; the parameters are those of `RuleSet.from_tree`."""
     table = Table.of(X)
     _check_columns(tree, table)
-    refuse_unusable(table)
     n_rows = table.n_rows
     weight = None
     if sample_weight is not None:
@@ -64,21 +63,21 @@ def rules_of_tree(
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight) if unlabelled.any() else weight
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
         raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
+    means = group_means(X_explain, labels, k, fit_weight)
     return describe_tree(
         replace(tree.count(X_explain, fit_weight), names=names),
-        table,
         replace(encoding, X_cluster=points),
         labels,
         followed,
+        means=np.where(np.isnan(means), np.average(X_explain, axis=0, weights=fit_weight), means),
         weight=fit_weight,
-        fallback=np.tile(np.average(X_explain, axis=0, weights=fit_weight), (k, 1)),
         record=FitRecord(
             method,
             weighted=weight is not None,
             labelled=reference is not None,
             left_out=int(unlabelled.sum()),
         ),
-    )[0]
+    )
 
 
 @dataclass(frozen=True)
@@ -100,50 +99,40 @@ class FitRecord:
 
 def describe_tree(
     tree: Tree,
-    table: Table,
     encoding: Encoding,
     labels: NDArray[np.int32],
     reference: NDArray[np.int32],
     *,
+    means: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
-    fallback: NDArray[np.float64],
     record: FitRecord,
-) -> tuple[RuleSet, NDArray[np.float64]]:
+) -> RuleSet:
     """Measure a tree on its rows and return its rules.
 
     Parameters
     ----------
     tree : Tree
         Counted on these rows; it names every cluster.
-    table : Table
-        The raw columns.
     encoding : Encoding
         The columns that the tree is over, and the space in which costs are measured.
     labels, reference : ndarray of int32, shape (n_rows,)
         Index of each row's cluster by the tree, and by the clustering that it follows; anything where rows do not
         count.
+    means : ndarray of float64, shape (k, n_model_columns)
+        Mean of every cluster, also of those without a leaf, in all model columns; what stands for it in a cluster
+        without rows.
     weight : ndarray of float64, shape (n_rows,), or None
         Rows of weight 0 do not count.
-    fallback : ndarray of float64, shape (k, n_model_columns)
-        What stands for the mean of a cluster that has no rows.
     record : FitRecord
-
-    Returns
-    -------
-    rules : RuleSet
-    means : ndarray of float64, shape (k, n_model_columns)
-        Mean of every cluster, also of those without a leaf, in all model columns.
     """
     k = len(tree.names)
+    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
+    sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
+    columns, profiles = _describe_columns(encoding.encoder, encoding.table, means, labels, weight, sums)
     cost = partition_cost(encoding.X_cluster, labels, weight)
     reference_cost = record.reference_cost
     if reference_cost is None:
         reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
-    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
-    sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
-    means = group_means(encoding.matrix, labels, k, weight)
-    means = np.where(np.isnan(means), fallback, means)
-    columns, profiles = _describe_columns(encoding.encoder, encoding.table, means, labels, weight, sums)
     if weight is not None and not weight.all():
         counted = weight > 0
         labels, reference, weight = labels[counted], reference[counted], weight[counted]
@@ -166,9 +155,9 @@ def describe_tree(
         waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
         labelled=record.labelled,
         left_out=record.left_out,
-        notes=(*_imputation_notes(table, encoding.encoder), *record.notes),
+        notes=(*_imputation_notes(encoding), *record.notes),
     )
-    return RuleSet(columns, nodes, clusters, statistics), means
+    return RuleSet(columns, nodes, clusters, statistics)
 
 
 def _describe_clusters(
@@ -222,10 +211,9 @@ def _describe_columns(
         for i in range(len(sums)):
             of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
             of_values[i].append(tuple(shares[i].tolist()))
-    imputed = encoder.imputed or (None,) * len(columns)
     columns = [
-        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=value)
-        for described, raw, value in zip(columns, table.columns, imputed, strict=True)
+        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=raw.imputed)
+        for described, raw in zip(columns, table.columns, strict=True)
     ]
     mixed = any(not column.is_numeric for column in columns)
     profiles = [
@@ -235,15 +223,15 @@ def _describe_columns(
     return tuple(columns), profiles
 
 
-def _imputation_notes(table: Table, encoder: Encoder) -> tuple[str, ...]:
+def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
     """Return what a reader of the rules has to know of missing values that were imputed."""
     notes = []
-    for column, value in zip(table.columns, encoder.imputed, strict=False):
-        if value is not None:
+    for column in encoding.table.columns:
+        if column.imputed_rows is not None:
             what = "the median" if column.is_numeric else "the most frequent value"
-            what = what if encoder.transformer is None else "as the transformer does"
-            count = int(column.absent.sum())
-            notes.append(f"a missing value of column {column.name!r} ({count:,} rows) is taken as {value!r}, {what}")
+            what = what if encoding.encoder.transformer is None else "as the transformer does"
+            taken = f"({np.count_nonzero(column.imputed_rows):,} rows) is taken as {column.imputed!r}, {what}"
+            notes.append(f"a missing value of column {column.name!r} {taken}")
     return tuple(notes)
 
 

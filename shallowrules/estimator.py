@@ -13,7 +13,6 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -300,15 +299,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
-        encoder = self.encoder_
-
-        def imputed(table: Table) -> list[bool]:
-            names = encoder.names or table.names
-            values = dict(zip(names, encoder.imputed or (None,) * len(names), strict=True))
-            return [values.get(name, "unused") is not None for name in table.names]
-
-        given = _read(self, X, reset=False, imputed=imputed)
-        return given, encoder.transform(given.table, given.matrix)
+        given = _read(self, X, reset=False)
+        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), given.matrix)
+        return given, self.encoder_.transform(given.table, given.matrix)
 
     def __copy__(self) -> ExplainableKMeans:
         again = type(self).__new__(type(self))
@@ -332,9 +325,7 @@ def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLi
     Parameters are those of `ExplainableKMeans.fit`.
     """
     parameters = _parameters(model)
-    # What a transformer leaves missing is known once it is seen through.
-    imputes = parameters.impute is not None or parameters.transformer is not None
-    given = _read(copy.copy(model), X, reset=True, imputed=lambda table: [imputes] * len(table.columns))
+    given = _read(copy.copy(model), X, reset=True)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
         raise DataError(f"y has {len(y)} entries, X has {n_rows} rows")
@@ -431,8 +422,8 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     return FitParameters(**{name: getattr(model, name) for name in names}, n_threads=_thread_count(model.n_jobs))
 
 
-def _read(model: ExplainableKMeans, X: Any, *, reset: bool, imputed: Callable[[Table], Sequence[bool]]) -> GivenTable:
-    """Return X validated as scikit-learn does, complete but for columns whose missing values are imputed.
+def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
+    """Return X validated as scikit-learn does, but for missing and infinite values.
 
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
@@ -452,17 +443,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool, imputed: Callable[[T
         integral = _kind_of(X) in "biu"
         matrix = validate_data(model, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         table = Table.of(np.asarray(X) if integral else matrix)
-    if matrix is None or not _is_finite(matrix):
-        refuse_unusable(table, imputed(table))
     return GivenTable(X, table, matrix, getattr(model, "feature_names_in_", None))
-
-
-def _is_finite(matrix: NDArray[Any]) -> bool:
-    try:
-        assert_all_finite(matrix)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> None:

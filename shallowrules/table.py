@@ -43,6 +43,10 @@ class Column:
         Where the value is missing, beyond the NaN that a float column may hold.
     conversion : Conversion
         What the text of a file needed to become these values.
+    imputed : int, float, str, bool or None
+        What missing values were taken as; None where none was filled in.
+    imputed_rows : ndarray of bool, shape (n_rows,), optional
+        Where `imputed` stands in place of a missing value.
     """
 
     name: str
@@ -50,6 +54,8 @@ class Column:
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
     conversion: Conversion = PLAIN
+    imputed: Number | Value | None = None
+    imputed_rows: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, name: str, data: Any) -> Column:
@@ -117,7 +123,7 @@ class Column:
             values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
         values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
         kind = "float" if values.dtype.kind == "f" else self.type
-        return replace(self, type=kind, values=values, missing=None)
+        return replace(self, type=kind, values=values, missing=None, imputed=value, imputed_rows=self.absent)
 
     def converted(self, conversion: Conversion, *, numeric: bool) -> Column:
         """Return the column as rules compare it, where it comes as a reader gives it that was told nothing.
@@ -227,10 +233,28 @@ class Table:
         """Return the table with these columns only, in this order."""
         return Table(tuple(self[name] for name in names), self.n_rows)
 
+    @property
+    def imputed(self) -> tuple[Number | Value | None, ...]:
+        """What the missing values of each column were taken as; empty where no column has such values."""
+        imputed = tuple(column.imputed for column in self.columns)
+        return imputed if any(value is not None for value in imputed) else ()
+
+    def filled(self, imputed: Sequence[Number | Value | None]) -> Table:
+        """Return the table with a value for each column in place of its missing ones; as it is for no values."""
+        if not imputed:
+            return self
+        columns = (column.filled(value) for column, value in zip(self.columns, imputed, strict=True))
+        return Table(tuple(columns), self.n_rows)
+
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table with these rows only (a boolean mask or positions)."""
         columns = tuple(
-            replace(c, values=c.values[rows], missing=None if c.missing is None else c.missing[rows])
+            replace(
+                c,
+                values=c.values[rows],
+                missing=None if c.missing is None else c.missing[rows],
+                imputed_rows=None if c.imputed_rows is None else c.imputed_rows[rows],
+            )
             for c in self.columns
         )
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)

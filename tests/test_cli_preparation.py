@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.preparation import prepare
 from shallowrules.cli.reading_options import ReadingOptions
@@ -166,13 +167,26 @@ def test_missing_values_that_are_imputed_are_kept(write):
     path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
     loaded = prepare(path, options(impute="median", weight="w"), READING)
     assert loaded.table.n_rows == 4
-    assert loaded.table["a"].absent.tolist() == [False, True, False, False]
+    assert [column.values.tolist() for column in loaded.table.columns] == [[1, 3, 3, 3], ["x", "y", "nan", "y"]]
+    assert loaded.table.imputed == (3, "y")
+    assert loaded.table["a"].imputed_rows.tolist() == [False, True, False, False]
     with pytest.raises(OptionError, match="--drop-missing and --impute exclude each other"):
         prepare(path, options(impute="median", drop_missing=True), READING)
     with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
         prepare(write(a=[1, "", 3], w=[1, "", 1]), options(impute="median", weight="w"), READING)
     with pytest.raises(DataError, match="only 2 distinct rows"):
         prepare(write(a=[1, "", 3, 1]), options(impute="median", clusters=3), READING)
+
+
+def test_rows_without_a_label_have_no_say_in_what_is_imputed(write):
+    path = write(a=[1, "", 2, 2, 9, 9, 9], b=[1, 2, 1, 2, 1, 2, 1], label=["u", "v", "u", "v", "", "", ""])
+    loaded = prepare(path, options(impute="median", clusters=None, labels="label"), READING)
+    assert loaded.table.imputed == (2, None)
+    as_given = Table.of({"a": [1, None, 2, 2, 9, 9, 9], "b": [1, 2, 1, 2, 1, 2, 1]})
+    for table in (loaded.table, as_given):
+        rules = ExplainableKMeans(clusterer=loaded.labels, impute="median").fit(table).rules_
+        assert [column.imputed for column in rules.columns] == [2, None]
+        assert "column 'a' (1 rows) is taken as 2, the median" in rules.statistics.notes[0]
 
 
 def test_no_row_left_is_an_error(write):

@@ -16,10 +16,11 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules.describing import FitRecord, describe_tree
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, imputed_values
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, impute_table
 from shallowrules.errors import DataError, OptionError
 from shallowrules.pipeline.finishing import _place_thresholds
 from shallowrules.rules import Leaf
+from shallowrules.summation import group_means
 from shallowrules.verification import verify
 
 
@@ -260,9 +261,23 @@ def test_the_median_of_a_row_of_weight_three_is_that_of_three_rows():
     table = Table.of({"n": np.array([5, 1, None, 9, 7], object), "c": np.array(["a", "b", None, "b", "c"], object)})
     weight = np.array([1.0, 2.0, 5.0, 0.0, 4.0])
     repeated = table.take(np.repeat(np.arange(5), weight.astype(int)))
-    assert imputed_values(table, weight) == imputed_values(repeated) == (7, "c")
-    assert imputed_values(table) == (5, "b")
-    assert imputed_values(table.take(np.array([0, 1]))) == ()
+    assert impute_table(table, weight).imputed == impute_table(repeated).imputed == (7, "c")
+    assert impute_table(table).imputed == (5, "b")
+    assert impute_table(table.take(np.array([0, 1]))).imputed == ()
+
+
+def test_a_table_is_filled_once():
+    table = Table.of({"n": np.array([5, 1, None, 9], object), "c": np.array(["a", None, None, "b"], object)})
+    filled = impute_table(table, np.array([1.0, 0.0, 1.0, 1.0]))
+    assert [column.values.tolist() for column in filled.columns] == [[5, 1, 5, 9], ["a", "a", "a", "b"]]
+    assert [column.imputed_rows.tolist() for column in filled.take(np.array([1, 2])).columns] == [
+        [False, True],
+        [True, True],
+    ]
+    for impute in (None, "median"):
+        encoding = encode(filled, impute=impute)
+        assert encoding.table.columns == filled.columns
+        assert encoding.encoder.imputed == (5, "a")
 
 
 # --- units
@@ -294,14 +309,14 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     grown = grow(X_explain, X_cluster, explain_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     tree = _place_thresholds(grown, encoder, table, tuple(str(i) for i in range(len(centers))))
-    rules, _ = describe_tree(
+    means = group_means(X_explain, grown.labels, len(centers))
+    rules = describe_tree(
         tree,
-        table,
         Encoding(encoder, table, X_explain, X_explain, X_cluster),
         grown.labels,
         grown.labels,
+        means=np.where(np.isnan(means), explain_centers, means),
         weight=None,
-        fallback=explain_centers,
         record=FitRecord("exshallow", weighted=False),
     )
     return grown, rules

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shallowrules.cli.advice import RefusedTable, Remedy, exclude, remedy_of, way_out, worded
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.reading_options import ReadingOptions
-from shallowrules.encoding import categories, imputed_values
+from shallowrules.encoding import categories, impute_table
 from shallowrules.encoding.checks import (
     find_infinite,
     find_missing,
@@ -49,7 +49,7 @@ ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 @dataclass(frozen=True)
 class LoadedTable:
-    """What to cluster: rows of numbers and categories, complete unless values are imputed, their weights and labels.
+    """What to cluster: complete rows of numbers and categories, or imputed ones, their weights and labels.
 
     `cluster_columns` and `explain_columns` are the names of columns to cluster and to explain by, None for the
     estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
@@ -98,15 +98,16 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     weights = None if weight is None else _checked_weights(weight)
     if labels is not None:
         _refuse_no_clustering(labels, weights)
-    imputed = table if fit.impute is None else _imputed(table, weights)
-    space = imputed.select(cluster_columns or (explain_columns if labels is not None else None) or table.names)
+    if fit.impute is not None:
+        table = impute_table(table, _weights_of_labelled(weights, labels))
+    space = table.select(cluster_columns or (explain_columns if labels is not None else None) or table.names)
     if fit.clusters is not None:
         _refuse_too_many_clusters(space, weights, fit.clusters)
-    positive = None
+    rows, positive = table, None
     if weights is not None:  # rows of weight 0 make no column vary
         counted = weights > 0
-        imputed, space, positive = imputed.take(counted), space.take(counted), weights[counted]
-    notes += _constant_columns(imputed) + _spaces(space, fit.scale, clustering=labels is None)
+        rows, space, positive = table.take(counted), space.take(counted), weights[counted]
+    notes += _constant_columns(rows) + _spaces(space, fit.scale, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
@@ -299,11 +300,11 @@ def _is_id_name(name: str) -> bool:
     return bool(words) and (words[0].lower() in ID_WORDS or words[-1].lower() in ID_LAST_WORDS)
 
 
-def _imputed(table: Table, weights: NDArray[Any] | None) -> Table:
-    """Return the table as it will be clustered."""
-    values = imputed_values(table, weights)
-    columns = (column.filled(value) for column, value in zip(table.columns, values, strict=True))
-    return Table(tuple(columns), table.n_rows) if values else table
+def _weights_of_labelled(weights: NDArray[Any] | None, labels: Column | None) -> NDArray[Any] | None:
+    """Return weights that are 0 where a row has no label: such rows do not count."""
+    if labels is None or not labels.absent.any():
+        return weights
+    return np.where(labels.absent, 0.0, 1.0 if weights is None else weights)
 
 
 def _complete_rows(

@@ -12,10 +12,10 @@ from shallowrules.encoding.encoder import (
     ModelColumn,
     categories,
     encode,
-    imputed_values,
+    impute_table,
 )
 from shallowrules.encoding.scaling import SCALES, fit_scaler
-from shallowrules.encoding.transformers import encode_through, fitted_transformer, transformed
+from shallowrules.encoding.transformers import encode_through, transformed
 
 __all__ = [
     "CATEGORY_WEIGHT",
@@ -27,8 +27,7 @@ __all__ = [
     "encode",
     "encode_through",
     "fit_scaler",
-    "fitted_transformer",
-    "imputed_values",
+    "impute_table",
     "refuse_unusable",
     "transformed",
 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 
 from shallowrules.errors import DataError, Finding
 from shallowrules.table import Column, Table
@@ -16,6 +19,7 @@ __all__ = [
     "find_other_types",
     "find_too_many_values",
     "find_without_values",
+    "refuse_missing",
     "refuse_other_types",
     "refuse_unusable",
 ]
@@ -75,22 +79,33 @@ def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
     return found
 
 
-def refuse_unusable(table: Table, imputing: Sequence[bool] = ()) -> None:
-    """Raise DataError naming the columns that hold missing values, unless imputed, or infinite ones, and how many."""
-    imputing = imputing or (False,) * len(table.columns)
-    missing = find_missing(column for column, imputed in zip(table.columns, imputing, strict=True) if not imputed)
-    if missing:
-        raise DataError(
-            f"missing values (NaN, None or NULL) in {_listed(missing)}: leave these rows out, fill them "
-            "(impute), or exclude the columns",
-            findings=missing,
-        )
+def refuse_unusable(table: Table, complete: Iterable[Column], matrix: NDArray[Any] | None = None) -> None:
+    """Raise DataError naming the columns that hold infinite values, or missing ones, and in how many rows.
+
+    Parameters
+    ----------
+    table : Table
+    complete : iterable of Column
+        Its columns that may not lack values.
+    matrix : ndarray of float, shape (n_rows, n_columns), optional
+        The same table where it is a matrix.
+    """
+    if matrix is not None and _is_finite(matrix):
+        return
+    refuse_missing(complete, "leave these rows out, fill them (impute), or exclude the columns")
     infinite = find_infinite(table.columns)
     if infinite:
         raise DataError(
             f"infinity in {_listed(infinite)}: k-means needs finite numbers; mend or leave out the rows",
             findings=infinite,
         )
+
+
+def refuse_missing(columns: Iterable[Column], way_out: str) -> None:
+    """Raise DataError naming the columns that lack values, and in how many rows, with what to do."""
+    missing = find_missing(columns)
+    if missing:
+        raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {way_out}", findings=missing)
 
 
 def refuse_other_types(table: Table) -> None:
@@ -108,6 +123,14 @@ def refuse_other_types(table: Table) -> None:
             "every row), as ids and free text have them; exclude what is to play no part",
             findings=many,
         )
+
+
+def _is_finite(matrix: NDArray[Any]) -> bool:
+    try:
+        assert_all_finite(matrix)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.conversion import Number
-from shallowrules.encoding.checks import refuse_other_types
+from shallowrules.encoding.checks import refuse_other_types, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table, Value
@@ -29,7 +29,7 @@ __all__ = [
     "ModelColumn",
     "categories",
     "encode",
-    "imputed_values",
+    "impute_table",
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
@@ -114,12 +114,13 @@ class Encoder:
 
     def impute(self, table: Table) -> Table:
         """Return the used columns of a table with their missing values imputed, as far as they are."""
-        if self.names:
-            table = table.select(self.names)
-        if not self.imputed:
-            return table
-        columns = (column.filled(value) for column, value in zip(table.columns, self.imputed, strict=True))
-        return Table(tuple(columns), table.n_rows)
+        return (table.select(self.names) if self.names else table).filled(self.imputed)
+
+    def complete_columns(self, table: Table) -> list[Column]:
+        """Return the used columns of a table in which no value may be missing, because none is imputed."""
+        names = self.names or table.names
+        imputed = self.imputed or (None,) * len(names)
+        return [table[name] for name, value in zip(names, imputed, strict=True) if value is None]
 
     def transform(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the model matrix of a table, `matrix` itself where it is that already.
@@ -255,7 +256,7 @@ def encode(
     category_weight : float
         For the columns of 0 and 1.
     impute : None or "median"
-        What `imputed_values` takes missing values as.
+        What missing values are taken as, if they are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
         The same table where it is a matrix.
@@ -265,12 +266,15 @@ def encode(
     Raises
     ------
     DataError
-        If a column holds neither numbers nor categories, or too many categories.
+        If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
+        categories, or too many categories.
     """
-    imputed = () if impute is None else imputed_values(table, sample_weight)
-    encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, imputed)
+    refuse_unusable(table, table.columns if impute is None else (), matrix)
+    refuse_other_types(table)
+    if impute is not None:
+        table = impute_table(table, sample_weight)
+    encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, table.imputed)
     encoder = encoder.with_columns(cluster_columns, explain_columns)
-    table = encoder.impute(table)
     matrix = encoder.encode_imputed(table, matrix)
     raw = _select(matrix, encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight)
@@ -285,12 +289,12 @@ def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
     return matrix[:, list(positions)] if len(positions) else matrix
 
 
-def imputed_values(table: Table, sample_weight: NDArray[np.float64] | None = None) -> tuple[Number | Value | None, ...]:
-    """Return what a missing value is taken as in every column that has one, None in the others.
+def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None) -> Table:
+    """Return a table with each missing value filled in.
 
-    That is the median of a column of numbers, and of one of categories the most frequent one. The median is
+    It is taken as the median of a column of numbers, and as the most frequent category of any other. The median is
     a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight 3
-    is three rows. Empty where no value is missing.
+    is three rows.
 
     Raises
     ------
@@ -298,8 +302,7 @@ def imputed_values(table: Table, sample_weight: NDArray[np.float64] | None = Non
         If a column has no value at all.
     """
     weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
-    imputed = tuple(_median_or_mode(column, weight) if column.absent.any() else None for column in table.columns)
-    return imputed if any(value is not None for value in imputed) else ()
+    return table.filled([_median_or_mode(column, weight) if column.absent.any() else None for column in table.columns])
 
 
 def _median_or_mode(column: Column, weight: NDArray[np.float64]) -> Number | Value:
@@ -320,7 +323,6 @@ def _median_or_mode(column: Column, weight: NDArray[np.float64]) -> Number | Val
 
 def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> tuple[ModelColumn, ...]:
     """Return the columns of the model matrix, in the order of the table and then of the values that count."""
-    refuse_other_types(table)
     found = []
     for source, column in enumerate(table.columns):
         if column.is_numeric:

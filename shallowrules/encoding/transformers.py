@@ -32,11 +32,12 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from shallowrules.conversion import Number
+from shallowrules.encoding.checks import refuse_missing, refuse_unusable
 from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn
 from shallowrules.errors import DataError, OptionError
 from shallowrules.table import Column, Table, Value
 
-__all__ = ["encode_through", "fitted_transformer", "transformed"]
+__all__ = ["encode_through", "transformed"]
 
 MONOTONE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PowerTransformer)
 """Transformers that take each column of numbers to an increasing function of itself."""
@@ -59,7 +60,7 @@ class _Trace:
     changed: bool = False
 
 
-def fitted_transformer(transformer: Any, X: Any, sample_weight: NDArray[np.float64] | None) -> Any:
+def _fitted(transformer: Any, X: Any, sample_weight: NDArray[np.float64] | None) -> Any:
     """Return a fitted transformer: the one given if it is fitted, else a clone fitted on the rows that count."""
     try:
         check_is_fitted(transformer)
@@ -90,18 +91,23 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
     return matrix
 
 
-def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
-    """Encode a table by a fitted transformer, so that rules still ask for the raw columns.
+def encode_through(
+    transformer: Any, table: Table, X: Any, sample_weight: NDArray[np.float64] | None = None
+) -> Encoding:
+    """Encode a table by a transformer, so that rules still ask for the raw columns.
 
     Parameters
     ----------
-    transformer : fitted scikit-learn transformer
+    transformer : scikit-learn transformer
+        Fitted; or a clone of it is fitted on the rows that count.
         StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PowerTransformer, OneHotEncoder, OrdinalEncoder,
         SimpleImputer, FunctionTransformer (each output a monotone function of one input), and
         Pipeline and ColumnTransformer of these. Rules impute in the columns in which a value is missing here.
     table : Table
     X : what the transformer takes
         The same table.
+    sample_weight : ndarray of float64, shape (n_rows,), optional
+        Rows of weight 0 do not count.
 
     Returns
     -------
@@ -113,8 +119,10 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
     OptionError
         If the transformer mixes columns, or does something that no rule on a raw column can say.
     DataError
-        If values are missing in a used column and not imputed.
+        If values are infinite; or if they are missing in a used column and not imputed.
     """
+    refuse_unusable(table, ())  # what is left missing is known once the transformer is seen through
+    transformer = _fitted(transformer, X, sample_weight)
     traces = [_Trace(source) for source in range(len(table.columns))]
     traces = _follow(transformer, traces, table)
     X_cluster = transformed(transformer, X)
@@ -131,34 +139,22 @@ def encode_through(transformer: Any, table: Table, X: Any) -> Encoding:
                 )
             imputed[trace.source] = trace.imputed
     used = sorted({trace.source for trace in traces})
-    lacking = [c for c in (table.columns[i] for i in used if imputed[i] is None) if c.absent.any()]
-    if lacking:
-        counts = ", ".join(f"{column.name!r} ({int(column.absent.sum())} rows)" for column in lacking)
-        raise DataError(f"missing values (NaN, None or NULL) in {counts}: put a SimpleImputer before the encoding")
+    refuse_missing((table.columns[i] for i in used if imputed[i] is None), "put a SimpleImputer before the encoding")
     kept = [i for i, c in enumerate(table.columns) if i in used or (c.is_numeric and not c.absent.any())]
-    imputed_table = Encoder((), None, 1.0, tuple(imputed)).impute(table)
+    table = table.filled(imputed).select([table.columns[i].name for i in kept])
     columns: dict[ModelColumn, None] = {}
     for j, trace in enumerate(traces):
-        column = imputed_table.columns[trace.source]
         source = kept.index(trace.source)
+        column = table.columns[source]
         if trace.kind == "number" or column.is_numeric:
             direction = 1 if trace.kind != "number" else _direction(column, X_cluster[:, j], transformer)
             if ModelColumn(source, direction=-direction) not in columns:  # type: ignore[arg-type]
                 columns[ModelColumn(source, direction=direction)] = None  # type: ignore[arg-type]
         else:
             columns[ModelColumn(source, trace.kind, trace.values)] = None  # type: ignore[arg-type]
-    values = tuple(imputed[i] for i in kept)
-    encoder = Encoder(
-        tuple(columns),
-        None,
-        1.0,
-        values if any(value is not None for value in values) else (),
-        names=tuple(table.columns[i].name for i in kept),
-        transformer=transformer,
-    )
-    imputed_table = imputed_table.select(encoder.names)
-    matrix = encoder.encode_imputed(imputed_table)
-    return Encoding(encoder, imputed_table, matrix, matrix, X_cluster)
+    encoder = Encoder(tuple(columns), None, 1.0, table.imputed, names=tuple(table.names), transformer=transformer)
+    matrix = encoder.encode_imputed(table)
+    return Encoding(encoder, table, matrix, matrix, X_cluster)
 
 
 def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> int:

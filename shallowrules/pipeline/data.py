@@ -71,9 +71,8 @@ class FitData:
     ----------
     parameters : FitParameters
     given : GivenTable
-    table : Table
-        The columns that are used.
     encoding : Encoding
+        Its table has the columns that are used.
     reference : Reference
     cluster_columns : list of int
         Positions of the columns that are clustered, among those given.
@@ -87,7 +86,6 @@ class FitData:
 
     parameters: FitParameters
     given: GivenTable
-    table: Table
     encoding: Encoding
     reference: Reference
     cluster_columns: list[int]

@@ -67,7 +67,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     tradeoff : float
         The one that it was grown with.
     """
-    table, encoding, reference = data.table, data.encoding, data.reference
+    encoding, reference = data.encoding, data.reference
     fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
     tree = replace(
         _place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
@@ -78,20 +78,23 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels[weightless] = tree.predict(matrix[weightless])
     k, n_kept = len(reference.centers), len(data.kept_centers)
     leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
-    clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight)
-    one_matrix = encoding.X_explain is matrix
-    rules, cluster_centers = describe_tree(
-        tree,
-        table,
-        encoding,
-        labels,
-        reference.labels,
-        weight=fit_weight,
-        fallback=(
+    means = group_means(matrix, labels, k, fit_weight)
+    clustered_means = means if encoding.X_cluster is matrix else group_means(encoding.X_cluster, labels, k, fit_weight)
+    if np.isnan(means).any():  # clusters without rows
+        one_matrix = encoding.X_explain is matrix
+        centers = (
             reference.explain_centers
             if one_matrix
             else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
-        ),
+        )
+        means = np.where(np.isnan(means), centers, means)
+    rules = describe_tree(
+        tree,
+        encoding,
+        labels,
+        reference.labels,
+        means=means,
+        weight=fit_weight,
         record=FitRecord(
             method,
             weighted=data.weight is not None,
@@ -106,7 +109,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         tree,
         labels,
         rules,
-        cluster_centers,
+        means,
         np.where(np.isnan(clustered_means), reference.centers, clustered_means),
         tuple(_doubts(tree.n_leaves, n_kept, rules)),
     )

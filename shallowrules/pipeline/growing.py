@@ -58,6 +58,9 @@ def _grow_for(
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
     method, n_threads = parameters.method, parameters.n_threads
     labels = _renumbered(reference.labels, kept)
+    refines = (
+        parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
+    )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
     unique = find_unique_rows(
         GrowthData(
@@ -69,9 +72,6 @@ def _grow_for(
         ),
         labels if reference.labelled and with_imm else None,
         n_threads,
-    )
-    refines = (
-        parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
     )
     n_parts = 1 + refines * len(tradeoffs)
     first_part = _part_of(progress, 0, n_parts)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference_clustering
-from shallowrules.encoding import Encoder, Encoding, encode, encode_through, fitted_transformer, transformed
+from shallowrules.encoding import Encoder, Encoding, encode, encode_through, transformed
 from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
 from shallowrules.table import Column, Table
@@ -49,7 +49,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
     cluster_columns, explain_columns = _choose_columns(parameters, table.names, labelled=labelling is not None)
     names = [table.names[j] for j in cluster_columns]
-    table, encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
+    encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
     numeric = encoding.encoder.transformer is None and all(table[name].is_numeric for name in names)
     log(f"clustering {table.n_rows} rows x {encoding.X_cluster.shape[1]} columns")
     with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     for note in reference.notes:
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
-    data = FitData(parameters, given, table, encoding, reference, cluster_columns, clusterer, weight, fit_weight)
+    data = FitData(parameters, given, encoding, reference, cluster_columns, clusterer, weight, fit_weight)
     k, max_leaves = len(data.kept_centers), parameters.max_leaves
     if max_leaves is not None and max_leaves < k:
         given_leaves = OptionName("max_leaves", max_leaves)
@@ -82,16 +82,13 @@ def _encode(
     fit_weight: NDArray[np.float64] | None,
     cluster_columns: list[int],
     explain_columns: list[int],
-) -> tuple[Table, Encoding]:
-    """Return the table of the columns that are used, and their encoding."""
+) -> Encoding:
+    """Return the columns that are used, encoded by the parameters."""
     if parameters.transformer is not None:
         if isinstance(given.X, Table):
             raise OptionError("transformer needs a dataframe or an array that it can transform, not a Table")
-        rows = _transformer_input(given)
-        transformer = fitted_transformer(parameters.transformer, rows, fit_weight)
-        encoding = encode_through(transformer, given.table, rows)
-        return given.table.select(encoding.encoder.names), encoding
-    encoding = encode(
+        return encode_through(parameters.transformer, given.table, _transformer_input(given), fit_weight)
+    return encode(
         given.table,
         parameters.scale,
         category_weight=float(parameters.category_weight),
@@ -101,7 +98,6 @@ def _encode(
         cluster_columns=cluster_columns,
         explain_columns=explain_columns,
     )
-    return given.table, encoding
 
 
 def _transformer_input(given: GivenTable) -> Any:
