@@ -184,6 +184,27 @@ def test_a_given_name_of_the_column(rules):
     assert call("t.csv", "-o", "other.csv", "--cluster-column", " ").exit_code == 2
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_no_name_of_the_table_is_one_that_we_make(rules, ending):
+    """The names that stood in queries, now and before, and what follows where these are taken."""
+    names = [f"{stem}{end}" for stem in ("tested column 0", "TESTED column 1", "cluster number") for end in ("", " 2")]
+    names += ["tested column 0 in shallowrules", "cluster number in shallowrules", "labelled", "read", "numbered", "c0"]
+    columns = {name: [-99.0, 99.0] for name in names} | {"x": [0.25, 0.75], "n": [7, 4]}
+    if ending == "csv":
+        with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([list(columns), *zip(*columns.values(), strict=True)])
+    elif ending == "json":
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        Path("t.json").write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        pq.write_table(pa.table(columns), "t.parquet")
+    result = call(f"t.{ending}", "-o", "out.parquet", "--cluster-column", "cluster number 3")
+    assert result.exit_code == 0, result.stderr
+    written = pq.read_table("out.parquet")
+    assert written.column_names == [*columns, "cluster number 3"]
+    assert written["cluster number 3"].to_pylist() == [0, 2]
+
+
 def test_columns_that_no_rule_tests_may_hold_anything(rules):
     with open("t.csv", "w", encoding="utf-8") as stream:
         stream.write("x,n,price,c0,number\n" + "0.5,7,1.5,a,b\n" * 30 + "0.75,3,?,a,b\n")

@@ -16,7 +16,7 @@ from shallowrules.rules import RuleSet
 from shallowrules.sources import Source, Where, open_source
 from shallowrules.sources.base import named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.engine import DuckDBSource, Field, quote_name, quote_text
+from shallowrules.sources.engine import DuckDBSource, Field, absent_name, quote_name, quote_text
 
 __all__ = ["check_format", "label_file"]
 
@@ -86,14 +86,17 @@ def label_file(
     with worded(), open_source(where, **asdict(reading)) as source:
         parts = _parts(source)
         database = parts[0].database
+        number = absent_name("cluster number", [cluster_column, *(name for file in parts for name in file.names)])
         queries = []
         for file in parts:
             with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
                 file.keep_text()
-                queries.append(_labelled(rules, file, kind, cluster_column))
+                queries.append(_labelled(rules, file, kind, cluster_column, number))
         database.execute(f"CREATE TABLE labelled AS {' UNION ALL BY NAME '.join(f'({query})' for query in queries)}")
         counts = dict(
-            database.execute(f"SELECT {NUMBER}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
+            database.execute(
+                f"SELECT {quote_name(number)}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1"
+            ).fetchall()
         )
         options = FORMATS[ending][1]
         if kind == "csv":
@@ -104,7 +107,8 @@ def label_file(
         try:
             with atomic_path(target) as part:
                 database.execute(
-                    f"COPY (SELECT * EXCLUDE ({NUMBER}) FROM labelled) TO {quote_text(str(part))} ({options})"
+                    f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM labelled) "
+                    f"TO {quote_text(str(part))} ({options})"
                 )
         except (duckdb.Error, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
@@ -118,11 +122,8 @@ def _parts(source: Source) -> list[DuckDBSource]:
     return [part for part in parts if isinstance(part, DuckDBSource)]
 
 
-NUMBER = quote_name("cluster number in shallowrules")
-
-
-def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: str) -> str:
-    """Return the query that gives the columns to write, and the number of each row's cluster."""
+def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: str, number: str) -> str:
+    """Return the query that gives the columns to write, and the number of each row's cluster, by the name `number`."""
     for name in source.names:
         if name.casefold() == cluster_column.casefold():
             raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
@@ -139,7 +140,7 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
         elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
             raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
         # Beside the columns of the file, whose names may be anything.
-        inner[column.name] = f"tested column {len(inner)} in shallowrules"
+        inner[column.name] = absent_name(f"tested column {len(inner)}", source.names)
         read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
     case = export(rules, "sql", dialect="duckdb", style="case", columns=inner)
     everything = list(range(len(source.names)))
@@ -150,8 +151,9 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
     source.count_rows()
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
-    numbered = f"SELECT {', '.join(written)}, {case}\nAS {NUMBER} FROM {relation} AS read"
-    return f"SELECT *, {_name(rules)} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+    numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
+    name = _name(rules, quote_name(number))
+    return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
 
 
 def _is_zero_one(source: DuckDBSource, field: Field) -> bool:
@@ -163,12 +165,12 @@ def _kind(column_type: str) -> str:
     return "number" if column_type in NUMERIC else column_type
 
 
-def _name(rules: RuleSet) -> str:
+def _name(rules: RuleSet, number: str) -> str:
     """Return SQL for what to call the cluster of a row: its given label, a whole number if all of them are."""
     names = {cluster.index: cluster.name for cluster in rules.clusters}
     if all(name == str(index) for index, name in names.items()):
-        return NUMBER
+        return number
     whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
     whole = whole and all(-(2**63) <= int(name) < 2**63 for name in names.values())
     branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())
-    return f"CASE {NUMBER} {' '.join(branches)} END"
+    return f"CASE {number} {' '.join(branches)} END"

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DuckDBSource",
     "Field",
+    "absent_name",
     "batched",
     "file_literal",
     "nearly_numeric",
@@ -233,6 +235,13 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
 def reason(error: Exception) -> str:
     """Return what DuckDB complains of, on one line and without the file."""
     return re.sub(r'^[A-Z][A-Za-z/ ]+ Error: | in file "[^"]*"', "", str(error).strip().splitlines()[0])
+
+
+def absent_name(stem: str, names: Iterable[str]) -> str:
+    """Return a name that DuckDB, which folds case, takes for none of the names; it begins with `stem`."""
+    taken = {name.casefold() for name in names}
+    numbered = (f"{stem} {number}" for number in count(2))
+    return next(name for name in chain([stem], numbered) if name.casefold() not in taken)
 
 
 def quote_name(name: str) -> str:
