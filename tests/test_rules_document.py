@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -226,15 +226,29 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
         for entry in fields(kind)
         if entry.metadata.get("optional")
     }
-    assert {name for _, name in optional} == {"values", "shares", "decimal", "nulls", "imputed", "ordered"}
+    assert {name for _, name in optional} == {
+        *("values", "shares", "decimal", "nulls", "imputed", "ordered", "other_columns")
+    }
     for (kind, name), default in optional.items():
-        part = {RuleColumn: "columns", Cluster: "clusters"}.get(kind, "nodes")
-        assert all(name not in item for item in document[part])
+        part = {RuleColumn: "columns", Cluster: "clusters", Statistics: "statistics"}.get(kind, "nodes")
+        items = [document[part]] if part == "statistics" else document[part]
+        assert all(name not in item for item in items)
         if part != "nodes":
-            change(part, 0, name, list(default) if isinstance(default, tuple) else default)(document)
+            place = (part,) if part == "statistics" else (part, 0)
+            change(*place, name, list(default) if isinstance(default, tuple) else default)(document)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert RuleSet.from_dict(document) == small_rules()
+
+
+def test_the_other_columns_of_the_table_are_kept():
+    rules = small_rules()
+    rules = replace(rules, statistics=replace(rules.statistics, other_columns=("segment", "id")))
+    assert RuleSet.from_dict(rules.to_dict()) == rules
+    document = rules.to_dict()
+    document["statistics"]["other_columns"] = ["segment", "x"]
+    with pytest.raises(RulesFormatError, match="two columns have the same name"):
+        RuleSet.from_dict(document)
 
 
 # --- refused

@@ -50,7 +50,7 @@ def fit_rules(
     for note in statistics.notes:
         show_message("note", note)
     notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
-    return replace(rules, statistics=replace(statistics, notes=notes))
+    return replace(rules, statistics=replace(statistics, notes=notes, other_columns=loaded.other_columns))
 
 
 def prepare_model(
@@ -75,7 +75,7 @@ def prepare_model(
             command = shlex.join(["shallowrules", *amended(typed, remedy, chosen.columns, chosen.exclude)])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
-        check(loaded.table.names)
+        check([*loaded.table.names, *loaded.other_columns])
     for message in loaded.notes:
         show_message("note", message)
     for message in loaded.warnings:

@@ -52,7 +52,8 @@ class LoadedTable:
     """What to cluster: complete rows of numbers and categories, or imputed ones, their weights and labels.
 
     `cluster_columns` and `explain_columns` are the names of columns to cluster and to explain by, None for the
-    estimator's default. `notes` are what a reader of the rules should know, `warnings` what may be wrong with them.
+    estimator's default; `other_columns` are those of the source that are not in `table`. `notes` are what a reader of
+    the rules should know, `warnings` what may be wrong with them.
     """
 
     table: Table
@@ -62,6 +63,7 @@ class LoadedTable:
     labels: Column | None = None
     cluster_columns: list[str] | None = None
     explain_columns: list[str] | None = None
+    other_columns: tuple[str, ...] = ()
 
 
 def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTable:
@@ -81,7 +83,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     refusals: list[Refusal] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
-        table, weight, labels = _read(where, fit, reading, refusals)
+        table, weight, labels, other_columns = _read(where, fit, reading, refusals)
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
@@ -111,7 +113,8 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
-    return LoadedTable(table, weights, tuple(notes), (*doubts, *dominant), labels, cluster_columns, explain_columns)
+    told = tuple(notes), (*doubts, *dominant)
+    return LoadedTable(table, weights, *told, labels, cluster_columns, explain_columns, other_columns)
 
 
 @dataclass(frozen=True)
@@ -166,8 +169,8 @@ def _remedied(fit: FitOptions, reading: ReadingOptions, remedy: Remedy) -> tuple
 
 def _read(
     where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]
-) -> tuple[Table, Column | None, Column | None]:
-    """Return the columns to cluster and explain by, the weights, and the given labels."""
+) -> tuple[Table, Column | None, Column | None, tuple[str, ...]]:
+    """Return the columns to cluster and explain by, the weights, the given labels, and the names of other columns."""
     roles = {"weights": fit.weight, "labels": fit.labels}
     named = {name: what for what, name in roles.items() if name is not None}
     if fit.weight is not None and fit.weight == fit.labels:
@@ -200,7 +203,8 @@ def _read(
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
         raise DataError(f"{where} has no column but {listed}")
-    return table.select(others), weight, labels
+    used = set(others)
+    return table.select(others), weight, labels, tuple(name for name in source.names if name not in used)
 
 
 def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:

@@ -60,7 +60,10 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
         )
     tested = set(rules.tested_columns)
     return {
-        "statistics": {**asdict(rules.statistics), "notes": list(rules.statistics.notes)},
+        "statistics": {
+            **asdict(rules.statistics),
+            **{name: list(getattr(rules.statistics, name)) for name in ("notes", "other_columns")},
+        },
         "columns": [
             {
                 **asdict(column),

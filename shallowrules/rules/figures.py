@@ -69,7 +69,8 @@ class Statistics:
     space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
     `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
-    rows that belonged to no cluster (noise, or without a label) and are in no other figure.
+    rows that belonged to no cluster (noise, or without a label) and are in no other figure. `other_columns` are those
+    that the table has besides the columns of the rules: labels, weights and what was excluded.
     """
 
     rows: int
@@ -86,3 +87,4 @@ class Statistics:
     labelled: bool = False
     left_out: int = 0
     notes: tuple[str, ...] = field(default=())
+    other_columns: tuple[str, ...] = field(default=(), metadata=OPTIONAL)

@@ -50,7 +50,7 @@ def check_structure(
     RulesFormatError
         Naming the part that is at fault.
     """
-    names = [column.name for column in columns]
+    names = [*(column.name for column in columns), *statistics.other_columns]
     if len(set(names)) != len(names):
         _refuse("two columns have the same name")
     for column in columns:

@@ -149,7 +149,7 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
     """Return the dialect, and what makes predicates of rules in it."""
     dialect = find_dialect(settings.dialect)
-    names = _name_columns([column.name for column in rules.columns], settings)
+    names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
     return dialect, Predicates(names, dialect)
 
