@@ -6,6 +6,7 @@
     ├── DataError (ValueError)            the table, its columns, rows or weights
     ├── OptionError (ValueError)          an option, parameter or name that is not known or not allowed
     ├── RulesFormatError (ValueError)     a rules.json that cannot be trusted
+    ├── EngineError                       a database engine did not start, or refused a statement
     ├── ExportError (ValueError)          rules that a format or dialect cannot express
     │   └── PluginError                   an exporter plugin that clashes or does not load
     └── MissingExtraError (ImportError)   a feature that needs an optional dependency
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "DataError",
+    "EngineError",
     "ExportError",
     "Finding",
     "MissingExtraError",
@@ -130,6 +132,20 @@ class RulesFormatError(ShallowRulesError, ValueError):
     """A rules document is damaged, of another version, or not a tree."""
 
 
+class EngineError(ShallowRulesError):
+    """A database engine did not start, or refused a statement.
+
+    Parameters
+    ----------
+    engine, statement, answer : str
+        What said what to what; kept as attributes.
+    """
+
+    def __init__(self, engine: str, statement: str, answer: str) -> None:
+        super().__init__(f"{engine}: {answer}")
+        self.engine, self.statement, self.answer = engine, statement, answer
+
+
 class ExportError(ShallowRulesError, ValueError):
     """The rules cannot be written in the wanted form."""
 
@@ -147,11 +163,13 @@ class MissingExtraError(ShallowRulesError, ImportError):
         What needs what.
     extra : str, optional
         The extra of this package that installs it; by default none does.
+    command : str, optional
+        What installs it, where pip does not.
     """
 
-    def __init__(self, feature: str, package: str, extra: str | None = None) -> None:
+    def __init__(self, feature: str, package: str, extra: str | None = None, *, command: str | None = None) -> None:
         wanted = package if extra is None else f"'shallowrules[{extra}]'"
-        super().__init__(f"{feature} needs {package}, which is not installed: pip install {wanted}")
+        super().__init__(f"{feature} needs {package}, which is not installed: {command or f'pip install {wanted}'}")
 
 
 class ShallowRulesWarning(UserWarning):

@@ -26,14 +26,15 @@ STAGES = {
     "exporters": ["exporters"],
     "pipeline": ["pipeline"],
     "estimator": ["estimator", "tradeoff"],
-    "cli": ["cli", "verification"],
+    "engines": ["engines"],
+    "cli": ["cli", "verification", "boundary"],
     "open": ["errors", "files", "labels", "summation"],
     "face": [""],  # the package's __init__
 }
 
 # Per stage, the others it may import. Those of "open" are open to all.
 EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
-BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters"}
+BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines"}
 ALLOWED = {
     "table": {"_kernel"},
     "encoding": {"table"},
@@ -48,6 +49,7 @@ ALLOWED = {
     "exporters": {"rules"},
     "pipeline": BEFORE_PIPELINE,
     "estimator": {"pipeline", "table", "encoding", "growing", "tree", "rules", "metrics"},
+    "engines": set(),
     "cli": EVERYTHING_BUT_CLI | {"face"},
     "open": set(),
     "face": EVERYTHING_BUT_CLI,
@@ -59,7 +61,7 @@ LEADING_BACK = {
 }
 
 # What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
-EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow"}
+EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow", "chdb", "pyspark"}
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+)?c?import[ \t]+(?P<names>[^\n#]+)", re.MULTILINE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import engines
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
@@ -27,7 +26,8 @@ from rulesets import (
     text_rules,
 )
 
-from shallowrules.errors import ExportError
+from shallowrules.engines import ENGINES
+from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 
@@ -36,21 +36,23 @@ pytestmark = pytest.mark.slow
 FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
-def started(name, start):
-    with start() as server:
-        if server is None:
-            pytest.skip(f"{name} is not installed, or does not start")
+def started(dialect):
+    try:
+        ENGINES[dialect].check_installed()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    with ENGINES[dialect].open() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def postgres():
-    yield from started("PostgreSQL", engines.postgres)
+    yield from started("postgres")
 
 
 @pytest.fixture(scope="module")
 def mariadb():
-    yield from started("MariaDB", engines.mariadb)
+    yield from started("mysql")
 
 
 @pytest.fixture(params=["postgres", "mariadb"])
@@ -63,8 +65,8 @@ def predicates(tmp_path_factory):
     """Return a template that lists the row numbers that meet each cluster's predicate."""
     path = tmp_path_factory.mktemp("templates") / "predicates.sql.j2"
     path.write_text(
-        "{% for cluster in clusters %}SELECT 'where', number_of_row, {{ cluster.index }} FROM data "
-        "WHERE {{ cluster.predicate }};\n{% endfor %}"
+        "{% for cluster in clusters %}{{ 'UNION ALL ' if not loop.first }}SELECT number_of_row, {{ cluster.index }} "
+        "FROM data WHERE {{ cluster.predicate }}\n{% endfor %}"
     )
     return path
 
@@ -76,31 +78,33 @@ def storable(server, rows):
     return [tuple(None if isinstance(v, float) and not math.isfinite(v) else v for v in row) for row in rows]
 
 
-def labels_in(server, rules, rows, predicates, types=None, *, names=None, before="", index=False):
+def labels_in(server, rules, rows, predicates, types=None, *, names=None, before=(), index=False):
     """Return the label of every row, which all styles of export have to agree on."""
     types = {**server.types, **(types or {})}
     names = names or [f"c{j}" for j in range(len(rules.columns))]
-    declared = [f"{server.quote(name)} {types[c.type]}" for name, c in zip(names, rules.columns, strict=True)]
-    indices = [f"CREATE INDEX i{j} ON data ({server.quote(name)});\n" for j, name in enumerate(names) if index]
-    values = ",\n".join(f"({i}, {', '.join(map(server.literal, row))})" for i, row in enumerate(rows))
+    declared = [(name, types[column.type]) for name, column in zip(names, rules.columns, strict=True)]
     options = {
         "dialect": server.dialect,
         "columns": {column.name: name for name, column in zip(names, rules.columns, strict=True)},
         "cluster_column": "its cluster",
     }
-    found = server.query(
-        f"{before}\nCREATE TEMPORARY TABLE data (number_of_row INT, {', '.join(declared)});\n"
-        f"{''.join(indices)}INSERT INTO data VALUES {values};\n"
-        f"SELECT 'case', number_of_row,\n{export(rules, 'sql', style='case', **options)}FROM data;\n"
-        f"CREATE TEMPORARY TABLE labelled AS\n{export(rules, 'sql', style='select', **options)};\n"
-        f"SELECT 'select', number_of_row, {server.quote('its cluster')} FROM labelled;\n"
-        f"{export(rules, 'sql', template=predicates, **options)}"
-    )
-    labels = {style: [-1] * len(rows) for style in ("case", "select", "where")}
-    for style, row, label in found:
-        if label:
-            assert labels[style][int(row)] == -1, "rules overlap"
-            labels[style][int(row)] = int(label)
+    selected = f"CREATE TEMPORARY TABLE labelled AS\n{export(rules, 'sql', style='select', **options)}"
+    statements = {
+        "case": (f"SELECT number_of_row,\n{export(rules, 'sql', style='case', **options)}FROM data", before),
+        "select": (f"SELECT number_of_row, {server.quote('its cluster')} FROM labelled", [*before, selected]),
+        "where": (export(rules, "sql", template=predicates, **options), before),
+    }
+    server.query("DROP TABLE IF EXISTS data")
+    server.create("data", [("number_of_row", "INT"), *declared], [(i, *row) for i, row in enumerate(rows)])
+    for j, name in enumerate(names):
+        if index:
+            server.query(f"CREATE INDEX i{j} ON data ({server.quote(name)})")
+    labels = {style: [-1] * len(rows) for style in statements}
+    for style, (statement, first) in statements.items():
+        for row, label in server.query(statement, first):
+            if label is not None:
+                assert labels[style][int(row)] == -1, "rules overlap"
+                labels[style][int(row)] = int(label)
     assert labels["case"] == labels["select"] == labels["where"]
     return labels["case"]
 
@@ -111,8 +115,10 @@ def test_every_row_gets_the_cluster_of_the_tree(server, predicates, data, seed):
     texts = hostile_texts if server.holds_nul else hostile_texts.filter(lambda text: "\0" not in text)
     rules = data.draw(rule_sets(kinds=MIXED, floats=any_float, categories=texts))
     rows = storable(server, boundary_rows(rules, seed, 30))
-    setting = data.draw(st.sampled_from(server.settings))
-    assert labels_in(server, rules, rows, predicates, before=setting) == [route(rules, row) for row in rows]
+    setting = data.draw(st.sampled_from([None, *server.settings]))
+    assert labels_in(server, rules, rows, predicates, before=[setting] if setting else []) == [
+        route(rules, row) for row in rows
+    ]
 
 
 @settings(max_examples=60, **FUZZED)
@@ -161,15 +167,20 @@ def test_integers_keep_every_neighbour(server, predicates, bound, index):
 @pytest.mark.parametrize("index", [False, True])
 @pytest.mark.parametrize(
     ("kind", "stored"),
-    [("DECIMAL(9,2)", lambda x: round(x, 2)), ("BIGINT", round), ("SMALLINT", round), ("FLOAT", np.float32)],
+    [
+        ("DECIMAL(9,2)", lambda x: round(x, 2)),
+        ("BIGINT", round),
+        ("SMALLINT", round),
+        ("FLOAT", lambda x: float(np.float32(x))),
+    ],
 )
 @pytest.mark.parametrize("threshold", [0.1, 0.125, 2.5, -2.5, 1 / 3, float(np.float32(0.1)), 1e-9])
 def test_columns_of_other_numbers_are_compared_as_doubles(server, predicates, kind, stored, threshold, index):
     if kind == "FLOAT" and server.dialect == "postgres":
         kind = "REAL"
     rules = make_rules([("x", "float")], (0, threshold, 0, 1))
-    rows = [(x,) for x in (0.1, 0.12, 0.13, 0.0, -0.1, 2.0, 3.0, -2.0, -3.0, 0.33, 0.34, None)]
-    expected = [route(rules, (None if x is None else float(stored(x)),)) for (x,) in rows]
+    rows = [(stored(x),) for x in (0.1, 0.12, 0.13, 0.0, -0.1, 2.0, 3.0, -2.0, -3.0, 0.33, 0.34)]
+    expected = [route(rules, (float(x),)) for (x,) in rows]
     assert labels_in(server, rules, rows, predicates, {"float": kind}, index=index) == expected
 
 
@@ -214,10 +225,10 @@ def test_a_null_gets_a_cluster_only_where_nothing_asks_for_it(server, predicates
 TEXTS = ["A", "a", "A ", " A", "two year", "Two year", "two year  ", "two yéar", "two ye\u0301ar", "", None]
 
 
-def in_text_column(server, predicates, kind, texts=TEXTS, before=""):
+def in_text_column(server, predicates, kind, texts=TEXTS):
     """Return the texts that a column of some type takes for 'A', for 'two year', for neither and for none."""
     rules = make_rules([("c", "text")], (0, "A", 0, (0, "two year", 1, 2)))
-    return labels_in(server, rules, [(text,) for text in texts], predicates, {"text": kind}, before=before)
+    return labels_in(server, rules, [(text,) for text in texts], predicates, {"text": kind})
 
 
 def test_neither_case_nor_padding_nor_a_collation_matters_in_postgres(postgres, predicates):
@@ -227,14 +238,13 @@ def test_neither_case_nor_padding_nor_a_collation_matters_in_postgres(postgres, 
 
 
 def test_no_collation_of_icu_matters_in_postgres(postgres, predicates):
-    loose = "CREATE COLLATION pg_temp.loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false);"
     try:
-        postgres.query(loose)
-    except RuntimeError as error:
-        if "ICU is not supported" in str(error):
+        postgres.query("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+    except EngineError as error:
+        if "ICU is not supported" in error.answer:
             pytest.skip("this PostgreSQL is built without ICU")
         raise
-    found = in_text_column(postgres, predicates, "TEXT COLLATE pg_temp.loose", before=loose)
+    found = in_text_column(postgres, predicates, "TEXT COLLATE loose")
     assert found == [0, 2, 2, 2, 1, 2, 2, 2, 2, 2, -1]
 
 
@@ -365,7 +375,7 @@ def test_a_text_is_the_same_in_every_mode_of_mariadb(mariadb, predicates, mode, 
     rules = replace(rules, columns=(replace(rules.columns[0], imputed=text), rules.columns[1]))
     rows = [(t, b) for t in (text, f"{text}x", "B", f"{text} ", "\\" + text, None) for b in (True, False)]
     expected = [0, 0, 1, 1, 1, 1, 2, 3, 2, 3, 0, 0]
-    before = f"SET sql_mode = '{mode}';"
+    before = [f"SET sql_mode = '{mode}'"]
     for kind in ("TEXT CHARACTER SET utf8mb4", *(["TEXT CHARACTER SET latin1"] if text.isascii() else [])):
         assert labels_in(mariadb, rules, rows, predicates, {"text": kind}, before=before) == expected
 
@@ -384,7 +394,7 @@ def test_the_character_set_of_the_connection_does_not_matter_in_mariadb(mariadb,
         rows,
         predicates,
         dict.fromkeys(mariadb.types, mariadb.types["text"]),
-        before=f"SET NAMES {names};",
+        before=[f"SET NAMES {names}"],
     )
     assert found == [0, 0, 1, 1, 1, 1, 2, 3, 1, 1, 1, 1]
 
@@ -393,7 +403,7 @@ def test_the_character_set_of_the_connection_does_not_matter_in_mariadb(mariadb,
 def test_conversions_are_the_same_in_every_mode_of_mariadb(mariadb, predicates, mode):
     rows = [("1,5", "A", "3"), ("1,6", " ", "3"), ("NA", "A", "3"), ("1,6", "B", "?"), ("-1,25e-3", "B", "3")]
     types = dict.fromkeys(mariadb.types, "TEXT CHARACTER SET latin1")
-    found = labels_in(mariadb, converted_rules(), rows, predicates, types, before=f"SET sql_mode = '{mode}';")
+    found = labels_in(mariadb, converted_rules(), rows, predicates, types, before=[f"SET sql_mode = '{mode}'"])
     assert found == [0, 2, -1, 3, 1]
 
 

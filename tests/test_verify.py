@@ -16,13 +16,14 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
 from shallowrules import verification
+from shallowrules.boundary import boundary_table
 from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.estimator import ExplainableKMeans
 from shallowrules.exporters import sql
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.sources import file_relation, read_table
 from shallowrules.table import Column, Table
-from shallowrules.verification import boundary_table, verify, walk
+from shallowrules.verification import verify, walk
 
 FORMS = [
     "RuleSet.assign",
@@ -221,7 +222,10 @@ def test_names_that_look_like_comments_make_no_difference():
 
 
 def test_dialects_that_cannot_be_run_are_refused():
-    with pytest.raises(OptionError, match="unknown dialect to verify 'oracle'; known are: duckdb, sqlite"):
+    with pytest.raises(
+        OptionError,
+        match="unknown dialect to verify 'oracle'; known are: duckdb, sqlite, postgres, mysql, clickhouse, spark",
+    ):
         list(verify(example_rules(), random_table(example_rules()), ["oracle"]))
 
 

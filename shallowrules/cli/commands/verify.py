@@ -18,7 +18,12 @@ __all__ = ["command"]
 @click.argument("rules_file", metavar="RULES")
 @table_argument
 @click.option(
-    "--dialect", "dialects", multiple=True, metavar="NAME", help="SQL to run: duckdb, sqlite. [default: both]"
+    "--dialect",
+    "dialects",
+    multiple=True,
+    metavar="NAME",
+    help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
+    "repeating the option. [default: duckdb and sqlite]",
 )
 @reading_options
 def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **options: Any) -> None:
@@ -32,7 +37,7 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     from shallowrules.cli.summary import show_comparisons
     from shallowrules.rules import RuleSet
     from shallowrules.sources import file_relation, read_table
-    from shallowrules.verification import DIALECTS
+    from shallowrules.verification import DEFAULT_DIALECTS
     from shallowrules.verification import verify as verify_forms
 
     with warnings_shown():
@@ -47,7 +52,7 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
     relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
     with progress("comparing"):
-        comparisons = list(verify_forms(rules, table, dialects or DIALECTS, relation))
+        comparisons = list(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation))
     show_comparisons(comparisons)
     wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
     if wrong:

@@ -1,0 +1,81 @@
+"""ClickHouse, in this process: the package chdb."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine, unescape_cell
+from shallowrules.errors import EngineError
+
+__all__ = ["ClickHouse"]
+
+
+def _import_session() -> ModuleType:
+    try:
+        from chdb import session
+    except ImportError:
+        raise missing_engine(ClickHouse.dialect, "chdb", extra="engines") from None
+    return session
+
+
+class ClickHouse(Engine):
+    """The ClickHouse of the package chdb, a database of its own in it."""
+
+    dialect = "clickhouse"
+    title = "ClickHouse"
+    types: ClassVar[Mapping[str, str]] = {
+        "integer": "Nullable(Int64)",
+        "float": "Nullable(Float64)",
+        "float32": "Nullable(Float32)",
+        "text": "Nullable(String)",
+        "boolean": "Nullable(Bool)",
+    }
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        [[version]] = self.query("SELECT version()")
+        self.version = str(version)
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Import it."""
+        _import_session()
+
+    @classmethod
+    @contextmanager
+    def open(cls) -> Iterator[Self]:
+        """Open a database. All of one process share one engine, so its name is one that no other has."""
+        database = f"shallowrules_{uuid.uuid4().hex}"
+        with closing(_import_session().Session()) as session:
+            engine = cls(session)
+            engine.query(f"USE {database}", [f"CREATE DATABASE {database} ENGINE = Memory"])
+            try:
+                yield engine
+            finally:
+                engine.query(f"DROP DATABASE {database}", ["USE default"])
+
+    def quote(self, name: str) -> str:
+        """Return a name as SQL."""
+        return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
+        """Make and fill a table."""
+        lines = "".join(f"{escape_line(row)}\n" for row in rows)
+        self.query(
+            f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}",
+            [f"{self._declare(table, columns)} ENGINE = Memory"],
+        )
+
+    def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
+        """Run a statement."""
+        for text in (*before, statement):
+            try:
+                said = self._session.query(text, "TabSeparated").bytes()
+            except (RuntimeError, UnicodeError) as error:
+                raise EngineError(self.title, text, str(error)) from error
+        lines = said.decode(errors="surrogateescape").split("\n")[:-1]
+        return [tuple(map(unescape_cell, line.split("\t"))) for line in lines]

