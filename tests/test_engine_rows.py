@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rulesets import example_of_categories, make_rules, text_rules
+from rulesets import example_of_categories, make_rules
 
 from shallowrules.engines import ENGINES
 from shallowrules.engines import mariadb as mariadb_engine
@@ -72,12 +72,10 @@ def test_single_precision_and_truth_values(engine, table):
 
 
 def test_texts_come_back_as_they_went_in(engine, table):
-    texts = ["", " a ", "a\tb", "a\nb", "a\r\nb", "\\N", "\\", "'", '"', "\\.", "é😀", "\x1f", "\u2028", None]
+    texts = ["", " a ", "a\tb", "a\nb", "a\r\nb", "\\N", "\\", "'", '"', "\\.", "é😀", "\u2028", None]
     texts += ["a\0b"] * engine.holds_nul
     engine.create(table, [("i", engine.types["integer"]), ("c", engine.types["text"])], list(enumerate(texts)))
-    separators = {"\x1f"}
-    found = [text for _, text in engine.query(f"SELECT i, c FROM {table} ORDER BY i") if text not in separators]
-    assert found == [text for text in texts if text not in separators]
+    assert [text for _, text in engine.query(f"SELECT i, c FROM {table} ORDER BY i")] == texts
 
 
 def test_an_empty_table(engine, table):
@@ -87,11 +85,11 @@ def test_an_empty_table(engine, table):
 
 def test_a_refusal_says_what_was_asked_and_answered(engine):
     with pytest.raises(EngineError, match=engine.title) as refused:
-        engine.query("SELECT nothing FROM nowhere_at_all")
+        engine.query("SELECT nix FROM nowhere_at_all")
     assert "nowhere_at_all" in refused.value.statement
     assert "nowhere_at_all" in refused.value.answer
     with pytest.raises(EngineError):
-        engine.query("SELECT 1", before=["SELECT nothing FROM nowhere_at_all"])
+        engine.query("SELECT 1", before=["SELECT nix FROM nowhere_at_all"])
 
 
 def test_settings_are_statements_of_the_engine(engine):
@@ -105,9 +103,8 @@ def test_settings_are_statements_of_the_engine(engine):
     [
         (example_of_categories(), {"contract": "Two year", "paid": True, "months": 3, "size": "S", "pay ment": "x"}),
         (make_rules([("x", "float")], (0, 0.1, 0, (0, 1e300, 1, 2))), {"x": 0.5}),
-        (text_rules(7), {"n": "7"}),
     ],
-    ids=["categories", "floats", "text"],
+    ids=["categories", "floats"],
 )
 def test_verify_runs_the_sql_of_every_engine(engine, rules, rows):
     table = {name: np.array([value], object if isinstance(value, str) else None) for name, value in rows.items()}

@@ -64,11 +64,10 @@ class ClickHouse(Engine):
 
     def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
         """Make and fill a table."""
+        self.query(f"{self._declare(table, columns)} ENGINE = Memory")
         lines = "".join(f"{escape_line(row)}\n" for row in rows)
-        self.query(
-            f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}",
-            [f"{self._declare(table, columns)} ENGINE = Memory"],
-        )
+        if lines:
+            self.query(f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}")
 
     def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
         """Run a statement."""

@@ -81,7 +81,7 @@ class Postgres(Engine):
         self.query(f"{self._declare(table, columns)};\nCOPY {self.quote(table)} FROM STDIN;\n{lines}\\.\n")
 
     def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
-        """Run a statement."""
+        """Run a statement. Texts that come back must not hold the characters 1D to 1F, which separate them."""
         said = run(
             self.title,
             self._command,
