@@ -34,7 +34,7 @@ from shallowrules.pipeline import (
 from shallowrules.refining import REFINEMENTS
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.table import Table
+from shallowrules.table import Column, Table
 from shallowrules.tree import Tree
 
 __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
@@ -289,7 +289,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         given, columns = self._model_columns(X)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, columns, dtype=np.float64)
+        weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
         labels = self.tree_.predict(columns)
         space = to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
         gaps = space - self._clustered_centers[labels]
@@ -331,13 +331,31 @@ def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLi
         raise DataError(f"y has {len(y)} entries, X has {n_rows} rows")
     weight = None
     if sample_weight is not None:
-        if not np.asarray(sample_weight).any():
-            raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-        rows = np.broadcast_to(np.float64(0), (n_rows, 1))
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        weight = _read_weights(sample_weight, n_rows)
         if (weight < 0).any():
             raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
     return prepare(given, parameters, weight, log_of(model))
+
+
+def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Return the weight of each row; one number is the weight of all."""
+    rows = np.broadcast_to(np.float64(0), (n_rows, 1))
+    given = [sample_weight] * n_rows if isinstance(sample_weight, Real) else sample_weight
+    column = Column.of("sample_weight", given)
+    missing = int(np.count_nonzero(column.absent))
+    if missing:
+        count = "1 row" if missing == 1 else f"{missing:,} rows"
+        raise DataError(f"sample_weight contains NaN or another missing value, in {count}: 0 is the weight of no row")
+    if column.type not in ("integer", "float", "boolean"):
+        raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")
+    weight = column.values.astype(np.float64)
+    if not weight.any():  # as scikit-learn words it
+        raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
+    infinite = int(np.count_nonzero(np.isinf(weight)))
+    if infinite:
+        raise DataError(f"sample_weight is infinite in {infinite:,} of {len(weight):,} rows: give finite weights")
+    checked: NDArray[np.float64] = _check_sample_weight(weight, rows, dtype=np.float64)
+    return checked
 
 
 def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> ExplainableKMeans:

@@ -5,10 +5,11 @@ Files become tables in `shallowrules.sources`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -19,10 +20,13 @@ from numpy.typing import NDArray
 from shallowrules.conversion import PLAIN, Conversion, Number
 from shallowrules.errors import DataError
 
-__all__ = ["Column", "ColumnType", "Table", "Value"]
+__all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text"]
 
 Value = str | bool
 """A value of a column of categories."""
+
+DOUBLE_EXACT = 2**53
+"""Up to it, a double tells each whole number from its neighbours."""
 
 ColumnType = Literal["integer", "float", "text", "boolean", "other"]
 
@@ -96,8 +100,9 @@ class Column:
         """What the column holds, in the words of a message."""
         if self.type != "other":
             return {"boolean": "true or false"}.get(self.type, self.type)
-        nested = any(str(value).startswith(("[", "{")) for value in self.values[~self.absent])
-        return "mixed or nested values" if nested else "dates or the like"
+        present = self.values[~self.absent]
+        nested = any(str(value).startswith(("[", "{")) for value in present)
+        return "mixed or nested values" if nested or len(set(map(type, present))) > 1 else "dates or the like"
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
@@ -166,6 +171,15 @@ class Column:
                 )
         parsed = _column(self.name, np.array(numbers, dtype=object))
         return replace(parsed, missing=absent if absent.any() else None)
+
+    def number_categories(self) -> Column:
+        """Return a column of numbers as categories; as it is if it has no numbers, or some that doubles round."""
+        present = ~self.absent
+        if not self.is_numeric or not (np.abs(self.values[present].astype(np.float64)) <= DOUBLE_EXACT).all():
+            return self
+        texts = np.full(len(self.values), None, dtype=object)
+        texts[present] = [number_text(value) for value in self.values[present].tolist()]
+        return replace(self, type="text", values=texts, missing=None)
 
     def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
         """Return the position in `values` of each row's value, -1 for any other and where it is missing.
@@ -332,7 +346,7 @@ def _column(name: str, values: NDArray[Any]) -> Column:
             if any(isinstance(value, str | bytes | bool) for value in present):
                 return Column(name, "text", values)
             numbers = np.full(len(values), np.nan)
-            numbers[~missing] = [float(value) for value in present]
+            numbers[~missing] = [_nearest_double(value) for value in present]
             return Column(name, "float", numbers)
         except (TypeError, ValueError):
             return Column(name, "other", values)
@@ -341,13 +355,16 @@ def _column(name: str, values: NDArray[Any]) -> Column:
     if kind in "iu":
         return Column(name, "integer", values)
     if kind == "f":
-        return Column(name, "float", values)
+        with np.errstate(over="ignore"):  # a long double may be beyond every double
+            return Column(name, "float", values if values.itemsize <= 8 else values.astype(np.float64))
     return Column(name, "text" if kind in "US" else "other", values.astype(object))
 
 
 def _from_series(name: str, series: Any) -> Column:
     """Type one column of a dataframe by its declared type."""
     dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128):  # which NumPy does not have
+        return _column(name, np.array(series.to_list(), dtype=object))
     if dtype.is_integer():
         missing = series.is_null().to_numpy()
         if missing.any():
@@ -363,13 +380,57 @@ def _from_series(name: str, series: Any) -> Column:
         return Column(name, "boolean", _objects(series))
     if dtype == nw.Object:
         return _column(name, np.asarray(series.to_numpy(), dtype=object))
-    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+    if dtype == nw.Unknown:  # such as sparse numbers, or decimals of 256 bits
+        return _column(name, _array(series))
+    if dtype == nw.Categorical:
+        return _from_categories(name, _objects(series))
+    if dtype == nw.String or isinstance(dtype, nw.Enum):
         return Column(name, "text", _objects(series.cast(nw.String())))
     return Column(name, "other", _objects(series))
 
 
+def _from_categories(name: str, values: NDArray[Any]) -> Column:
+    """Type a column of categories that need not be text, given as objects; numbers become the text of their value."""
+    types = {type(value) for value in values if not is_missing(value)}
+    if types <= {str}:
+        return Column(name, "text", values)
+    if all(issubclass(kind, bool | np.bool_) for kind in types):
+        return Column(name, "boolean", values)
+    if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in types):
+        texts = [None if is_missing(value) else number_text(value) for value in values]
+        return Column(name, "text", np.array(texts, dtype=object))
+    return Column(name, "other", values)
+
+
+def number_text(number: Any) -> str:
+    """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are one."""
+    return str(int(number)) if _nearest_double(number).is_integer() else repr(float(number))
+
+
+def is_number_text(category: Value) -> bool:
+    """Return whether a category is the text of a number that a double tells from its neighbours."""
+    number = PLAIN.number(str(category))
+    return number is not None and abs(number) <= DOUBLE_EXACT and number_text(number) == category
+
+
+def _nearest_double(number: Any) -> float:
+    """Return a number as a double, infinity where it is beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _array(series: Any) -> NDArray[Any]:
+    """Return a series as NumPy has it; what its library cannot convert comes value by value."""
+    try:
+        return np.asarray(series.to_numpy())
+    except NotImplementedError:
+        return np.array(list(series.to_native()), dtype=object)
+
+
 def _objects(series: Any) -> NDArray[Any]:
     """Return a series as Python values, None where one is missing."""
-    values = np.array(series.to_numpy(), dtype=object)
+    values = np.array(_array(series), dtype=object)
     values[series.is_null().to_numpy()] = None
     return values

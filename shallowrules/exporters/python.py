@@ -2,8 +2,9 @@
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
-``decimal``, what makes text a value, empty if nothing, and ``imputed`` or none), ``test`` (Python text) of
-every rule, and ``label`` (Python text) of every rule and cluster: what its rows get.
+``decimal``, what makes text a value, empty if nothing, ``holds_numbers`` where rows may give its categories as
+numbers, and ``imputed`` or none), ``test`` (Python text) of every rule, and ``label`` (Python text) of every rule and
+cluster: what its rows get.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FUNCTION_NAME = OptionName("function_name")
 # What the shipped template defines or imports, and its function's parameter.
 MODULE_NAMES = frozenset(
     {
-        *("CLUSTERS", "Decimal", "operator", "re", "row"),
+        *("CLUSTERS", "Decimal", "Real", "operator", "re", "row"),
         *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_read", "_text", "_to_float"),
     }
 )
@@ -132,6 +133,7 @@ def _describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         "variable": variable,
         "nulls": arguments,
         "decimal": repr(conversion.decimal) if conversion.decimal != "." else "",
+        "holds_numbers": column.holds_numbers,
         "imputed": None if column.imputed is None else repr(column.imputed),
     }
 

@@ -188,13 +188,15 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
     """Return the labels if `clusterer` is one label per row, and not a clusterer or centers."""
     if clusterer is None or hasattr(clusterer, "fit") or isinstance(clusterer, str):
         return None
-    if not isinstance(clusterer, Column):
+    if not isinstance(clusterer, Column) and not nw.dependencies.is_into_series(clusterer):
         try:
             if np.ndim(clusterer) != 1:
                 return None
         except ValueError:  # lists of different lengths are neither
             return None
     column = Column.of_labels("clusterer", clusterer)
+    if column.type == "other" and column.nature != "dates or the like":
+        raise DataError(f"the labels given as clusterer hold {column.nature}: give a number or a text per row")
     if len(column.values) != n_rows:
         raise DataError(
             f"clusterer has {len(column.values)} labels, the table has {n_rows} rows: give one label per row, "

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from shallowrules.conversion import Conversion, Number
-from shallowrules.table import Column, Value
+from shallowrules.table import Column, Value, is_number_text
 
 __all__ = ["OPTIONAL", "RuleColumn"]
 
@@ -54,7 +54,14 @@ class RuleColumn:
         DataError
             If it holds values of another type.
         """
+        if self.holds_numbers:
+            given = given.number_categories()
         return given.converted(self.conversion, numeric=self.is_numeric).filled(self.imputed)
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether every category is a number, as in a categorical column of numbers, which rows give as numbers."""
+        return self.type == "text" and bool(self.values) and all(map(is_number_text, self.values))
 
     @property
     def is_numeric(self) -> bool:
