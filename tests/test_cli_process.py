@@ -18,6 +18,7 @@ from commandline import COMMAND, SCALED, call, spawn, write_groups
 from shallowrules import growing
 from shallowrules.cli import fitting_options
 from shallowrules.encoding import scaling
+from shallowrules.sources.engine import open_database
 
 
 @pytest.fixture(autouse=True)
@@ -108,17 +109,42 @@ def test_a_closed_pipe_is_no_error_to_speak_of():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_an_interrupt_leaves_nothing_behind(folder):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_nothing_behind(folder, name):
     os.mkfifo("t.csv")  # reading waits for a writer
-    process = subprocess.Popen([*COMMAND, "run", "t.csv", "-k", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.mkdir("scratch")
+    process = subprocess.Popen(
+        [*COMMAND, "run", "t.csv", "-k", "3"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(folder / "scratch")},
+    )
     writer = os.open("t.csv", os.O_WRONLY)  # returns when the command has begun to read
     time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, name))
     out, error = process.communicate(timeout=60)
     os.close(writer)
-    assert process.returncode == 1
+    assert process.returncode == (1 if name == "SIGINT" else 128 + getattr(signal, name))
     assert (out, error.strip()) == (b"", b"Aborted!")
-    assert os.listdir(folder) == ["t.csv"]
+    assert sorted(os.listdir(folder)) == ["scratch", "t.csv"]
+    assert os.listdir("scratch") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path):
+    """DuckDB ends the query by an error of its own, which was a traceback."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1)
+        with pytest.raises(KeyboardInterrupt), open_database(str(tmp_path)) as database:
+            database.execute("SELECT count(*) FROM range(100000000000) a, range(1000) b WHERE a.range % 7 = 3")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

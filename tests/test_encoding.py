@@ -369,3 +369,22 @@ def test_rules_of_a_scaled_clustering_are_in_raw_units(avila):
             column = X[:, condition.feature]
             for bound in (condition.lower, condition.upper):
                 assert bound is None or column.min() <= bound < column.max()
+
+
+@pytest.mark.parametrize(
+    ("scale", "value"), [("minmax", 1.7e308), ("robust", -1.7e308), (None, 1.7e308), ("standard", 1e200)]
+)
+def test_numbers_whose_sums_overflow_are_refused_by_name(scale, value):
+    table = Table.of({"small": np.arange(12.0), "large": np.linspace(0, value, 12)})
+    with pytest.raises(DataError, match=r"'large' \(1\.\de\+\d+\): divide the column"):
+        ExplainableKMeans(2, scale=scale, random_state=0).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("scale", "value"), [("minmax", 1e289), ("robust", 1e289), ("standard", 1e144), ("minmax", 1e-300)]
+)
+def test_numbers_whose_sums_do_not_overflow_are_taken(scale, value, tmp_path):
+    table = Table.of({"small": np.arange(12.0) % 5, "large": np.linspace(-value, value, 12)})
+    model = ExplainableKMeans(2, scale=scale, random_state=0).fit(table, sample_weight=np.full(12, 1000.0))
+    model.rules_.to_json(tmp_path / "rules.json")
+    assert RuleSet.from_json(tmp_path / "rules.json") == model.rules_

@@ -6,15 +6,32 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+from types import FrameType
 
 from shallowrules.errors import MissingExtraError
 
 __all__ = ["main"]
 
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that end a command; Python does so without a word to anybody, which would leave scratch files."""
+
 
 def main() -> None:
-    """Run the command line and exit with its status: 0, 1 (an error, in words), or 2 (usage)."""
+    """Run the command line and exit with its status: 0, 1 (an error, in words), 2 (usage), or 128 and a signal."""
+    received: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        """End as Ctrl-C does, so that scratch files are removed; another signal does not disturb that."""
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    for number in ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # who was started with nohup goes on
+            signal.signal(number, stop)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the command; results are written as bytes.
         if isinstance(stream, io.TextIOWrapper):
@@ -29,4 +46,6 @@ def main() -> None:
             raise
         sys.exit(f"Error: {MissingExtraError('the command line', package, 'cli')}")
     except KeyboardInterrupt:
-        sys.exit(1)
+        sys.exit(128 + received[0] if received else 1)
+    except SystemExit as end:
+        sys.exit(128 + received[0] if received else end.code)

@@ -98,7 +98,7 @@ def label_file(
                 f"SELECT {quote_name(number)}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1"
             ).fetchall()
         )
-        options = FORMATS[ending][1]
+        options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
         if kind == "csv":
             delimiter = "\t" if ending == ".tsv" else getattr(parts[0], "delimiter", ",").replace("\t", ",")
             options += f", DELIMITER {quote_text(delimiter)}"

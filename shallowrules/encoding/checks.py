@@ -21,6 +21,7 @@ __all__ = [
     "find_without_values",
     "refuse_missing",
     "refuse_other_types",
+    "refuse_too_large",
     "refuse_unusable",
 ]
 
@@ -32,6 +33,12 @@ ID_LIKE_SHARE = 0.9
 
 MIN_ID_LIKE = 10
 """Distinct texts below which a column is never taken for ids: in a small table all values may differ."""
+
+MAX_VALUE = 1e290
+"""Largest number of a column: the sums of ten rows of 1.7e308, and of their weights, are beyond every double."""
+
+MAX_SQUARED = 1e145
+"""The same where squares are summed up, as for a standard deviation."""
 
 
 def find_missing(columns: Iterable[Column]) -> list[Finding]:
@@ -131,6 +138,22 @@ def _is_finite(matrix: NDArray[Any]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def refuse_too_large(table: Table, scale: str | None) -> None:
+    """Raise DataError naming the columns of numbers so large that the sums of a scaling overflow."""
+    largest = MAX_SQUARED if scale == "standard" else MAX_VALUE
+    found = [
+        Finding("too large", f"{column.name!r} ({value:.1e})", column.name)
+        for column in table.columns
+        if column.is_numeric and (value := float(np.abs(column.values.astype(np.float64)).max(initial=0.0))) > largest
+    ]
+    if found:
+        raise DataError(
+            f"numbers beyond {largest:g} overflow when they are summed up, in {_listed(found)}: divide the column by a "
+            "power of ten, or exclude it",
+            findings=found,
+        )
 
 
 def _listed(findings: Sequence[Finding]) -> str:

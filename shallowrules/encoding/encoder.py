@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.conversion import Number
-from shallowrules.encoding.checks import refuse_other_types, refuse_unusable
+from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table, Value
@@ -267,10 +267,11 @@ def encode(
     ------
     DataError
         If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
-        categories, or too many categories.
+        categories, or too many categories, or numbers that overflow.
     """
     refuse_unusable(table, table.columns if impute is None else (), matrix)
     refuse_other_types(table)
+    refuse_too_large(table, scale)
     if impute is not None:
         table = impute_table(table, sample_weight)
     encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, table.imputed)

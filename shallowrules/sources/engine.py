@@ -230,6 +230,10 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
             yield database
         except duckdb.Error as error:
             raise DataError(f"cannot be read: {reason(error)}") from error
+        except RuntimeError as error:
+            if str(error) != "Query interrupted":
+                raise
+            raise KeyboardInterrupt from error  # that is what DuckDB made of it
 
 
 def reason(error: Exception) -> str:
