@@ -309,7 +309,7 @@ def test_categories_that_happen_to_be_numbers(folder):
     assert written_clusters("out.csv") == [0, 1, 2, None]
 
 
-@pytest.mark.parametrize(("kind", "text"), [("boolean", "c\nyes\n"), ("float", "c\nyes\n"), ("integer", "c\ntrue\n")])
+@pytest.mark.parametrize(("kind", "text"), [("boolean", "c\nyes\n"), ("float", "c\nyes\n"), ("integer", "c\nno\n")])
 def test_a_column_of_another_kind_is_refused(folder, kind, text):
     value = kind == "boolean" or 1
     make_rules([("c", kind)], (0, value, 0, 1)).to_json("rules.json")

@@ -42,7 +42,12 @@ from shallowrules.sources.csv import CsvSource
         (["inf", "-Infinity", "1"], "float", [float("inf"), float("-inf"), 1.0]),
         (["", ""], "float", [None, None]),
         (["yes", "no"], "text", ["yes", "no"]),
-        (["true", "false"], "text", ["true", "false"]),
+        (["true", "False", "", "TRUE"], "boolean", [True, False, None, True]),
+        (["t", "F", "true", ""], "boolean", [True, False, True, None]),
+        (["true", "yes"], "text", ["true", "yes"]),
+        (["true", " false"], "text", ["true", " false"]),
+        (["t", "f", "0"], "text", ["t", "f", "0"]),
+        (["true", "NA"], "text", ["true", "NA"]),
         (["2020-01-01", "2020-01-02"], "other", ["2020-01-01", "2020-01-02"]),
         (["2020-01-01 10:30", " 2020-1-2T09:00:00Z"], "other", ["2020-01-01 10:30", " 2020-1-2T09:00:00Z"]),
         (["1.2.2020", "31.12.21"], "other", ["1.2.2020", "31.12.21"]),
@@ -471,9 +476,10 @@ def test_pandas_reads_the_same_types_and_values(write):
     path = write("i,f,t,b,n\n1,1.5,x,true,1\n2,2.25,y,false,\n")
     frame = pd.read_csv(path)
     table = read_table(path)
-    assert [c.type for c in table.columns] == ["integer", "float", "text", "text", "integer"]
+    assert [c.type for c in table.columns] == ["integer", "float", "text", "boolean", "integer"]
     np.testing.assert_array_equal(table["i"].values, frame["i"])
     np.testing.assert_array_equal(table["f"].values, frame["f"])
+    np.testing.assert_array_equal(table["b"].values, frame["b"])
 
 
 # The quick way and the slow one -----------------------------------------------------------------------

@@ -133,8 +133,8 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     inner: dict[str, str] = {}
     as_text = [column.name for column in tested if column.converts_text]
     for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
-        if column.type == "text" and field.type in NUMERIC and source.provenance.kind == "csv":
-            field = Field("text", source.original(j))  # categories that happen to be numbers here
+        if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+            field = Field("text", source.original(j))  # categories that happen to be numbers or truth values here
         elif column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
             field = Field("boolean", f"({field.expression} = 1)")
         elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):

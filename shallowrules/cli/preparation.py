@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shallowrules.cli.advice import RefusedTable, Remedy, exclude, remedy_of, way_out, worded
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.reading_options import ReadingOptions
+from shallowrules.conversion import Conversion
 from shallowrules.encoding import categories, impute_table
 from shallowrules.encoding.checks import (
     find_infinite,
@@ -26,7 +27,7 @@ from shallowrules.encoding.checks import (
     find_without_values,
 )
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning
-from shallowrules.sources import Where, files_of, open_source
+from shallowrules.sources import Source, Where, files_of, open_source
 from shallowrules.table import Column, Table
 
 __all__ = ["LoadedTable", "prepare", "working_remedy"]
@@ -83,7 +84,8 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     refusals: list[Refusal] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
-        table, weight, labels, other_columns = _read(where, fit, reading, refusals)
+        chosen = _read(where, fit, reading, refusals)
+    table, weight, labels = chosen.table, chosen.weight, chosen.labels
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
@@ -109,12 +111,12 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weights is not None:  # rows of weight 0 make no column vary
         counted = weights > 0
         rows, space, positive = table.take(counted), space.take(counted), weights[counted]
-    notes += _constant_columns(rows) + _spaces(space, fit.scale, clustering=labels is None)
+    notes += _truth_values(chosen) + _constant_columns(rows) + _spaces(space, fit.scale, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
     told = tuple(notes), (*doubts, *dominant)
-    return LoadedTable(table, weights, *told, labels, cluster_columns, explain_columns, other_columns)
+    return LoadedTable(table, weights, *told, labels, cluster_columns, explain_columns, chosen.other_columns)
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,19 @@ def _remedied(fit: FitOptions, reading: ReadingOptions, remedy: Remedy) -> tuple
     return fit, reading
 
 
-def _read(
-    where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]
-) -> tuple[Table, Column | None, Column | None, tuple[str, ...]]:
-    """Return the columns to cluster and explain by, the weights, the given labels, and the names of other columns."""
+@dataclass(frozen=True)
+class ChosenColumns:
+    """The columns to cluster and explain by, the weights, the labels; names of other columns, the kind of source."""
+
+    table: Table
+    weight: Column | None
+    labels: Column | None
+    other_columns: tuple[str, ...]
+    kind: str
+
+
+def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]) -> ChosenColumns:
+    """Return the columns that the options choose; what is wrong with them is added to the refusals."""
     roles = {"weights": fit.weight, "labels": fit.labels}
     named = {name: what for what, name in roles.items() if name is not None}
     if fit.weight is not None and fit.weight == fit.labels:
@@ -189,6 +200,7 @@ def _read(
     try:
         with worded(), open_source(where, **asdict(reading)) as source:
             table = source.table(columns, fit.exclude, findings=findings)
+            labels = None if fit.labels is None else _labels_as_written(source, table[fit.labels], reading)
     except DataError as error:
         if [finding.kind for finding in error.findings] != ["encoding"]:
             raise
@@ -198,13 +210,30 @@ def _read(
         place = "" if finding.file is not None else f"{source.provenance}: "  # of several files it is said already
         message = f"{place}{finding.message}{way_out(finding, needed=needed)}"
         refusals.append(Refusal((finding,), message, remedy_of(finding, needed=needed)))
-    weight, labels = (None if name is None else table[name] for name in roles.values())
+    weight = None if fit.weight is None else table[fit.weight]
     others = [name for name in table.names if name not in named]
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
         raise DataError(f"{where} has no column but {listed}")
     used = set(others)
-    return table.select(others), weight, labels, tuple(name for name in source.names if name not in used)
+    unused = tuple(name for name in source.names if name not in used)
+    return ChosenColumns(table.select(others), weight, labels, unused, source.provenance.kind)
+
+
+def _labels_as_written(source: Source, labels: Column, reading: ReadingOptions) -> Column:
+    """Return labels as they stand in the source: truth values that a CSV file has as words are these words."""
+    if labels.type != "boolean":
+        return labels
+    told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))
+    return source.table([labels.name], as_text=[labels.name])[labels.name].converted(told, numeric=False)
+
+
+def _truth_values(chosen: ChosenColumns) -> list[str]:
+    """Return a note on columns of a CSV file that are truth values by their words alone."""
+    names = [repr(column.name) for column in chosen.table.columns if column.type == "boolean"]
+    if chosen.kind != "csv" or not names:
+        return []
+    return [f"nothing but true and false is in {', '.join(names)}: read as truth values, not as text"]
 
 
 def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:

@@ -162,11 +162,13 @@ class CsvSource(DuckDBSource):
         fields = {j: Field(loaded[j], f"c{j}") for j in positions if j in loaded}
         texts = [j for j in positions if j not in fields]
         kinds: dict[int, ColumnType] = {}
-        for j, (given, numbers, whole, dates, commas, example) in self._counted(texts).items():
+        for j, (given, numbers, whole, truths, dates, commas, example) in self._counted(texts).items():
             if given == whole > 0:
                 kinds[j] = "integer"
             elif given == numbers:
                 kinds[j] = "float"
+            elif given == truths:
+                kinds[j] = "boolean"
             else:
                 kinds[j] = "other" if dates == given else "text"
                 value = self._value(f"c{j}")
@@ -199,12 +201,13 @@ class CsvSource(DuckDBSource):
         return dict.fromkeys(positions, empty) | {int(row[0][1:]): row[1:] for row in rows}
 
     def _counts(self, value: str) -> tuple[str, ...]:
-        """Return SQL for the number of values, of numbers, whole numbers, dates, and comma numbers with an example."""
+        """Return SQL that counts values, numbers, whole ones, truth values, dates and comma numbers; an example."""
         is_comma_number = rf"regexp_full_match({value}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
         return (
             f"count({value})",
             f"count({self._number(value)})",
             f"count({self._whole(value)})",
+            f"count({_truth(value)})",
             f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
             f"count(*) FILTER ({is_comma_number})",
             f"min({value}) FILTER ({is_comma_number})",
@@ -216,7 +219,8 @@ class CsvSource(DuckDBSource):
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
             numeric = kind in ("integer", "float")
-            expression = (self._whole(value) if kind == "integer" else self._number(value)) if numeric else value
+            converted = {"integer": self._whole, "float": self._number, "boolean": _truth}
+            expression = converted[kind](value) if kind in converted else value
             if numeric and self.told.null_numbers:
                 tokens = ", ".join(map(repr, self.told.null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
@@ -242,7 +246,8 @@ class CsvSource(DuckDBSource):
                 token for token in self.told.nulls if token in used or (missing and self.told.number(token) is not None)
             )
             decimal = self.told.decimal if commas and kinds[j] in ("integer", "float") else "."
-            fields[j] = Field(kinds[j], expression, Conversion(decimal, nulls))
+            told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls)  # a truth value is no text
+            fields[j] = Field(kinds[j], expression, told)
         return fields
 
     def _number(self, value: str) -> str:
@@ -371,6 +376,11 @@ class CsvSource(DuckDBSource):
                     yield from (row for row in csv.reader(lines, delimiter=self.delimiter) if len(row) == width)
                 except csv.Error:
                     return
+
+
+def _truth(value: str) -> str:
+    """Return SQL for a text as a truth value, NULL where it is none."""
+    return f"CASE WHEN lower({value}) IN ('true', 't') THEN true WHEN lower({value}) IN ('false', 'f') THEN false END"
 
 
 def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, ColumnType]:

@@ -45,7 +45,7 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     reading = gather(ReadingOptions, options)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     # As they stand, those columns show whether every form of the rules knows how to convert them.
-    as_text = [column.name for column in tested if column.converts_text]
+    as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
     with progress(f"reading {show_tables(tables)}"), worded():
         names = [column.name for column in tested] or None
         table = read_table(tables, columns=names, as_text=as_text, **vars(reading))
