@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +26,9 @@ __all__ = [
     "write_files",
     "write_result",
 ]
+
+UNFINISHED = ".unfinished-"
+"""What the name of a folder begins with in which files wait until all are written."""
 
 
 def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
@@ -82,19 +86,68 @@ def write_result(text: str, target: Path | None) -> None:
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write files to a folder: no file is replaced before all are written."""
+    """Write files to a folder, so that those of two runs are never side by side under these names.
+
+    They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
+    leaves files of one run only. Runs into one folder wait for one another.
+    """
     made = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
-        with TemporaryDirectory(prefix=".unfinished-", dir=folder) as stage:
-            for name, text in texts.items():
-                atomic_write(Path(stage, name), text)
-            for name in texts:
-                os.replace(Path(stage, name), folder / name)
+        with _held(folder):
+            for abandoned in folder.glob(f"{UNFINISHED}*"):  # of a run that was killed
+                shutil.rmtree(abandoned, ignore_errors=True)
+            with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as stage:
+                _swap(folder, Path(stage), texts)
     except BaseException:
-        if made and not any(folder.iterdir()):
-            folder.rmdir()
+        if made:
+            with suppress(OSError):  # there are files, or another run has it
+                folder.rmdir()
         raise
+
+
+def _swap(folder: Path, stage: Path, texts: Mapping[str, str]) -> None:
+    """Write files to the stage, and put them in the folder in place of those that it has; or leave it as it is."""
+    new, old = stage / "new", stage / "old"
+    new.mkdir()
+    old.mkdir()
+    for name, text in texts.items():
+        atomic_write(new / name, text)
+    replaced: list[str] = []
+    written: list[str] = []
+    try:
+        for name in texts:
+            if os.path.lexists(folder / name):
+                replaced.append(name)
+                os.replace(folder / name, old / name)
+        for name in texts:
+            written.append(name)
+            os.replace(new / name, folder / name)
+    except BaseException:
+        for name in written:
+            with suppress(FileNotFoundError):
+                os.replace(folder / name, new / name)
+        for name in replaced:
+            with suppress(FileNotFoundError):
+                os.replace(old / name, folder / name)
+        raise
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Keep other runs from writing to a folder; the system ends that with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def show_message(kind: str, message: str) -> None:
