@@ -29,9 +29,24 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from shallowrules.errors import ExportError
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
+from shallowrules.rules.nodes import rules_length
 
-__all__ = ["bounds", "count", "describe", "percent"]
+__all__ = ["bounds", "check_length", "count", "describe", "percent"]
+
+MAX_LENGTH = 20_000_000
+"""Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
+
+
+def check_length(rules: RuleSet) -> None:
+    """Raise ExportError for rules that would fill the memory of whoever writes or reads them."""
+    length = rules_length(rules.nodes, rules.columns)
+    if length > MAX_LENGTH:
+        raise ExportError(
+            f"the {len(rules)} rules would have about {length:,} characters, and at most {MAX_LENGTH:,} are written: "
+            "each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
+        )
 
 
 def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> dict[str, Any]:
@@ -42,7 +57,13 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
     rules : RuleSet
     add_to_rule : callable
         Gives the entries that an exporter adds to each rule.
+
+    Raises
+    ------
+    ExportError
+        If there is more to write than `MAX_LENGTH`.
     """
+    check_length(rules)
     describe_condition = _Description()
     described: dict[int, list[dict[str, Any]]] = {cluster.index: [] for cluster in rules.by_size}
     for rule in rules:

@@ -10,7 +10,7 @@ from shallowrules.rules.columns import OPTIONAL, RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
 from shallowrules.table import Value
 
-__all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules"]
+__all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules", "rules_length"]
 
 
 @dataclass(frozen=True)
@@ -140,3 +140,39 @@ def derive_rules(nodes: Sequence[Node], columns: Sequence[RuleColumn], weight: f
             narrowed = {**conditions, node.column: condition}
             pending.append((child, depth + 1, narrowed, edges | {(node.column, node.question, goes_left)}))
     return sorted(found, key=lambda rule: rule.leaf)
+
+
+CONDITION_LENGTH = 24
+"""Characters of a condition beside its column's name and its categories: two bounds of four digits, and the words."""
+
+
+def rules_length(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> int:
+    """Return about how many characters all rules have together, without making them.
+
+    A tree of n leaves may be n deep, and each rule repeats its path, so that n leaves may have n * n / 2 conditions.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A tree over the columns.
+    columns : sequence of RuleColumn
+    """
+    total = 0
+    asked = [0] * len(columns)
+    pending = [(0, 0)]  # a node and the length of its path; or ~column, once all that lies below a test of it is done
+    while pending:
+        index, length = pending.pop()
+        if index < 0:
+            asked[~index] -= 1
+            continue
+        node = nodes[index]
+        if isinstance(node, Leaf):
+            total += length
+            continue
+        if not asked[node.column]:
+            length += CONDITION_LENGTH + len(columns[node.column].name)
+        if isinstance(node, Membership) and not (node.ordered and asked[node.column]):
+            length += sum(len(str(value)) + 4 for value in node.values)
+        asked[node.column] += 1
+        pending += [(~node.column, 0), (node.right, length), (node.left, length)]
+    return total

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from shallowrules.errors import ExportError, OptionError, OptionName, check_choice
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import describe
+from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import Dialect
@@ -148,6 +148,7 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
     """Return the dialect, and what makes predicates of rules in it."""
+    check_length(rules)
     dialect = find_dialect(settings.dialect)
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
