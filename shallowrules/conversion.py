@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["GRAMMAR", "INT64", "PLAIN", "Conversion", "Grammar", "Number"]
+__all__ = ["FALSE_TEXTS", "GRAMMAR", "INT64", "PLAIN", "TRUE_TEXTS", "Conversion", "Grammar", "Number"]
 
 Number = int | float
 
@@ -41,11 +41,15 @@ class Grammar:
     whole: str = "[+-]?[0-9]+"
     number: str = "[+-]?([0-9]+[{point}]?[0-9]*|[{point}][0-9]+)([eE][+-]?[0-9]{{1,3}})?"
     infinity: str = "[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
-    nan: str = "[nN][aA][nN]"
+    nan: str = "[+-]?[nN][aA][nN]"
     longest: int = 300
 
 
 GRAMMAR = Grammar()
+
+TRUE_TEXTS = ("true", "t", "1", "1.0")
+FALSE_TEXTS = ("false", "f", "0", "0.0")
+"""The texts that are truth values, in small letters and without the spaces around them."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,11 @@ class Conversion:
         """Return whether a text means "no value"."""
         return text.strip(" ") in self.nulls
 
+    def is_missing(self, text: str) -> bool:
+        """Return whether a text in a column of numbers means "no value": the empty text and NaN do in any case."""
+        text = text.strip(" ")
+        return not text or text in self.nulls or _NAN.fullmatch(text) is not None
+
     def number(self, text: str) -> Number | None:
         """Return the number that a text holds, NaN where that is its name, None where it holds none."""
         text = text.strip(" ")
@@ -108,6 +117,7 @@ class Conversion:
 
 
 _WHOLE = re.compile(GRAMMAR.whole)
+_NAN = re.compile(GRAMMAR.nan)
 
 PLAIN = Conversion()
 """The values are compared as they are."""

@@ -6,8 +6,9 @@ Files become tables in `shallowrules.sources`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -47,6 +48,8 @@ class Column:
         Where the value is missing, beyond the NaN that a float column may hold.
     conversion : Conversion
         What the text of a file needed to become these values.
+    exact : ndarray of object, shape (n_rows,), optional
+        The numbers that they were before they became doubles, where that rounded one.
     imputed : int, float, str, bool or None
         What missing values were taken as; None where none was filled in.
     imputed_rows : ndarray of bool, shape (n_rows,), optional
@@ -58,6 +61,7 @@ class Column:
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
     conversion: Conversion = PLAIN
+    exact: NDArray[Any] | None = None
     imputed: Number | Value | None = None
     imputed_rows: NDArray[np.bool_] | None = None
 
@@ -128,49 +132,9 @@ class Column:
             values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
         values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
         kind = "float" if values.dtype.kind == "f" else self.type
-        return replace(self, type=kind, values=values, missing=None, imputed=value, imputed_rows=self.absent)
-
-    def converted(self, conversion: Conversion, *, numeric: bool) -> Column:
-        """Return the column as rules compare it, where it comes as a reader gives it that was told nothing.
-
-        Parameters
-        ----------
-        conversion : Conversion
-            What a reader has to be told. Already made, it changes nothing.
-        numeric : bool
-            Whether the rules compare numbers.
-
-        Raises
-        ------
-        DataError
-            If a text in a column of numbers is neither a number nor means "no value".
-        """
-        column = self
-        if self.type == "text" and not numeric:
-            values = [None if isinstance(v, str) and conversion.is_null(v) else v for v in self.values]
-            return replace(self, values=np.array(values, dtype=object)) if conversion.nulls else self
-        if self.type == "text" and conversion.from_text:
-            column = self._parsed(conversion)
-        if not column.is_numeric or not conversion.null_numbers:
-            return column
-        return replace(column, missing=column.absent | np.isin(column.values, conversion.null_numbers))
-
-    def _parsed(self, conversion: Conversion) -> Column:
-        """Return the numbers in a column of text."""
-        absent = self.absent.copy()
-        numbers: list[Any] = []
-        for row, value in enumerate(self.values):
-            text = isinstance(value, str)
-            if text and (not value or conversion.is_null(value)):
-                absent[row] = True
-            numbers.append(0 if absent[row] else conversion.number(value) if text else value)
-            if numbers[-1] is None:
-                raise DataError(
-                    f"column {self.name!r} holds numbers, but row {row + 1} has {value!r}: "
-                    "correct it, or leave it empty"
-                )
-        parsed = _column(self.name, np.array(numbers, dtype=object))
-        return replace(parsed, missing=absent if absent.any() else None)
+        return replace(
+            self, type=kind, values=values, missing=None, exact=None, imputed=value, imputed_rows=self.absent
+        )
 
     def number_categories(self) -> Column:
         """Return a column of numbers as categories; as it is if it has no numbers, or some that doubles round."""
@@ -267,6 +231,7 @@ class Table:
                 c,
                 values=c.values[rows],
                 missing=None if c.missing is None else c.missing[rows],
+                exact=None if c.exact is None else c.exact[rows],
                 imputed_rows=None if c.imputed_rows is None else c.imputed_rows[rows],
             )
             for c in self.columns
@@ -347,7 +312,7 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 return Column(name, "text", values)
             numbers = np.full(len(values), np.nan)
             numbers[~missing] = [_nearest_double(value) for value in present]
-            return Column(name, "float", numbers)
+            return Column(name, "float", numbers, exact=values if _is_rounded(present) else None)
         except (TypeError, ValueError):
             return Column(name, "other", values)
     if kind == "b":
@@ -358,6 +323,12 @@ def _column(name: str, values: NDArray[Any]) -> Column:
         with np.errstate(over="ignore"):  # a long double may be beyond every double
             return Column(name, "float", values if values.itemsize <= 8 else values.astype(np.float64))
     return Column(name, "text" if kind in "US" else "other", values.astype(object))
+
+
+def _is_rounded(values: Iterable[Any]) -> bool:
+    """Return whether a number among others may be no double."""
+    exact = (value for value in values if isinstance(value, int | np.integer | Decimal))
+    return any(value != value or not -DOUBLE_EXACT < value < DOUBLE_EXACT for value in exact)
 
 
 def _from_series(name: str, series: Any) -> Column:
@@ -375,6 +346,8 @@ def _from_series(name: str, series: Any) -> Column:
         if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
+        if dtype.is_decimal() and (np.abs(values) >= DOUBLE_EXACT).any():
+            return Column(name, "float", values, exact=np.array(series.to_list(), dtype=object))
         return Column(name, "float", values)
     if dtype == nw.Boolean:
         return Column(name, "boolean", _objects(series))

@@ -257,11 +257,14 @@ def _widest_below(threshold: float) -> float:
 def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return ``values <= bound`` and ``values > bound``; neither side is rounded.
 
-    Floats narrower than 64 bits are widened (NumPy would narrow `bound` instead) and integers
-    are compared as integers, so that values beyond 2**53 keep their neighbours. If `bound`
-    is an integer that is no float, floats are compared with the next float below, which separates
-    them at the same place. Both answers are False for NaN.
+    Objects are Python's numbers, which it compares by their value. Floats narrower than 64 bits are widened (NumPy
+    would narrow `bound` instead) and integers are compared as integers, so that values beyond 2**53 keep their
+    neighbours. If `bound` is an integer that is no float, floats are compared with the next float below, which
+    separates them at the same place. Both answers are False for NaN.
     """
+    if values.dtype.kind == "O":
+        below = np.fromiter((value <= bound for value in values), bool, len(values))
+        return below, np.fromiter((value > bound for value in values), bool, len(values))
     if values.dtype.kind in "iu":
         whole = math.floor(bound)
         info = np.iinfo(values.dtype)

@@ -246,14 +246,14 @@ def test_categories_in_python():
     for missing in (None, math.nan, pd.NA, pd.NaT):
         assert function({"c": missing, "flag": True}) is None
         assert function({"c": "B", "flag": missing}) is None
-    for true in (True, np.True_, 1, np.int8(1)):
+    for true in (True, np.True_, 1, np.int8(1), 1.0, "TRUE", "t", " 1 ", "1.0"):
         assert function({"c": "B", "flag": true}) == 1
-    for false in (False, np.False_, 0):
+    for false in (False, np.False_, 0, -0.0, "False", "F", "0", "0.0"):
         assert function({"c": "B", "flag": false}) == 2
     for wrong in (1, True, b"A", ["A"]):
         with pytest.raises(TypeError, match="column 'c' holds .*, which is not text"):
             function({"c": wrong, "flag": True})
-    for wrong in ("true", 2, 0.5, b"1"):
+    for wrong in ("yes", "", 2, 0.5, b"1", "1e0"):
         with pytest.raises(TypeError, match="column 'flag' holds .*, which is not true or false"):
             function({"c": "B", "flag": wrong})
     with pytest.raises(KeyError, match="the row has no column 'flag'"):
@@ -266,7 +266,7 @@ def test_text_that_is_no_number_is_an_error(bound, text):
     namespace = {}
     exec(export(text_rules(bound), "python"), namespace)
     assign = namespace["assign_cluster"]
-    assert [assign({"n": number}) for number in ("1.4", " -3 ", "NA", "inf", "-1e400", "9" * 5000)] == [
+    assert [assign({"n": number}) for number in ("1.4", " -3 ", "NA", "inf", "-1e400", "9" * 300)] == [
         1,
         0,
         None,

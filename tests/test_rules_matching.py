@@ -197,8 +197,8 @@ def test_tables_that_do_not_fit(table, message):
         ({"c": [1.5], "flag": [True]}, r"column 'c' must hold text, but holds 1.5 \(float\)"),
         ({"c": [True], "flag": [True]}, "column 'c' must hold text, but holds"),
         ({"c": np.array(["A", 1], object), "flag": [True, True]}, r"column 'c' must hold text, but holds 1 \(int\)"),
-        ({"c": ["A"], "flag": ["true"]}, "column 'flag' must hold true and false, but holds 'true'"),
-        ({"c": ["A"], "flag": [2]}, "column 'flag' must hold true and false, but holds 2"),
+        ({"c": ["A"], "flag": ["yes"]}, "column 'flag' must hold true and false, but row 1 has 'yes'"),
+        ({"c": ["A"], "flag": [2]}, "column 'flag' must hold true and false, but row 1 has 2"),
     ],
 )
 def test_categories_that_do_not_fit(table, message):

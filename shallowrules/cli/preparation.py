@@ -27,6 +27,7 @@ from shallowrules.encoding.checks import (
     find_without_values,
 )
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning
+from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, files_of, open_source
 from shallowrules.table import Column, Table
 
@@ -225,7 +226,7 @@ def _labels_as_written(source: Source, labels: Column, reading: ReadingOptions) 
     if labels.type != "boolean":
         return labels
     told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))
-    return source.table([labels.name], as_text=[labels.name])[labels.name].converted(told, numeric=False)
+    return read_texts(source.table([labels.name], as_text=[labels.name])[labels.name], told)
 
 
 def _truth_values(chosen: ChosenColumns) -> list[str]:

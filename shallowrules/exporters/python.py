@@ -3,8 +3,8 @@
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
 ``decimal``, what makes text a value, empty if nothing, ``holds_numbers`` where rows may give its categories as
-numbers, and ``imputed`` or none), ``test`` (Python text) of every rule, and ``label`` (Python text) of every rule and
-cluster: what its rows get.
+numbers, and ``imputed`` or none), ``grammar`` (the patterns of numbers, and the texts that are truth values), ``test``
+(Python text) of every rule, and ``label`` (Python text) of every rule and cluster: what its rows get.
 """
 
 from __future__ import annotations
@@ -21,7 +21,19 @@ from shallowrules.errors import ExportError, OptionError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, describe
 from shallowrules.exporters.rendering import one_line, render
-from shallowrules.rules import Between, ConditionVisitor, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules import (
+    FALSE_TEXTS,
+    GRAMMAR,
+    PLAIN,
+    TRUE_TEXTS,
+    Between,
+    ConditionVisitor,
+    NoneOf,
+    OneOf,
+    Rule,
+    RuleColumn,
+    RuleSet,
+)
 
 __all__ = ["PythonExporter", "PythonOptions"]
 
@@ -111,6 +123,14 @@ class PythonExporter:
         context.update(
             function_name=settings.function_name,
             inputs=[_describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
+            grammar={
+                "text": f"{PLAIN.pattern}|{GRAMMAR.infinity}",
+                "whole": GRAMMAR.whole,
+                "nan": GRAMMAR.nan,
+                "longest": GRAMMAR.longest,
+                "true": repr((*TRUE_TEXTS, 1)),
+                "false": repr((*FALSE_TEXTS, 0)),
+            },
             options={"function_name": settings.function_name, "cluster_as": settings.cluster_as, "template": None},
         )
         text = render(PythonLanguage(), "module.py.j2", context, settings.template)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from shallowrules.conversion import Conversion, Number
+from shallowrules.rules.reading import read_numbers, read_texts, read_truths
 from shallowrules.table import Column, Value, is_number_text
 
 __all__ = ["OPTIONAL", "RuleColumn"]
@@ -52,11 +53,15 @@ class RuleColumn:
         Raises
         ------
         DataError
-            If it holds values of another type.
+            If it holds values of another type, or text that is neither a number nor means "no value".
         """
-        if self.holds_numbers:
-            given = given.number_categories()
-        return given.converted(self.conversion, numeric=self.is_numeric).filled(self.imputed)
+        if self.is_numeric:
+            read = read_numbers(given, self.conversion, whole=self.type == "integer")
+        elif self.type == "boolean":
+            read = read_truths(given)
+        else:
+            read = read_texts(given.number_categories() if self.holds_numbers else given, self.conversion)
+        return read.filled(self.imputed)
 
     @property
     def holds_numbers(self) -> bool:

@@ -112,10 +112,13 @@ def _text(row, column):
 
 
 def _boolean(row, column):
-    """Return True or False, also for the 1 and 0 of databases, None where it is missing."""
+    """Return True or False, also for numbers and texts that are truth values, None where it is missing."""
     value = _read(row, column)
     if _is_missing(value) or value != value:
         return None
-    if isinstance(value, str) or value not in (0, 1):
-        raise TypeError("column %r holds %r, which is not true or false" % (column, value))
-    return bool(value)
+    truth = value.strip(" ").lower() if isinstance(value, str) else value
+    if truth in ('true', 't', '1', '1.0', 1):
+        return True
+    if truth in ('false', 'f', '0', '0.0', 0):
+        return False
+    raise TypeError("column %r holds %r, which is not true or false" % (column, value))

@@ -1,0 +1,107 @@
+"""The values of a table's column as rules compare them: numbers out of text, truth values, and which are missing.
+
+`docs/numbers.md` says what each of them is. What is neither a value nor missing is a DataError that names its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.conversion import FALSE_TEXTS, INT64, TRUE_TEXTS, Conversion, Number
+from shallowrules.errors import DataError
+from shallowrules.table import Column
+
+__all__ = ["read_numbers", "read_texts", "read_truths"]
+
+
+def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Column:
+    """Return the numbers of a column.
+
+    Parameters
+    ----------
+    column : Column
+    conversion : Conversion
+        What a reader has to be told. Already made, it changes nothing.
+    whole : bool
+        Whether the rules compare whole numbers, exactly; else the values become doubles.
+    """
+    if column.type == "text" and conversion.from_text:
+        column = _parsed(column, conversion)
+    if column.exact is not None and whole:
+        numbers = column.exact
+        missing = column.absent
+        column = replace(column, type="integer", values=np.where(missing, 0, numbers), missing=missing, exact=None)
+    elif not whole and column.is_numeric and column.values.dtype.kind in "iu":
+        column = replace(column, type="float", values=column.values.astype(np.float64))
+    if not column.is_numeric or not conversion.null_numbers:
+        return column
+    return replace(column, missing=column.absent | _equal_one_of(column.values, conversion.null_numbers))
+
+
+def read_texts(column: Column, conversion: Conversion) -> Column:
+    """Return the texts of a column, without those that mean "no value"."""
+    if column.type != "text" or not conversion.nulls:
+        return column
+    values = [None if isinstance(value, str) and conversion.is_null(value) else value for value in column.values]
+    return replace(column, values=np.array(values, dtype=object))
+
+
+def read_truths(column: Column) -> Column:
+    """Return the truth values of a column, which may hold them as numbers or as text."""
+    truths = np.full(len(column.values), None, dtype=object)
+    present = zip(column.values.tolist(), column.absent.tolist(), strict=True)
+    for row, (value, absent) in enumerate(present):
+        if not absent:
+            truths[row] = _truth(value)
+            if truths[row] is None:
+                raise DataError(
+                    f"column {column.name!r} must hold true and false, but row {row + 1} has {value!r} "
+                    f"({type(value).__name__}): convert it first"
+                )
+    return Column(column.name, "boolean", truths)
+
+
+def _truth(value: Any) -> bool | None:
+    """Return the truth value that a value is, None for any other."""
+    if isinstance(value, str):
+        text = value.strip(" ").lower()
+        return True if text in TRUE_TEXTS else False if text in FALSE_TEXTS else None
+    return bool(value) if value in (0, 1) else None
+
+
+def _parsed(column: Column, conversion: Conversion) -> Column:
+    """Return the numbers in a column of text, in which some may be numbers already."""
+    absent = column.absent.copy()
+    numbers: list[Any] = []
+    for row, value in enumerate(column.values):
+        number: Any = value
+        if isinstance(value, str):
+            absent[row] |= conversion.is_missing(value)
+            number = conversion.number(value)
+        if absent[row]:
+            number = 0
+        elif number is None or isinstance(number, bool | np.bool_ | bytes):
+            raise DataError(
+                f"column {column.name!r} holds numbers, but row {row + 1} has {value!r}: correct it, or leave it empty"
+            )
+        numbers.append(number)
+    parsed = Column.of(column.name, numbers)
+    return replace(parsed, missing=parsed.absent | absent)
+
+
+def _equal_one_of(values: NDArray[Any], numbers: Iterable[Number]) -> NDArray[np.bool_]:
+    """Return where a value is one of some numbers, neither of them rounded."""
+    found = np.zeros(len(values), dtype=bool)
+    for number in numbers:
+        if values.dtype.kind == "f":
+            found |= values == float(number)
+        elif values.dtype.kind == "O":
+            found |= np.fromiter((value == number for value in values), bool, len(values))
+        elif number == int(number) and INT64[0] <= number <= INT64[1]:
+            found |= values == int(number)
+    return found
