@@ -10,9 +10,13 @@ Notes
 Each version runs in a worker process of its own. Tables and centers are made here, once, and read by both from files,
 so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
 gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
-dialect) must be equal, to the last bit. Only then is anything timed: a step is done by one worker, then by the other,
-in turn, each repeated for at least `SECONDS`. The ratio is that of the newer version to the other one:
-the median over the rounds.
+dialect) must be equal, to the last bit. Only then is anything timed: growing, refining and labelling of `TIMED`.
+
+A step is done by both workers in each round, by the one that begins in turn, each repeated for at least `SECONDS`; a
+round's time is the least of these. Two times are taken: the processor time of the process, which other processes of
+the machine hardly change, and that of the clock. Of each, a line shows the ratio of the newer version to the other one,
+least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One thread
+is timed by both, two by the clock alone: a thread that waits takes processor time.
 
 The exit status is 1 where anything differs. Ratios are printed and never judged, because they also depend on how busy
 the machine is.
@@ -31,7 +35,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -55,6 +58,19 @@ METHODS: dict[str, dict[str, Any]] = {
     "exkmc from imm": {"method": "exkmc", "base": "imm", "max_leaves": 3},
 }
 """The ways to grow a tree; `max_leaves` is what is added to the number of clusters."""
+
+TIMED = ("letter", "avila", "blobs100000x20-k20", "blobs1000000x10-k50")
+STEPS: dict[str, dict[str, Any]] = {
+    "grow": {"refine": "none"},
+    "grow, refine": {"refine": "full"},
+    "predict": {"refine": "none"},
+    "assign": {"refine": "none"},
+    "imm": {"method": "imm"},
+    "exkmc": {"method": "exkmc"},
+}
+"""What is timed, and with which options; `predict` and `assign` label the rows that the tree was grown on."""
+METHODS_TIMED_ON = "blobs100000x20-k20"
+"""The table on which IMM and ExKMC are timed; of tables that are asked for, each."""
 
 DIALECTS = ("ansi", "sqlite", "duckdb", "postgres", "mysql", "snowflake", "bigquery", "spark", "trino", "clickhouse")
 
@@ -91,7 +107,7 @@ class Worker:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.models: dict[str, Any] = {}
+        self.timed: tuple[tuple[str, str, int], Callable[[], Any]] | None = None
 
     def load(self, table: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return np.load(self.folder / f"{table}.npy"), np.load(self.folder / f"{table}.centers.npy")
@@ -124,26 +140,33 @@ class Worker:
             path = tradeoff_path(ExplainableKMeans(len(centers), refine=refine, clusterer=centers, n_jobs=1), X)
             return {**fingerprint(model.fit(X), X), "path": digest(str(path))}
 
-    def time(self, table: str, step: str, threads: int) -> float:
-        """Return the seconds that a step takes, the mean over as many as it takes to fill `SECONDS`."""
+    def prepare(self, table: str, step: str, threads: int) -> Callable[[], Any]:
+        """Return what is timed, done once: the first time is longer."""
         from shallowrules import ExplainableKMeans
 
         X, centers = self.load(table)
-        refine = "none" if step == "fit, greedy" else "full"
-        model = ExplainableKMeans(len(centers), clusterer=centers, refine=refine, n_jobs=threads, random_state=0)
+        model = ExplainableKMeans(len(centers), clusterer=centers, n_jobs=threads, random_state=0, **STEPS[step]).fit(X)
         run: Callable[[], Any] = lambda: model.fit(X)  # noqa: E731
         if step == "predict":
             run = lambda: model.predict(X)  # noqa: E731
         elif step == "assign":
             run = lambda: model.rules_.assign(X)  # noqa: E731
-        if step in ("predict", "assign"):
-            model.fit(X)
         run()
-        n_runs, start = 0, time.perf_counter()
-        while time.perf_counter() - start < SECONDS:
+        return run
+
+    def time(self, table: str, step: str, threads: int) -> tuple[float, float]:
+        """Return the least processor time and the least time that a step takes, in as many runs as fill `SECONDS`."""
+        if self.timed is None or self.timed[0] != (table, step, threads):
+            self.timed = None  # the table before need not stay in memory
+            self.timed = (table, step, threads), self.prepare(table, step, threads)
+        run = self.timed[1]
+        begin = time.perf_counter()
+        runs: list[tuple[float, float]] = []
+        while not runs or time.perf_counter() - begin < SECONDS:
+            processor, clock = time.process_time(), time.perf_counter()
             run()
-            n_runs += 1
-        return (time.perf_counter() - start) / n_runs
+            runs.append((time.process_time() - processor, time.perf_counter() - clock))
+        return min(run[0] for run in runs), min(run[1] for run in runs)
 
     def serve(self) -> None:
         """Answer until standard input ends; each answer is a line."""
@@ -218,15 +241,33 @@ def differences(new: Version, other: Version, table: str, rows: int, columns: in
     return found
 
 
-def ratio(new: Version, other: Version, table: str, step: str, threads: int, rounds: int) -> float:
-    """Return the time of a step by that of the other version: the median over rounds in turn."""
-    ratios = []
-    for _ in range(rounds):
-        before = other.ask("time", table, step, threads)
-        mine = new.ask("time", table, step, threads)
-        after = other.ask("time", table, step, threads)
-        ratios.append(mine / ((before + after) / 2))
-    return median(ratios)
+def ratios(
+    new: Version, other: Version, table: str, step: str, threads: int, rounds: int
+) -> list[tuple[float, float, float]]:
+    """Return the ratio of processor times and that of times, each least by least, with the quartiles of the rounds."""
+    times: dict[Version, list[tuple[float, float]]] = {new: [], other: []}
+    for i in range(rounds):
+        for version in (new, other) if i % 2 else (other, new):
+            times[version].append(version.ask("time", table, step, threads))
+    found = []
+    for kind in range(2):
+        mine, theirs = ([both[kind] for both in times[version]] for version in (new, other))
+        low, high = np.quantile(np.divide(mine, theirs), [0.25, 0.75])
+        found.append((min(mine) / min(theirs), float(low), float(high)))
+    return found
+
+
+def print_times(new: Version, other: Version, tables: list[str], methods_on: list[str], rounds: int) -> None:
+    """Time the steps on some tables and print a line for each; IMM and ExKMC on `methods_on` alone."""
+    print(f"time of this version by that of the other: least by least of {rounds} rounds (quartiles of the rounds)")
+    for table, step in itertools.product(tables, STEPS):
+        if step in ("imm", "exkmc") and table not in methods_on:
+            continue
+        processor, one = ratios(new, other, table, step, 1, rounds)
+        _, two = ratios(new, other, table, step, 2, rounds)
+        named = zip(("processor", "clock", "clock, 2 threads"), (processor, one, two), strict=True)
+        shown = [f"{name} {ratio:.3f} ({low:.3f} to {high:.3f})" for name, (ratio, low, high) in named]
+        print(f"{table:20} {step:13} {'   '.join(shown)}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -239,21 +280,21 @@ def main(arguments: list[str] | None = None) -> int:
 
     files = ["mice", "anuran", "avila", "letter", "poker_part125008", "20newsgroups"]
     blobs = ["blobs100000x8-k10", "blobs100000x14-k20", "blobs100000x20-k30"]
-    timed = ["letter", "avila", "blobs1000000x10-k10", "blobs1000000x10-k50"]
-    known = [*BUNDLED, *files, *blobs, *timed[2:]]
+    known = [*BUNDLED, *files, *blobs, *(name for name in TIMED if name not in files)]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", metavar="PYTHON", help="the Python of the environment with the other version")
     add_table_options(parser, known)
     parser.add_argument("--no-times", action="store_true", help="compare trees, labels and texts alone")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"pairs of timings (default: {ROUNDS})")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of timing (default: {ROUNDS})")
     parser.add_argument("--threads", default="1,2,7", help="numbers of threads to compare (default: 1,2,7)")
-    parser.add_argument("--quick", action="store_true", help="small tables and one pair: shows that it runs")
+    parser.add_argument("--quick", action="store_true", help="small tables and one round: shows that it runs")
     options = parser.parse_args(arguments)
     threads = [int(number) for number in options.threads.split(",")]
     made = [name for name in known if name.startswith("blobs")]
     names = chosen_tables(parser, options, known, made)
+    timed = names if options.tables else [name for name in TIMED if name in names]
     if not options.tables:
-        names = [name for name in names if name not in timed[2:]]
+        names = [name for name in names if name in files or name not in TIMED]
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -263,12 +304,9 @@ def main(arguments: list[str] | None = None) -> int:
         faults = [fault for shape in shapes for fault in differences(new, other, *shape, threads)]
         print("\n".join(["DIFFERENT: " + fault for fault in faults] or ["every tree, label and text is equal"]))
         if not options.no_times and not faults:
-            steps = [name for name in timed if not options.tables or name in names]
-            list(write_tables(folder, [name for name in steps if name not in names], options.data, options.quick))
-            rounds = 1 if options.quick else options.rounds
-            for table, step in itertools.product(steps, ("fit, greedy", "fit, refined", "predict", "assign")):
-                figures = [ratio(new, other, table, step, n, rounds) for n in (1, 2)]
-                print(f"{table:22} {step:13} 1 / 2 threads: {figures[0]:.3f} / {figures[1]:.3f}", flush=True)
+            list(write_tables(folder, [name for name in timed if name not in names], options.data, options.quick))
+            methods_on = timed if options.tables else [METHODS_TIMED_ON]
+            print_times(new, other, timed, methods_on, 1 if options.quick else options.rounds)
         new.close()
         other.close()
     return int(bool(faults))

@@ -259,6 +259,33 @@ def test_versions_compares_and_times_two_environments() -> None:
     assert done.returncode == 0, done.stderr
     assert "iris: 10 fits, all equal" in done.stdout
     assert "every tree, label and text is equal" in done.stdout
+    ratio = r"(\d+\.\d{3}) \((\d+\.\d{3}) to (\d+\.\d{3})\)"
+    lines = re.findall(
+        rf"^iris +(.+?)  +processor {ratio}   clock {ratio}   clock, 2 threads {ratio}$", done.stdout, re.M
+    )
+    assert [line[0] for line in lines] == ["grow", "grow, refine", "predict", "assign", "imm", "exkmc"]
+    # One round: its own ratio is that of the least times.
+    assert all(line[i] == line[i + 1] == line[i + 2] for line in lines for i in (1, 4, 7))
+
+
+def test_versions_compares_the_least_times_of_rounds_that_begin_in_turn() -> None:
+    ratios = runpy.run_path(str(VERSIONS))["ratios"]
+    asked = []
+
+    class Answers:
+        def __init__(self, name: str, times: list[tuple[float, float]]) -> None:
+            self.name, self.times = name, iter(times)
+
+        def ask(self, *question: Any) -> tuple[float, float]:
+            asked.append(self.name)
+            return next(self.times)
+
+    new = Answers("new", [(3.0, 30.0), (2.0, 90.0), (4.0, 20.0)])
+    other = Answers("other", [(2.0, 10.0), (4.0, 30.0), (4.0, 10.0)])
+    processor, clock = ratios(new, other, "iris", "grow", 1, 3)
+    assert asked == ["other", "new", "new", "other", "other", "new"]
+    assert processor == (1.0, 0.75, 1.25)  # rounds of 1.5, 0.5 and 1
+    assert clock == (2.0, 2.5, 3.0)  # rounds of 3, 3 and 2
 
 
 def test_versions_names_what_differs() -> None:
