@@ -46,6 +46,64 @@ cdef inline void _follow(Quoting* quoting, uint8_t before, uint8_t byte, uint8_t
         quoting.inside = not quoting.inside
 
 
+cdef struct Seen:
+    # What the bytes so far tell.
+    uint8_t delimiter
+    bint single             # look for blank lines
+    uint8_t last, last_but_one
+    bint in_header
+    Quoting quoting
+    Py_ssize_t newlines, returns, pairs
+    Py_ssize_t delimiters, ended_lines      # outside of quotes
+    bint quoted, blank_lines, odd_numbers, whole_numbers, is_ascii
+
+
+cdef void _take_quoted(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
+    cdef Quoting quoting = seen.quoting
+    cdef uint8_t delimiter = seen.delimiter
+    cdef Py_ssize_t i, delimiters = 0, lines = 0
+    for i in range(n):
+        _follow(&quoting, bytes[i - 1], bytes[i], delimiter)
+        delimiters += (bytes[i] == delimiter) & (not quoting.inside)
+        lines += (bytes[i] == NEWLINE) & (not quoting.inside)
+    seen.quoting = quoting
+    seen.delimiters += delimiters
+    seen.ended_lines += lines
+
+
+cdef void _find_blank_lines(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
+    cdef uint8_t before = seen.last, before_that = seen.last_but_one
+    cdef Py_ssize_t i
+    for i in range(n):
+        if bytes[i] == NEWLINE:
+            seen.blank_lines |= before == NEWLINE or (before == RETURN and before_that == NEWLINE)
+        before_that = before
+        before = bytes[i]
+    seen.last_but_one = before_that
+
+
+cdef void _take(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
+    """Look at the next bytes; the one before them can be read."""
+    cdef sr_byte_counts counts = sr_count_bytes(bytes, n, seen.delimiter)
+    seen.newlines += counts.newlines
+    seen.returns += counts.returns
+    seen.pairs += counts.pairs
+    seen.quoted |= counts.quotes
+    seen.odd_numbers |= counts.odd_numbers
+    seen.is_ascii &= not counts.beyond_ascii
+    seen.whole_numbers &= seen.in_header or not counts.other
+    if counts.quotes or seen.quoting.inside or seen.quoting.closed:
+        _take_quoted(seen, bytes, n)
+    else:
+        seen.delimiters += counts.delimiters
+        seen.ended_lines += counts.newlines
+    if seen.single:
+        _find_blank_lines(seen, bytes, n)
+    if seen.in_header:  # byte by byte
+        seen.in_header = bytes[0] != NEWLINE
+    seen.last = bytes[n - 1]
+
+
 cdef class ByteScan:
     """What the bytes that were fed so far tell; `shallowrules.sources.text.Scan` says what each thing means.
 
@@ -57,87 +115,66 @@ cdef class ByteScan:
         Look for blank lines.
     """
 
-    cdef uint8_t delimiter, last, last_but_one
-    cdef bint single, in_header
-    cdef Quoting quoting
-    cdef Py_ssize_t newlines, returns, pairs, ended_lines
-    cdef readonly Py_ssize_t delimiters
-    cdef readonly bint quoted, blank_lines, odd_numbers, whole_numbers, is_ascii
+    cdef Seen seen
 
     def __cinit__(self, uint8_t delimiter, bint single):
-        self.delimiter = delimiter
-        self.single = single
-        self.last = NEWLINE
-        self.in_header = self.whole_numbers = self.is_ascii = self.quoting.regular = True
+        self.seen.delimiter = delimiter
+        self.seen.single = single
+        self.seen.last = NEWLINE
+        self.seen.in_header = self.seen.whole_numbers = self.seen.is_ascii = self.seen.quoting.regular = True
+
+    @property
+    def delimiters(self):
+        """The number of delimiters outside of quotes."""
+        return self.seen.delimiters
+
+    @property
+    def quoted(self):
+        return bool(self.seen.quoted)
+
+    @property
+    def blank_lines(self):
+        return bool(self.seen.blank_lines)
+
+    @property
+    def odd_numbers(self):
+        return bool(self.seen.odd_numbers)
+
+    @property
+    def whole_numbers(self):
+        return bool(self.seen.whole_numbers)
+
+    @property
+    def is_ascii(self):
+        return bool(self.seen.is_ascii)
 
     @property
     def regular(self):
         """Whether every quote opens or closes a whole field, none is open, and lines end in one way."""
-        one_end = not self.returns or self.returns == self.newlines == self.pairs
-        return bool(self.quoting.regular and not self.quoting.inside and one_end)
+        one_end = not self.seen.returns or self.seen.returns == self.seen.newlines == self.seen.pairs
+        return bool(self.seen.quoting.regular and not self.seen.quoting.inside and one_end)
 
     @property
     def lines(self):
         """The number of lines outside of quotes, the last one too where it has no end."""
-        return self.ended_lines + (self.last != NEWLINE)
+        return self.seen.ended_lines + (self.seen.last != NEWLINE)
 
     def feed(self, const uint8_t[::1] chunk):
         """Look at the next bytes of the file."""
-        cdef Py_ssize_t n = chunk.shape[0], start = 0, size
+        cdef Py_ssize_t n = chunk.shape[0], start = 1, size
+        cdef Seen* seen = &self.seen
+        cdef const uint8_t* bytes
         cdef uint8_t pair[2]
         if not n:
             return
+        bytes = &chunk[0]
         with nogil:
-            pair[0], pair[1] = self.last, chunk[0]
-            self._take(&pair[1], 1)
-            start = 1
-            while self.in_header and start < n:
-                self._take(&chunk[start], 1)
+            pair[0], pair[1] = seen.last, bytes[0]
+            _take(seen, &pair[1], 1)
+            while seen.in_header and start < n:
+                _take(seen, bytes + start, 1)
                 start += 1
             while start < n:
                 size = min(n - start, <Py_ssize_t> BLOCK)
-                self._take(&chunk[start], size)
+                _take(seen, bytes + start, size)
                 start += size
-
-    cdef void _take(self, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
-        """Look at the next bytes; the one before them can be read."""
-        cdef sr_byte_counts counts = sr_count_bytes(bytes, n, self.delimiter)
-        self.newlines += counts.newlines
-        self.returns += counts.returns
-        self.pairs += counts.pairs
-        self.quoted |= counts.quotes
-        self.odd_numbers |= counts.odd_numbers
-        self.is_ascii &= not counts.beyond_ascii
-        self.whole_numbers &= self.in_header or not counts.other
-        if counts.quotes or self.quoting.inside or self.quoting.closed:
-            self._take_quoted(bytes, n)
-        else:
-            self.delimiters += counts.delimiters
-            self.ended_lines += counts.newlines
-        if self.single:
-            self._find_blank_lines(bytes, n)
-        if self.in_header:  # byte by byte
-            self.in_header = bytes[0] != NEWLINE
-        self.last = bytes[n - 1]
-
-    cdef void _take_quoted(self, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
-        cdef Quoting quoting = self.quoting
-        cdef uint8_t delimiter = self.delimiter
-        cdef Py_ssize_t i, delimiters = 0, lines = 0
-        for i in range(n):
-            _follow(&quoting, bytes[i - 1], bytes[i], delimiter)
-            delimiters += (bytes[i] == delimiter) & (not quoting.inside)
-            lines += (bytes[i] == NEWLINE) & (not quoting.inside)
-        self.quoting = quoting
-        self.delimiters += delimiters
-        self.ended_lines += lines
-
-    cdef void _find_blank_lines(self, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
-        cdef uint8_t before = self.last, before_that = self.last_but_one
-        cdef Py_ssize_t i
-        for i in range(n):
-            if bytes[i] == NEWLINE:
-                self.blank_lines |= before == NEWLINE or (before == RETURN and before_that == NEWLINE)
-            before_that = before
-            before = bytes[i]
-        self.last_but_one = before_that
