@@ -4,12 +4,12 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` NOT IN ('Mailed check', 'it\'s "auto" | \\') AND `months` <= 12 THEN 2
-  WHEN `contract` = 'One year' THEN 2
-  WHEN `contract` = 'Two year' AND `paid` = FALSE THEN 4
-  WHEN `contract` = 'Two year' AND `paid` = TRUE AND `size` NOT IN ('S', 'M') THEN 4
-  WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'Mailed check' THEN 0
-  WHEN `contract` = 'Two year' AND `paid` = TRUE AND `size` IN ('S', 'M') THEN 0
-  WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` NOT IN ('Mailed check', 'it\'s "auto" | \\') AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 3
-  WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'it\'s "auto" | \\' THEN 1
+  WHEN CAST(`contract` AS STRING) NOT IN ('Two year', 'One year') AND CAST(`pay ment` AS STRING) NOT IN ('Mailed check', ('it' || char(39) || 's "auto" | ' || char(92))) AND `months` <= 12 THEN 2
+  WHEN CAST(`contract` AS STRING) = 'One year' THEN 2
+  WHEN CAST(`contract` AS STRING) = 'Two year' AND CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) IN ('false', 'f', '0', '0.0') THEN 4
+  WHEN CAST(`contract` AS STRING) = 'Two year' AND CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) IN ('true', 't', '1', '1.0') AND CAST(`size` AS STRING) NOT IN ('S', 'M') THEN 4
+  WHEN CAST(`contract` AS STRING) NOT IN ('Two year', 'One year') AND CAST(`pay ment` AS STRING) = 'Mailed check' THEN 0
+  WHEN CAST(`contract` AS STRING) = 'Two year' AND CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) IN ('true', 't', '1', '1.0') AND CAST(`size` AS STRING) IN ('S', 'M') THEN 0
+  WHEN CAST(`contract` AS STRING) NOT IN ('Two year', 'One year') AND CAST(`pay ment` AS STRING) NOT IN ('Mailed check', ('it' || char(39) || 's "auto" | ' || char(92))) AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 3
+  WHEN CAST(`contract` AS STRING) NOT IN ('Two year', 'One year') AND CAST(`pay ment` AS STRING) = ('it' || char(39) || 's "auto" | ' || char(92)) THEN 1
 END

@@ -6,10 +6,10 @@
 CASE
   WHEN `contract` COLLATE BINARY NOT IN ('Two year', 'One year') AND `pay ment` COLLATE BINARY NOT IN ('Mailed check', 'it''s "auto" | \') AND `months` <= 12 THEN 2
   WHEN `contract` COLLATE BINARY = 'One year' THEN 2
-  WHEN `contract` COLLATE BINARY = 'Two year' AND `paid` = FALSE THEN 4
-  WHEN `contract` COLLATE BINARY = 'Two year' AND `paid` = TRUE AND `size` COLLATE BINARY NOT IN ('S', 'M') THEN 4
+  WHEN `contract` COLLATE BINARY = 'Two year' AND LOWER(TRIM(CAST(`paid` AS TEXT))) COLLATE BINARY IN ('false', 'f', '0', '0.0') THEN 4
+  WHEN `contract` COLLATE BINARY = 'Two year' AND LOWER(TRIM(CAST(`paid` AS TEXT))) COLLATE BINARY IN ('true', 't', '1', '1.0') AND `size` COLLATE BINARY NOT IN ('S', 'M') THEN 4
   WHEN `contract` COLLATE BINARY NOT IN ('Two year', 'One year') AND `pay ment` COLLATE BINARY = 'Mailed check' THEN 0
-  WHEN `contract` COLLATE BINARY = 'Two year' AND `paid` = TRUE AND `size` COLLATE BINARY IN ('S', 'M') THEN 0
+  WHEN `contract` COLLATE BINARY = 'Two year' AND LOWER(TRIM(CAST(`paid` AS TEXT))) COLLATE BINARY IN ('true', 't', '1', '1.0') AND `size` COLLATE BINARY IN ('S', 'M') THEN 0
   WHEN `contract` COLLATE BINARY NOT IN ('Two year', 'One year') AND `pay ment` COLLATE BINARY NOT IN ('Mailed check', 'it''s "auto" | \') AND `months` > 12 AND `months` <= 9e999 THEN 3
   WHEN `contract` COLLATE BINARY NOT IN ('Two year', 'One year') AND `pay ment` COLLATE BINARY = 'it''s "auto" | \' THEN 1
 END

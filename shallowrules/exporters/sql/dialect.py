@@ -16,7 +16,6 @@ from sqlglot.expressions import to_identifier
 
 from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.rendering import one_line
-from shallowrules.rules import Value
 
 __all__ = ["STANDARD_TEXTS", "Dialect", "Names", "Nan", "Numbers", "Texts", "fold_ascii", "fold_nothing"]
 
@@ -215,8 +214,8 @@ class Dialect:
     names : Names
     texts : Texts
     numbers : Numbers
-    true, false : str
-        As a column of truth values is compared with them.
+    true, false : tuple of str
+        The texts of `Texts.trimmed` that are truth values, in small letters.
     """
 
     name: str
@@ -224,8 +223,8 @@ class Dialect:
     names: Names
     texts: Texts
     numbers: Numbers
-    true: str
-    false: str
+    true: tuple[str, ...]
+    false: tuple[str, ...]
 
     def identifier(self, name: str) -> str:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""
@@ -264,11 +263,9 @@ class Dialect:
         dialect = "" if self.texts.plain_literals else self.name
         return self.texts.prefix + TextLiteral.string(text).sql(dialect=dialect)
 
-    def category(self, value: Value) -> str:
-        """Return a category as it is compared with a column."""
-        if isinstance(value, bool):
-            return self.true if value else self.false
-        return self.texts.literal.format(literal=self.string(value))
+    def category(self, text: str) -> str:
+        """Return a text as it is compared with a column."""
+        return self.texts.literal.format(literal=self.string(text))
 
     def number(self, value: int | float) -> str:
         """Return an integer literal for an int, and the shortest exact double literal for a float."""

@@ -21,7 +21,7 @@ from shallowrules.exporters.sql.dialect import (
     fold_ascii,
     fold_nothing,
 )
-from shallowrules.rules import GRAMMAR
+from shallowrules.rules import FALSE_TEXTS, GRAMMAR, TRUE_TEXTS
 
 __all__ = ["ALIASES", "DIALECTS", "find_dialect"]
 
@@ -101,8 +101,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     # NaN is stored as NULL, but a column of numbers may hold text, which sorts above every number.
     "sqlite": Dialect(
@@ -126,8 +126,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles="CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END",
             beside_integers="exactly",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     # Text is not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with
     # 'yes'. The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and
@@ -156,8 +156,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as singles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     "postgres": Dialect(
         name="postgres",
@@ -187,8 +187,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
     # Without _utf8mb4, a literal is read in the character set of the connection.
@@ -222,8 +222,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles="({value} + 0e0)",
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=(*TRUE_TEXTS, "\x01"),  # BIT(1) as text
+        false=(*FALSE_TEXTS, "\0"),
     ),
     "snowflake": Dialect(
         name="snowflake",
@@ -249,8 +249,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     "bigquery": Dialect(
         name="bigquery",
@@ -271,9 +271,11 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
+    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) takes the collation away. What a
+    # backslash means in a literal depends on a setting, so that neither it nor what it would escape can be there.
     "spark": Dialect(
         name="spark",
         nan=Nan(
@@ -283,7 +285,14 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
         names=Names(fold=str.casefold, longest=None),
-        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS STRING))", coded=""),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="CAST({column} AS STRING)",
+            trimmed="TRIM(CAST({value} AS STRING))",
+            coded="\0\\'",
+            code="char({code})",
+            plain_literals=True,
+        ),
         numbers=Numbers(
             double="{digits}D",
             is_text="typeof({value}) LIKE 'string%'",
@@ -298,8 +307,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as singles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     "trino": Dialect(
         name="trino",
@@ -320,14 +329,20 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
+    # An Enum is compared with no text that it does not have, and a FixedString has no padding once it is cast.
     "clickhouse": Dialect(
         name="clickhouse",
         nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="{value} != {value}"),
         names=Names(fold=fold_nothing, longest=None),
-        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS Nullable(String)))", coded=""),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="CAST({column} AS Nullable(String))",
+            trimmed="TRIM(CAST({value} AS Nullable(String)))",
+            coded="",
+        ),
         numbers=Numbers(
             double="{scientific}",
             is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
@@ -343,8 +358,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles="toFloat64({value})",
             beside_integers="exactly",
         ),
-        true="TRUE",
-        false="FALSE",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     "oracle": Dialect(
         name="oracle",
@@ -365,8 +380,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="1",
-        false="0",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
     "tsql": Dialect(
         name="tsql",
@@ -395,8 +410,8 @@ DIALECTS: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true="1",
-        false="0",
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
     ),
 }
 

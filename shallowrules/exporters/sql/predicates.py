@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.exporters.sql.reading import NumberColumn, TextColumn
-from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn, Value
+from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
+from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule
 
 __all__ = ["Predicates"]
 
@@ -72,40 +72,30 @@ class Predicates(ConditionVisitor[list[str]]):
 
     def one_of(self, condition: OneOf) -> list[str]:
         """Return a comparison with the categories to be one of."""
-        values = [value for value in condition.values if not _is_null(value, condition.column)]
-        comparison = self._compare(condition, values, "=", "IN") if values else NO_ROW
-        return self._or_missing(condition, [comparison], condition.column.imputed in values)
+        return self._categories(condition, condition.column.imputed in condition.values)
 
     def none_of(self, condition: NoneOf) -> list[str]:
         """Return a comparison with the categories to be none of."""
-        parts = [self._compare(condition, condition.values, "<>", "NOT IN")]
-        if words := self._text(condition).null_words("NOT IN"):
-            parts.append(words)
-        return self._or_missing(condition, parts, condition.column.imputed not in condition.values)
+        return self._categories(condition, condition.column.imputed not in condition.values)
 
-    def _or_missing(self, condition: OneOf | NoneOf, parts: list[str], imputed_meets: bool) -> list[str]:
-        if condition.column.imputed is None or not imputed_meets:
-            return parts
-        return [f"({self._text(condition).missing()} OR {' AND '.join(parts)})"]
-
-    def _compare(self, condition: OneOf | NoneOf, values: Sequence[Value], with_one: str, with_several: str) -> str:
-        text = self._text(condition)
-        column = text.compared if condition.column.type == "text" else text.value
-        literals = [self.dialect.category(value) for value in values]
-        if len(literals) == 1:
-            return f"{column} {with_one} {literals[0]}"
-        return f"{column} {with_several} ({', '.join(literals)})"
-
-    def _text(self, condition: OneOf | NoneOf) -> TextColumn:
-        return TextColumn(condition.column, self.names[condition.feature], self.dialect)
+    def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> list[str]:
+        name, column, values = self.names[condition.feature], condition.column, condition.values
+        asked: TextColumn | TruthColumn
+        if column.type == "boolean":
+            asked = TruthColumn(name, self.dialect)
+            wanted = isinstance(condition, OneOf)
+            comparison = asked.one_of([value for value in (True, False) if (value in values) is wanted])
+        else:
+            asked = TextColumn(column, name, self.dialect)
+            texts = [value for value in values if isinstance(value, str)]
+            comparison = asked.one_of(texts) if isinstance(condition, OneOf) else asked.none_of(texts)
+        if column.imputed is None or not imputed_meets:
+            return [comparison or NO_ROW]
+        return [f"({asked.missing()} OR {comparison or NO_ROW})"]
 
 
 def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:
     return (lower is None or number > lower) and (upper is None or number <= upper)
-
-
-def _is_null(value: Value, column: RuleColumn) -> bool:
-    return isinstance(value, str) and column.conversion.is_null(value)
 
 
 def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Dialect, *, decided: bool) -> list[str]:

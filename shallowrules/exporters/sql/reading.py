@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import GRAMMAR, Number, RuleColumn
 
-__all__ = ["NumberColumn", "TextColumn"]
+__all__ = ["NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT, DOUBLE_EXACT = 2**24, 2**53
 """Below it, a single and a double tell each whole number from its neighbours."""
@@ -164,20 +164,53 @@ class TextColumn:
     """A column of text; the parameters are those of `NumberColumn`."""
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
-        self.column = column
+        self.nulls = column.conversion.nulls
         self.dialect = dialect
         self.value = dialect.identifier(name)
-        self.compared = dialect.texts.column.format(column=self.value)
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
-        words = self.null_words("IN")
+        words = self._null_words("IN")
         return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
 
-    def null_words(self, test: str) -> str:
-        """Return whether the text is (``IN``) or is not (``NOT IN``) a word for "no value"; empty without words."""
-        text = self.dialect.texts.trimmed.format(value=self.value)
-        return _among(text, self.column.conversion.nulls, self.dialect, test)
+    def one_of(self, values: Sequence[str]) -> str:
+        """Return what is true of the rows that have one of some texts; empty where none can be."""
+        nulls = set(self.nulls)
+        return self._compare([value for value in values if value.strip(" ") not in nulls], "=", "IN")
+
+    def none_of(self, values: Sequence[str]) -> str:
+        """Return what is true of the rows that have another text than these."""
+        parts = [self._compare(values, "<>", "NOT IN"), self._null_words("NOT IN")]
+        return " AND ".join(part for part in parts if part)
+
+    def _compare(self, values: Sequence[str], with_one: str, with_several: str) -> str:
+        if not values:
+            return ""
+        text = self.dialect.texts.column.format(column=self.value)
+        literals = [self.dialect.category(value) for value in values]
+        if len(literals) == 1:
+            return f"{text} {with_one} {literals[0]}"
+        return f"{text} {with_several} ({', '.join(literals)})"
+
+    def _null_words(self, test: str) -> str:
+        return _among(self.dialect.texts.trimmed.format(value=self.value), self.nulls, self.dialect, test)
+
+
+class TruthColumn:
+    """A column of truth values, in whatever type the database holds them."""
+
+    def __init__(self, name: str, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.value = dialect.identifier(name)
+
+    def missing(self) -> str:
+        """Return what is true of the rows that have no value."""
+        return f"{self.value} IS NULL"
+
+    def one_of(self, values: Sequence[bool]) -> str:
+        """Return what is true of the rows that have one of some truth values; empty for none."""
+        texts = [text for value in values for text in (self.dialect.true if value else self.dialect.false)]
+        return _among(f"LOWER({self.dialect.texts.trimmed.format(value=self.value)})", texts, self.dialect)
 
 
 def _double_below(number: int) -> int:
