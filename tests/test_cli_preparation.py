@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -165,7 +166,7 @@ def test_missing_values_are_counted_or_dropped(write):
 
 def test_missing_values_that_are_imputed_are_kept(write):
     path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
-    loaded = prepare(path, options(impute="median", weight="w"), READING)
+    loaded = prepare(path, options(impute="median", weight="w"), replace(READING, keep_text=("nan",)))
     assert loaded.table.n_rows == 4
     assert [column.values.tolist() for column in loaded.table.columns] == [[1, 3, 3, 3], ["x", "y", "nan", "y"]]
     assert loaded.table.imputed == (3, "y")

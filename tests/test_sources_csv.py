@@ -47,7 +47,7 @@ from shallowrules.sources.csv import CsvSource
         (["true", "yes"], "text", ["true", "yes"]),
         (["true", " false"], "text", ["true", " false"]),
         (["t", "f", "0"], "text", ["t", "f", "0"]),
-        (["true", "NA"], "text", ["true", "NA"]),
+        (["true", "unknown"], "text", ["true", "unknown"]),
         (["2020-01-01", "2020-01-02"], "other", ["2020-01-01", "2020-01-02"]),
         (["2020-01-01 10:30", " 2020-1-2T09:00:00Z"], "other", ["2020-01-01 10:30", " 2020-1-2T09:00:00Z"]),
         (["1.2.2020", "31.12.21"], "other", ["1.2.2020", "31.12.21"]),
@@ -55,7 +55,7 @@ from shallowrules.sources.csv import CsvSource
         (["1-2-3", "2020-01-01x"], "text", ["1-2-3", "2020-01-01x"]),
         (["1_000", "2_000"], "text", ["1_000", "2_000"]),
         (["0x1F", "0x20"], "text", ["0x1F", "0x20"]),
-        (["NULL", "", "x"], "text", ["NULL", None, "x"]),
+        (["missing", "", "x"], "text", ["missing", None, "x"]),
         (["S", "1", "2", "3", "L"], "text", ["S", "1", "2", "3", "L"]),
     ],
 )

@@ -139,6 +139,8 @@ def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
         return Remedy(decimal=",")
     if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
         return Remedy(null=finding.values)
+    if finding.kind == "missing words":
+        return Remedy(null=finding.values)
     return Remedy() if needed or finding.column is None else Remedy(exclude=(finding.column,))
 
 
@@ -163,8 +165,21 @@ def _nearly_numeric(finding: Finding, needed: bool) -> str:
     leave_out = "" if needed else f" or leave the column out ({exclude([str(finding.column)])})"
     if len(finding.values) > MAX_SPELLINGS:
         return f": correct the file{leave_out}"
-    nulls = " ".join(f"--null {shlex.quote(token)}" for token in finding.values)
-    return f": treat {'it' if len(finding.values) == 1 else 'them'} as missing ({nulls}){leave_out}"
+    return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
+
+
+def _missing_words(finding: Finding, needed: bool) -> str:
+    return (
+        f"; treat {_it(finding)} as missing ({_each('--null', finding)}) or as text ({_each('--keep-text', finding)})"
+    )
+
+
+def _it(finding: Finding) -> str:
+    return "it" if len(finding.values) == 1 else "them"
+
+
+def _each(option: str, finding: Finding) -> str:
+    return " ".join(f"{option} {shlex.quote(token)}" for token in finding.values)
 
 
 WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
@@ -173,5 +188,6 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "ragged": _ragged,
     "comma numbers": _comma_numbers,
     "nearly numeric": _nearly_numeric,
+    "missing words": _missing_words,
 }
 """By the kind of a finding that sources make."""

@@ -16,7 +16,7 @@ from shallowrules.rules import RuleSet
 from shallowrules.sources import Source, Where, open_source
 from shallowrules.sources.base import named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.engine import DuckDBSource, Field, absent_name, quote_name, quote_text
+from shallowrules.sources.engine import MISSING_WORDS, DuckDBSource, Field, absent_name, quote_name, quote_text
 
 __all__ = ["check_format", "label_file"]
 
@@ -131,7 +131,8 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     positions = source.positions([column.name for column in tested]) if tested else []
     read = ["*"]
     inner: dict[str, str] = {}
-    as_text = [column.name for column in tested if column.converts_text]
+    # Of text, also words that others read as missing: in the rules they are values, or they are not.
+    as_text = [c.name for c in tested if c.converts_text or not set(c.values).isdisjoint(MISSING_WORDS)]
     for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
         if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
             field = Field("text", source.original(j))  # categories that happen to be numbers or truth values here

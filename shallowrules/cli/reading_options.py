@@ -22,6 +22,7 @@ class ReadingOptions:
     decimal: str
     null: tuple[str, ...]
     encoding: str
+    keep_text: tuple[str, ...] = ()
 
 
 def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -53,6 +54,12 @@ reading_options = together(
         multiple=True,
         metavar="TEXT",
         help="A text that means \"no value\"; '' is a field of blanks. May be repeated.",
+    ),
+    click.option(
+        "--keep-text",
+        multiple=True,
+        metavar="WORD",
+        help='A word such as NA or None that is a text like any other, not "no value". May be repeated.',
     ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
 )

@@ -20,10 +20,12 @@ from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWar
 from shallowrules.sources.base import Provenance, refuse
 from shallowrules.sources.engine import (
     DATES,
+    MISSING_WORDS,
     DuckDBSource,
     Field,
     batched,
     file_literal,
+    missing_words,
     nearly_numeric,
     quote_text,
     reason,
@@ -81,10 +83,12 @@ class CsvSource(DuckDBSource):
         told: Conversion,
         name: str,
         scratch: str,
+        keep_text: Sequence[str] = (),
     ) -> None:
         self.file = text
         self.delimiter = delimiter
         self.told = told
+        self._missing_words = [word for word in MISSING_WORDS if word not in keep_text]
         self._name = name
         names = _header(text, delimiter)
         self._scan = scan(text, delimiter, single=len(names) == 1)
@@ -162,6 +166,7 @@ class CsvSource(DuckDBSource):
         fields = {j: Field(loaded[j], f"c{j}") for j in positions if j in loaded}
         texts = [j for j in positions if j not in fields]
         kinds: dict[int, ColumnType] = {}
+        plain: list[int] = []
         for j, (given, numbers, whole, truths, dates, commas, example) in self._counted(texts).items():
             if given == whole > 0:
                 kinds[j] = "integer"
@@ -172,9 +177,15 @@ class CsvSource(DuckDBSource):
             else:
                 kinds[j] = "other" if dates == given else "text"
                 value = self._value(f"c{j}")
-                findings += self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
+                found = self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
                     self, self.names[j], value, f"{self._number(value)} IS NULL", numbers, given
                 )
+                findings += found
+                if kinds[j] == "text" and not found:
+                    plain.append(j)
+        for batch in batched(plain):
+            values = {self.names[j]: self._value(f"c{j}") for j in batch}
+            findings += missing_words(self, values, self._missing_words)
         for batch in batched(texts):
             fields |= self._converted({j: kinds[j] for j in batch})
         return [fields[j] for j in positions]

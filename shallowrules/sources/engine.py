@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 __all__ = [
+    "MISSING_WORDS",
     "DuckDBSource",
     "Field",
     "absent_name",
     "batched",
     "file_literal",
+    "missing_words",
     "nearly_numeric",
     "open_database",
     "quote_name",
@@ -48,6 +50,12 @@ NEARLY_ALL = 0.9
 
 MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
 """Ways to write "no value" that betray a column of numbers, whatever their share. In lower case."""
+
+MISSING_WORDS = (
+    *("NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None", "NaN", "nan", "-NaN", "-nan"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+"""Texts that pandas, and with it most programs that load a file, take for "no value" unless they are told."""
 
 DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
 """Texts that are dates, with or without a time."""
@@ -188,6 +196,30 @@ def nearly_numeric(
         f"such as {example!r} in row {row}"
     )
     return [Finding("nearly numeric", message, name, given - numbers, given, row, example, tuple(distinct))]
+
+
+def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequence[str]) -> list[Finding]:
+    """Return a finding for each column of text, SQL by name, that has words that others read as "no value"."""
+    if not words:
+        return []
+    known = text_literals(words)
+    counts = source.row(
+        *(f"count({text})" for text in texts.values()),
+        *(f"count(*) FILTER (trim({text}) IN ({known}))" for text in texts.values()),
+    )
+    findings = []
+    for (name, text), given, n_words in zip(texts.items(), counts[: len(texts)], counts[len(texts) :], strict=True):
+        if not n_words:
+            continue
+        found, row = source.row(
+            f"list_sort(list(DISTINCT trim({text})))", "min(rowid) + 1", where=f"trim({text}) IN ({known})"
+        )
+        message = (
+            f"column {name!r} is text, and {n_words} of {given} values are {' or '.join(map(repr, found))}, such as in "
+            f"row {row}: most programs that load it read a missing value there"
+        )
+        findings.append(Finding("missing words", message, name, n_words, given, row, found[0], tuple(found)))
+    return findings
 
 
 def typed_column(name: str, kind: ColumnType, values: Any) -> Column:

@@ -38,6 +38,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str = ".",
     null: Sequence[str] = (),
+    keep_text: Sequence[str] = (),
     encoding: str = "utf-8",
     as_text: Sequence[str] = (),
 ) -> Table:
@@ -63,6 +64,9 @@ def read_table(
     null : sequence of str
         Texts that mean "no value", compared without the blanks around them: ``""`` is a field
         of nothing but spaces. An empty field has no value in any case.
+    keep_text : sequence of str
+        Words such as NA, NULL and None that are values of a CSV file's columns of text. Others read them as missing, so
+        that they are refused unless they are here or in `null`.
     encoding : str
         Of a text file; a byte order mark is skipped.
     as_text : sequence of str
@@ -72,8 +76,9 @@ def read_table(
     -------
     Table
         A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single
-        precision where Parquet says so, else in double). ``true`` and ``yes`` are text
-        in a CSV file; dates (also as text), lists and objects are "other".
+        precision where Parquet says so, else in double). In a CSV file a column of
+        nothing but true, false, t and f, in any case, is "boolean", and yes and no are text;
+        dates (also as text), lists and objects are "other".
 
     Raises
     ------
@@ -90,7 +95,9 @@ def read_table(
     ShallowRulesWarning
         If the column names may be a first row, or the delimiter looks wrong.
     """
-    with open_source(where, delimiter=delimiter, decimal=decimal, null=null, encoding=encoding) as source:
+    with open_source(
+        where, delimiter=delimiter, decimal=decimal, null=null, keep_text=keep_text, encoding=encoding
+    ) as source:
         return source.table(columns, exclude, as_text)
 
 
@@ -101,6 +108,7 @@ def open_source(
     delimiter: str | None = None,
     decimal: str = ".",
     null: Sequence[str] = (),
+    keep_text: Sequence[str] = (),
     encoding: str = "utf-8",
 ) -> Iterator[Source]:
     """Open what `read_table` reads, until the end of the context.
@@ -115,11 +123,12 @@ def open_source(
     check_delimiter(delimiter)
     check_encoding(encoding)
     told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
+    kept = tuple(word.strip(" ") for word in keep_text)
     files = files_of(where)
     with TemporaryDirectory(prefix="shallowrules-") as scratch:
         if len(files) == 1:
             with named(files[0]), open_database(scratch) as database:
-                yield _opened(database, files[0], delimiter, told, encoding, scratch)
+                yield _opened(database, files[0], delimiter, told, kept, encoding, scratch)
             return
         with open_database(scratch) as database:
             parts = []
@@ -127,7 +136,7 @@ def open_source(
                 folder = os.path.join(scratch, str(number))
                 os.mkdir(folder)
                 with named(file):
-                    parts.append(_opened(database, file, delimiter, told, encoding, folder, f"fields{number}"))
+                    parts.append(_opened(database, file, delimiter, told, kept, encoding, folder, f"fields{number}"))
             yield CombinedSource(parts)
 
 
@@ -136,6 +145,7 @@ def _opened(
     name: str,
     delimiter: str | None,
     told: Conversion,
+    keep_text: Sequence[str],
     encoding: str,
     scratch: str,
     table: str = "fields",
@@ -152,7 +162,7 @@ def _opened(
         delimiter = find_delimiter(name, text, told.decimal)
     elif delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-    return CsvSource(database, name, text, delimiter, told, table, scratch)
+    return CsvSource(database, name, text, delimiter, told, table, scratch, keep_text)
 
 
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
