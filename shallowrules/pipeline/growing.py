@@ -70,7 +70,7 @@ def _grow_for(
             reference.centers[kept],
             data.fit_weight,
         ),
-        labels if reference.labelled and with_imm else None,
+        labels if with_imm else None,
         n_threads,
     )
     n_parts = 1 + refines * len(tradeoffs)
