@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from shallowrules.exporters.sql import DIALECTS
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
 
 NUMBERS = ("integer", "float")
@@ -220,6 +222,13 @@ def text_rules(bound: float, imputed: float | None = None) -> RuleSet:
     """Return rules that cut a column of the bound's type at it, which was text for its missing values."""
     rules = make_rules([("n", "integer" if isinstance(bound, int) else "float")], (0, bound, 0, 1))
     return replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9"), imputed=imputed),))
+
+
+def names_for(dialect: str, rules: RuleSet) -> dict[str, str]:
+    """Return the option `columns` of the SQL exporter for rules over names that the dialect cannot hold."""
+    facts = DIALECTS[dialect].names
+    refused = facts.refused_columns or facts.refused
+    return {} if refused is None else {column.name: re.sub(refused, "", column.name) for column in rules.columns}
 
 
 def route(rules: RuleSet, row: Sequence[Any]) -> int:

@@ -1,3 +1,4 @@
+-- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

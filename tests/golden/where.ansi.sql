@@ -1,3 +1,5 @@
+-- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
+
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85e0 AND "colour intensity (%)" <= 1e-07)

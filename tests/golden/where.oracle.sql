@@ -1,8 +1,8 @@
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85d AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" <= 1e-07d)
-  OR ("alcohol" <= 12.85d AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" > -0.25d AND "odd ""name"" `x` | <b>
+  OR ("alcohol" <= 12.85d AND "order" <= 1200 AND "odd name `x` | <b>
+-- */" > -0.25d AND "odd name `x` | <b>
 -- */" <= BINARY_DOUBLE_INFINITY)
 )
 
@@ -16,5 +16,5 @@
 "alcohol" <= 12.85d AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
-"alcohol" <= 12.85d AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+"alcohol" <= 12.85d AND "order" <= 1200 AND "odd name `x` | <b>
 -- */" <= -0.25d

@@ -38,9 +38,9 @@ class Nan:
 
     Attributes
     ----------
-    sorts : {"highest", "lowest", "compares false", "none"}
+    sorts : {"highest", "lowest", "compares false", "none", "unknown"}
         Where it stands: above or below every number, infinities included; nowhere, so that each comparison with a
-        number is false; or the engine has no such value.
+        number is false; the engine has no such value; or that depends on the engine, which the emitted text says.
     infinity : str or None
         Infinity as a double, to hold a value against, where NaN sorts highest or lowest.
     finite : str or None
@@ -51,7 +51,7 @@ class Nan:
         column's type; None where nothing tells.
     """
 
-    sorts: Literal["highest", "lowest", "compares false", "none"]
+    sorts: Literal["highest", "lowest", "compares false", "none", "unknown"]
     infinity: str | None
     finite: str | None
     is_nan: str | None
@@ -76,6 +76,8 @@ class Names:
     unit : {"characters", "bytes"}
     refused : str or None
         A pattern; a name in which it is found cannot be had.
+    refused_columns : str or None
+        A pattern; a column's name in which it is found cannot be had, whatever a table may be called.
     backticks : bool
         Quote by backticks, whatever sqlglot does.
     qualify_star : bool
@@ -88,6 +90,7 @@ class Names:
     longest: int | None
     unit: Literal["characters", "bytes"] = "characters"
     refused: str | None = None
+    refused_columns: str | None = None
     backticks: bool = False
     qualify_star: bool = False
     alias: str = " AS "
@@ -243,6 +246,13 @@ class Dialect:
         if facts.backticks:
             return "`" + name.replace("`", "``") + "`"
         return to_identifier(name, quoted=True).sql(dialect=self.name)
+
+    def column(self, name: str) -> str:
+        """Return the name of a column, always quoted; ExportError if the dialect cannot hold it."""
+        refused = self.names.refused_columns
+        if refused is not None and re.search(refused, name):
+            raise ExportError(f"{self.name} cannot hold a column of the name {name!r}: ", *RENAME)
+        return self.identifier(name)
 
     def string(self, text: str) -> str:
         """Return a text literal; ExportError if the dialect cannot hold it."""

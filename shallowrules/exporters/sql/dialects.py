@@ -50,12 +50,15 @@ def _to_the_end(pattern: str) -> str:
     return f"(?s)^({pattern})(?!.)"
 
 
+def _infinities(infinity: str) -> str:
+    """Return the branches for the names of infinity, for engines whose cast does not know them all."""
+    names, negative = "('inf', '+inf', 'infinity', '+infinity')", "('-inf', '-infinity')"
+    return f"WHEN LOWER({{text}}) IN {names} THEN {infinity} WHEN LOWER({{text}}) IN {negative} THEN -{infinity}"
+
+
 # SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
 # alone. Its reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
-_SQLITE_INFINITIES = (
-    "WHEN LOWER({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 9e999 "
-    "WHEN LOWER({text}) IN ('-inf', '-infinity') THEN -9e999"
-)
+_SQLITE_INFINITIES = _infinities("9e999")
 
 # PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
 _POSTGRES_DOUBLE = (
@@ -72,19 +75,23 @@ _MYSQL_INFINITIES = (
     "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
 )
 
-_TSQL_INFINITIES = (
-    "WHEN LOWER({text}) IN ('inf', '+inf', 'infinity', '+infinity') THEN 1.7976931348623157e308 "
-    "WHEN LOWER({text}) IN ('-inf', '-infinity') THEN -1.7976931348623157e308"
-)
+# A text is read with the decimal separator of the session, which this gives.
+_ORACLE_POINT = "SUBSTR(TO_CHAR(0.5, 'FM0D0'), 2, 1)"
 
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
 
+# What the names of BigQuery's columns may not begin with, in any case, nor hold.
+_BIGQUERY_REFUSED = (
+    r"(?i)^(_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER)"
+    r"|[!\"$()*,./;?@\[\\\]^`{}~\x00-\x1f\x7f]"
+)
+
 DIALECTS: Mapping[str, Dialect] = {
-    # ANSI SQL says nothing of NaN.
+    # ANSI SQL says nothing of NaN, and has no name for infinity to keep it out by.
     "ansi": Dialect(
         name="",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan=None),
+        nan=Nan(sorts="unknown", infinity=None, finite=None, is_nan=None),
         names=Names(fold=fold_nothing, longest=None, qualify_star=True),
         texts=STANDARD_TEXTS,
         numbers=Numbers(
@@ -234,14 +241,14 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
         names=Names(fold=fold_nothing, longest=255),
-        texts=replace(STANDARD_TEXTS, coded=""),
+        texts=replace(STANDARD_TEXTS, column="COLLATE({column}, 'utf8')", coded=""),
         numbers=Numbers(
             double="CAST('{digits}' AS DOUBLE)",
             is_text="TYPEOF(TO_VARIANT({value})) = 'VARCHAR'",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '{pattern}')",
             to_double=_TRY_DOUBLE,
-            infinities=None,
-            from_number="TRY_CAST({text} AS DOUBLE)",
+            infinities=_infinities("CAST('inf' AS DOUBLE)"),
+            from_number="AS_DOUBLE(TO_VARIANT({value}))",
             either=None,
             whole="TRY_CAST({text} AS NUMBER(38, 0)) - {bound}",
             is_float="TYPEOF(TO_VARIANT({value})) = 'DOUBLE'",
@@ -255,19 +262,21 @@ DIALECTS: Mapping[str, Dialect] = {
     "bigquery": Dialect(
         name="bigquery",
         nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="IS_NAN({value})"),
-        names=Names(fold=str.casefold, longest=300),
-        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS STRING), ' ')", coded=""),
+        names=Names(fold=str.casefold, longest=300, refused_columns=_BIGQUERY_REFUSED),
+        texts=replace(
+            STANDARD_TEXTS, column="COLLATE({column}, '')", trimmed="TRIM(CAST({value} AS STRING), ' ')", coded=""
+        ),
         numbers=Numbers(
             double="{scientific}",
             is_text="STARTS_WITH(FORMAT('%T', {value}), '\"')",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_CONTAINS({text}, '^({pattern})$')",
             to_double="SAFE_CAST({text} AS FLOAT64)",
             infinities=None,
-            from_number="SAFE_CAST({text} AS FLOAT64)",
+            from_number="SAFE_CAST({value} AS FLOAT64)",
             either=None,
-            whole="SAFE_CAST({text} AS NUMERIC) - {bound}",
+            whole="SAFE_CAST({text} AS BIGNUMERIC) - {bound}",
             is_float=None,
-            exact="SAFE_CAST({text} AS NUMERIC) - {bound}",
+            exact="SAFE_CAST({value} AS BIGNUMERIC) - {bound}",
             beside_doubles=None,
             beside_integers="as doubles",
         ),
@@ -310,9 +319,11 @@ DIALECTS: Mapping[str, Dialect] = {
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
     ),
+    # Trino itself compares NaN false, but hands a filter on to the database that has the table: PostgreSQL and Oracle
+    # sort NaN above all numbers.
     "trino": Dialect(
         name="trino",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, is_nan="is_nan({value})"),
+        nan=Nan(sorts="highest", infinity="infinity()", finite=None, is_nan="is_nan({value})"),
         names=Names(fold=str.casefold, longest=None),
         texts=replace(STANDARD_TEXTS, code="chr({code})"),
         numbers=Numbers(
@@ -320,7 +331,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_text="regexp_like(typeof({value}), '^(var)?char')",
             is_number=f"length({{text}}) <= {{longest}} AND regexp_like({{text}}, '{_to_the_end('{pattern}')}')",
             to_double=_TRY_DOUBLE,
-            infinities=None,
+            infinities=_infinities("infinity()"),
             from_number="TRY_CAST({value} AS DOUBLE)",
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
@@ -364,19 +375,25 @@ DIALECTS: Mapping[str, Dialect] = {
     "oracle": Dialect(
         name="oracle",
         nan=Nan(sorts="highest", infinity="BINARY_DOUBLE_INFINITY", finite=None, is_nan="{value} = BINARY_DOUBLE_NAN"),
-        names=Names(fold=fold_nothing, longest=128, unit="bytes", qualify_star=True, alias=" "),
-        texts=replace(STANDARD_TEXTS, trimmed="TRIM(CAST({value} AS VARCHAR2(4000)))", code="CHR({code})", empty=False),
+        names=Names(fold=fold_nothing, longest=128, unit="bytes", refused='"', qualify_star=True, alias=" "),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="{column} COLLATE BINARY",
+            trimmed="TRIM(CAST({value} AS VARCHAR2(4000)))",
+            code="CHR({code})",
+            empty=False,
+        ),
         numbers=Numbers(
             double="{digits}d",
             is_text="REGEXP_LIKE(DUMP({value}), '^Typ=(1|96) ')",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '^({pattern})$')",
-            to_double="CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)",
-            infinities=None,
-            from_number="CAST({text} AS BINARY_DOUBLE DEFAULT NULL ON CONVERSION ERROR)",
+            to_double=f"TO_BINARY_DOUBLE(REPLACE({{text}}, '.', {_ORACLE_POINT}) DEFAULT NULL ON CONVERSION ERROR)",
+            infinities=_infinities("BINARY_DOUBLE_INFINITY"),
+            from_number="TO_BINARY_DOUBLE({value} DEFAULT NULL ON CONVERSION ERROR)",
             either=None,
-            whole="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR) - {bound}",
+            whole="TO_NUMBER({text} DEFAULT NULL ON CONVERSION ERROR) - {bound}",
             is_float="REGEXP_LIKE(DUMP({value}), '^Typ=(100|101) ')",
-            exact="CAST({text} AS NUMBER DEFAULT NULL ON CONVERSION ERROR) - {bound}",
+            exact="TO_NUMBER({value} DEFAULT NULL ON CONVERSION ERROR) - {bound}",
             beside_doubles=None,
             beside_integers="as doubles",
         ),
@@ -401,7 +418,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_text=None,
             is_number=f"LEN({{text}}) <= {{longest}} AND {_by_wildcards('LIKE', '%')}",
             to_double="TRY_CAST({text} AS FLOAT)",
-            infinities=_TSQL_INFINITIES,
+            infinities=_infinities("1.7976931348623157e308"),
             from_number="TRY_CAST({text} AS FLOAT)",
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",

@@ -3,8 +3,9 @@
 CASE has no ELSE, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
-name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``predicate``
-(SQL text) of every cluster and rule, and ``label`` (SQL text) of every rule: what its rows get.
+name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``caveat`` (what is
+to be known of the dialect, or nothing), ``predicate`` (SQL text) of every cluster and rule, and ``label`` (SQL text) of
+every rule: what its rows get.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ class SqlExporter:
             cluster_column=settings.cluster_column,
             qualify_star=dialect.names.qualify_star,
             alias=dialect.names.alias,
+            caveat=_caveat(rules, dialect),
             options={**vars(settings), "columns": dict(settings.columns), "template": None},
         )
         return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
@@ -152,7 +154,16 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     dialect = find_dialect(settings.dialect)
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
+    if settings.style == "select":
+        dialect.column(settings.cluster_column)
     return dialect, Predicates(names, dialect)
+
+
+def _caveat(rules: RuleSet, dialect: Dialect) -> str:
+    """Return what a reader has to know of the dialect; nothing where the predicates see to everything."""
+    if dialect.nan.sorts != "unknown" or all(rules.columns[i].type != "float" for i in rules.tested_columns):
+        return ""
+    return "NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect."
 
 
 def _check_columns(columns: object) -> None:

@@ -38,7 +38,7 @@ class NumberColumn:
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
         self.column = column
         self.dialect = dialect
-        self.value = dialect.identifier(name)
+        self.value = dialect.column(name)
         self.text = dialect.texts.trimmed.format(value=self.value)
 
     def missing(self) -> str:
@@ -166,7 +166,7 @@ class TextColumn:
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
         self.nulls = column.conversion.nulls
         self.dialect = dialect
-        self.value = dialect.identifier(name)
+        self.value = dialect.column(name)
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
@@ -201,7 +201,7 @@ class TruthColumn:
 
     def __init__(self, name: str, dialect: Dialect) -> None:
         self.dialect = dialect
-        self.value = dialect.identifier(name)
+        self.value = dialect.column(name)
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
