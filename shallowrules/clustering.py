@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from shallowrules.encoding import Encoding
-from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
 from shallowrules.summation import group_means
 
@@ -436,7 +436,7 @@ def _predicted_labels(fitted: Any, X: NDArray[Any], names: Sequence[str] | None)
             return _GivenLabels.of(fitted, np.asarray(fitted.predict(X)), np.ones(len(X), dtype=bool))
     if hasattr(fitted, "labels_"):
         raise DataError(
-            f"the clusterer has labels for {len(fitted.labels_)} rows, the table has {len(X)}: "
+            f"the clusterer has labels for {counted(len(fitted.labels_), 'row')}, the table has {len(X)}: "
             "it must have been fitted on the same rows"
         )
     raise OptionError(
@@ -497,7 +497,7 @@ def _from_centers(
         ) from None
     if not _is_matrix(centers, X.shape[1]) or not len(centers):
         raise OptionError(
-            f"clusterer gives centers of shape {centers.shape}, but the table has {X.shape[1]} columns: "
+            f"clusterer gives centers of shape {centers.shape}, but the table has {counted(X.shape[1], 'column')}: "
             "centers need one row per cluster and one column per column of the table"
         )
     if not np.isfinite(centers).all():

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoder, Encoding, categories, encode
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, counted
 from shallowrules.metrics import (
     agreement,
     partition_cost,
@@ -230,7 +230,9 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
         if column.imputed_rows is not None:
             what = "the median" if column.is_numeric else "the most frequent value"
             what = what if encoding.encoder.transformer is None else "as the transformer does"
-            taken = f"({np.count_nonzero(column.imputed_rows):,} rows) is taken as {column.imputed!r}, {what}"
+            taken = (
+                f"({counted(int(np.count_nonzero(column.imputed_rows)), 'row')}) is taken as {column.imputed!r}, {what}"
+            )
             notes.append(f"a missing value of column {column.name!r} {taken}")
     return tuple(notes)
 
@@ -286,7 +288,9 @@ def _check_columns(tree: Tree, table: Table) -> None:
         raise DataError(f"columns that are not numeric cannot be used: {what}; exclude them")
     tested = np.unique(tree.feature[tree.feature != LEAF])
     if len(tested) and tested[-1] >= len(table.columns):
-        raise DataError(f"the tree tests column {tested[-1]}, but the table has {len(table.columns)} columns")
+        raise DataError(
+            f"the tree tests column {tested[-1]}, but the table has {counted(len(table.columns), 'column')}"
+        )
     for column in (table.columns[feature] for feature in tested):
         if column.type == "integer" and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
             raise DataError(

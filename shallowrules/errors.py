@@ -34,6 +34,7 @@ __all__ = [
     "ShallowRulesError",
     "ShallowRulesWarning",
     "check_choice",
+    "counted",
 ]
 
 
@@ -182,3 +183,8 @@ def check_choice(what: str, value: object, known: Iterable[str], option: str | N
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
     return value
+
+
+def counted(number: int, one: str, more: str | None = None) -> str:
+    """Return for example "1,234 rows" or "1 row"; `more` is a plural that takes more than an s."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"

@@ -17,7 +17,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, check_choice
+from shallowrules.errors import DataError, OptionError, OptionName, check_choice, counted
 from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.pipeline import (
@@ -328,12 +328,14 @@ def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLi
     given = _read(copy.copy(model), X, reset=True)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
-        raise DataError(f"y has {len(y)} entries, X has {n_rows} rows")
+        raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
     weight = None
     if sample_weight is not None:
         weight = _read_weights(sample_weight, n_rows)
         if (weight < 0).any():
-            raise DataError(f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} rows")
+            raise DataError(
+                f"Negative values in data passed to `sample_weight`: {counted(int((weight < 0).sum()), 'row')}"
+            )
     return prepare(given, parameters, weight, log_of(model))
 
 
@@ -344,8 +346,10 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     column = Column.of("sample_weight", given)
     missing = int(np.count_nonzero(column.absent))
     if missing:
-        count = "1 row" if missing == 1 else f"{missing:,} rows"
-        raise DataError(f"sample_weight contains NaN or another missing value, in {count}: 0 is the weight of no row")
+        raise DataError(
+            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}: "
+            "a row that is not to count has the weight 0"
+        )
     if column.type not in ("integer", "float", "boolean"):
         raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")
     weight = column.values.astype(np.float64)
@@ -353,7 +357,9 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
         raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
     infinite = int(np.count_nonzero(np.isinf(weight)))
     if infinite:
-        raise DataError(f"sample_weight is infinite in {infinite:,} of {len(weight):,} rows: give finite weights")
+        raise DataError(
+            f"sample_weight is infinite in {infinite:,} of {counted(len(weight), 'row')}: give finite weights"
+        )
     checked: NDArray[np.float64] = _check_sample_weight(weight, rows, dtype=np.float64)
     return checked
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -36,11 +37,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path).resolve()
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".part", dir=None if special else target.parent
-        )
-        os.close(handle)
-        part = Path(name)
+        part = _private_file() if special else _new_file(target)
         try:
             yield part
             if special:
@@ -48,8 +45,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                     shutil.copyfileobj(source, sink)
                 part.unlink()
             else:
-                mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-                os.chmod(part, mode & 0o777)
+                if target.exists():
+                    os.chmod(part, target.stat().st_mode & 0o777)
                 os.replace(part, target)
         except BaseException:
             part.unlink(missing_ok=True)
@@ -60,8 +57,19 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         raise
 
 
-def _umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _new_file(path: Path) -> Path:
+    """Make an empty file beside a path, which has the permissions that any new file gets, and return its path."""
+    while True:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        try:
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less the umask
+        except FileExistsError:
+            continue
+        return part
+
+
+def _private_file() -> Path:
+    """Make an empty file for what goes to a pipe or a device, and return its path."""
+    handle, name = tempfile.mkstemp(prefix="shallowrules-", suffix=".part")
+    os.close(handle)
+    return Path(name)

@@ -19,7 +19,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from shallowrules.conversion import PLAIN, Conversion, Number
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, counted
 
 __all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text"]
 
@@ -76,7 +76,9 @@ class Column:
         # NumPy alone would make texts of numbers and missing values beside a text.
         values = np.array(data, dtype=object) if isinstance(data, list | tuple) else np.asarray(data)
         if values.ndim != 1:
-            raise DataError(f"expected one value per row for {name!r}, got an array of {values.ndim} dimension(s)")
+            raise DataError(
+                f"expected one value per row for {name!r}, got an array of {counted(values.ndim, 'dimension')}"
+            )
         if values.dtype.kind == "b":  # numbers only in a matrix
             return Column(name, "boolean", values.astype(object))
         return _column(name, values)
@@ -191,7 +193,9 @@ class Table:
                 raise DataError(f"two columns are named {column.name!r}: rename one of them")
             seen.add(column.name)
             if len(column.values) != self.n_rows:
-                raise DataError(f"column {column.name!r} has {len(column.values)} rows, the table {self.n_rows}")
+                raise DataError(
+                    f"column {column.name!r} has {counted(len(column.values), 'row')}, the table {self.n_rows}"
+                )
 
     @cached_property
     def names(self) -> list[str]:
@@ -269,11 +273,15 @@ class Table:
         if matrix.dtype.kind == "b":
             matrix = matrix.astype(np.int8)  # a matrix has one type, and it is one of numbers
         if matrix.ndim != 2:
-            raise DataError(f"expected a table of rows and columns, got an array of {matrix.ndim} dimension(s)")
+            raise DataError(
+                f"expected a table of rows and columns, got an array of {counted(matrix.ndim, 'dimension')}"
+            )
         if names is None:
             names = [f"x{j}" for j in range(matrix.shape[1])]
         if len(names) != matrix.shape[1]:
-            raise DataError(f"the array has {matrix.shape[1]} columns, expected {len(names)}: {', '.join(names)}")
+            raise DataError(
+                f"the array has {counted(matrix.shape[1], 'column')}, expected {len(names)}: {', '.join(names)}"
+            )
         return cls(tuple(_column(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import OptionError
+from shallowrules.errors import OptionError, counted
 from shallowrules.labels import own_numbers
 
 __all__ = ["LEAF", "Tree"]
@@ -126,7 +126,7 @@ class Tree:
         )
 
     def __repr__(self) -> str:
-        return f"Tree({self.n_leaves} leaves, depth {self.max_depth})"
+        return f"Tree({counted(self.n_leaves, 'leaf', 'leaves')}, depth {self.max_depth})"
 
     @property
     def n_nodes(self) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shallowrules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
 from shallowrules.engines import ENGINES, Engine
 from shallowrules.engines.duckdb import import_duckdb
-from shallowrules.errors import DataError, check_choice
+from shallowrules.errors import DataError, check_choice, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import ALIASES, STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
@@ -290,5 +290,5 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
         except duckdb.Error as error:
             raise DataError(f"DuckDB cannot run the rules on the file as it reads it: {error}") from error
     if len(found) != n_rows:
-        raise DataError(f"DuckDB finds {len(found)} rows in the file where {n_rows} were read")
+        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
     return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int64)

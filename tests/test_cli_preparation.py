@@ -187,7 +187,7 @@ def test_rows_without_a_label_have_no_say_in_what_is_imputed(write):
     for table in (loaded.table, as_given):
         rules = ExplainableKMeans(clusterer=loaded.labels, impute="median").fit(table).rules_
         assert [column.imputed for column in rules.columns] == [2, None]
-        assert "column 'a' (1 rows) is taken as 2, the median" in rules.statistics.notes[0]
+        assert "column 'a' (1 row) is taken as 2, the median" in rules.statistics.notes[0]
 
 
 def test_no_row_left_is_an_error(write):

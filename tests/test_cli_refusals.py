@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
         ("a,b\n1,nan\n3,4\n2,5\n", [], "values are missing in 'b' (1 row)"),
         ("a,b\n1,inf\n3,4\n2,5\n", [], "values are infinite in 'b' (1 row)"),
         ("a,b\n1,inf\n3,4\n2,5\n", ["--drop-missing"], "values are infinite in 'b' (1 row)"),
-        ("a,b\n1,NA\n3,4\n2,5\n", [], "column 'b' is nearly all numbers, but 1 of 3 values are not"),
+        ("a,b\n1,NA\n3,4\n2,5\n", [], "column 'b' is nearly all numbers, but 1 of 3 values is not"),
         ("a\n1\n2\n1\n", ["-k", "4"], "only 3 rows"),
         ("a\n1\n2\n1\n", ["-k", "3"], "only 2 distinct rows"),
         ("id,x\n4,1\n2,3\n9,5\n", [], "--exclude id"),

@@ -156,7 +156,7 @@ def with_missing(frame):
 )
 def test_missing_values_are_named_in_every_frame(columns, expected, convert):
     frame = convert(with_missing(arrow(columns)))
-    with pytest.raises(DataError, match=r"missing values .* 'width' \(1 rows\), 'n' \(1 rows\)"):
+    with pytest.raises(DataError, match=r"missing values .* 'width' \(1 row\), 'n' \(1 row\)"):
         fit(frame)
     labels = expected.rules_.assign(frame)
     tests_missing = {"width", "n"} & {expected.rules_.columns[j].name for j in expected.rules_.tested_columns}
@@ -172,7 +172,7 @@ def test_nullable_pandas_columns_with_a_missing_value(backend):
     rules = ExplainableKMeans(4, random_state=0, scale="minmax").fit(plain).rules_
     frame = plain.convert_dtypes(dtype_backend=backend)
     frame.loc[0, "s"] = frame.loc[1, "b"] = pd.NA
-    with pytest.raises(DataError, match=r"missing values .* 's' \(1 rows\), 'b' \(1 rows\)"):
+    with pytest.raises(DataError, match=r"missing values .* 's' \(1 row\), 'b' \(1 row\)"):
         ExplainableKMeans(4).fit(frame)
     tested = {rules.columns[feature].name for feature in rules.tested_columns}
     labels = rules.assign(frame)

@@ -420,7 +420,7 @@ def test_tables_that_are_refused(six_groups):
     frame = pd.DataFrame(six_groups, columns=list("abcd"))
     with pytest.raises(DataError, match=r"missing values .* 'b' \(2 rows\)"):
         ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
-    with pytest.raises(DataError, match=r"infinity in 'c' \(1 rows\)"):
+    with pytest.raises(DataError, match=r"infinity in 'c' \(1 row\)"):
         ExplainableKMeans(3).fit(frame.assign(c=frame.c.where(frame.index > 0, np.inf)))
     with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(dates or the like\); exclude"):
         ExplainableKMeans(3).fit(frame.assign(when=pd.Timestamp("2026-01-01"), why="x"))
@@ -431,7 +431,7 @@ def test_tables_that_are_refused(six_groups):
 
 
 def test_missing_and_infinite_values_are_refused_in_arrays(six_groups):
-    for value, message in ((np.nan, r"NaN.* 'x1' \(1 rows\)"), (np.inf, r"infinity in 'x1' \(1 rows\)")):
+    for value, message in ((np.nan, r"NaN.* 'x1' \(1 row\)"), (np.inf, r"infinity in 'x1' \(1 row\)")):
         spoilt = six_groups.copy()
         spoilt[3, 1] = value
         with pytest.raises(DataError, match=message):

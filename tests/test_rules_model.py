@@ -105,7 +105,7 @@ def test_a_tree_that_is_a_single_leaf(tmp_path):
     rules = make_rules([("x", "float")], 3)
     [rule] = rules
     assert (rule.conditions, rule.size, rule.depth, rule.share) == ((), 0, 0, 1.0)
-    assert str(rules).startswith("cluster 3: every row  (1 rows, 100.0%)\n")
+    assert str(rules).startswith("cluster 3: every row  (1 row, 100.0%)\n")
     assert rules.tested_columns == ()
     assert rules.assign([[1.0], [np.nan]]).tolist() == [3, 3]
     assert rules.assign({"other": ["a"]}).tolist() == [3]

@@ -210,7 +210,7 @@ def test_a_leaf_out_of_reach_has_not_even_a_row_of_little_weight():
             "waes": 1,
         },
     }
-    refused(document, change("columns", 0, "minimum", 1), r"nodes\[1\] has 1 rows, more than there are with x <= 0")
+    refused(document, change("columns", 0, "minimum", 1), r"nodes\[1\] has 1 row, more than there are with x <= 0")
 
 
 @pytest.mark.parametrize("number", [-1, 2**63, -(2**63) - 1])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from shallowrules.cli.escaping import shell_word
 from shallowrules.errors import DataError, Finding
 
 __all__ = ["RefusedTable", "Remedy", "amended", "column_list", "exclude", "remedy_of", "way_out", "worded"]
@@ -94,7 +94,7 @@ class RefusedTable(DataError):
 
 def column_list(names: Iterable[str]) -> str:
     """Return column names as a shell word that ``--columns`` and ``--exclude`` understand."""
-    return shlex.quote(_listed(names))
+    return shell_word(_listed(names))
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -179,7 +179,7 @@ def _it(finding: Finding) -> str:
 
 
 def _each(option: str, finding: Finding) -> str:
-    return " ".join(f"{option} {shlex.quote(token)}" for token in finding.values)
+    return " ".join(f"{option} {shell_word(token)}" for token in finding.values)
 
 
 WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended
+from shallowrules.cli.escaping import join_words
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, counted
 
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
@@ -72,7 +72,7 @@ def prepare_model(
             typed = typed_arguments()
             if remedy is None or typed is None:
                 raise
-            command = shlex.join(["shallowrules", *amended(typed, remedy, chosen.columns, chosen.exclude)])
+            command = join_words(["shallowrules", *amended(typed, remedy, chosen.columns, chosen.exclude)])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
         check([*loaded.table.names, *loaded.other_columns])
@@ -96,4 +96,4 @@ def prepare_model(
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
     """Return what is being done with the rows, for the progress line."""
-    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {loaded.table.n_rows:,} rows"
+    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.table.n_rows, 'row')}"

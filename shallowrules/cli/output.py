@@ -152,10 +152,11 @@ def _held(folder: Path) -> Iterator[None]:
 
 def show_message(kind: str, message: str) -> None:
     """Show a note or a warning on stderr."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True, soft_wrap=True)
+    from shallowrules.cli.terminal import Terminal
+
+    console = Terminal(stderr=True, soft_wrap=True)
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
 
 
@@ -165,13 +166,15 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
 
     Yields a function to call with the share of the work that is done.
     """
-    from rich.console import Console
+    from rich.text import Text
 
-    console = Console(stderr=True)
+    from shallowrules.cli.terminal import Terminal
+
+    console = Terminal(stderr=True)
     with warnings_shown():
         if console.is_terminal:
-            with console.status(doing) as status:
-                yield lambda done: status.update(f"{doing}: {done:.0%}")
+            with console.status(Text(doing)) as status:
+                yield lambda done: status.update(Text(f"{doing}: {done:.0%}"))
         else:
             yield lambda done: None
 

@@ -26,7 +26,7 @@ from shallowrules.encoding.checks import (
     find_too_many_values,
     find_without_values,
 )
-from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning
+from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning, counted
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, files_of, open_source
 from shallowrules.table import Column, Table
@@ -273,7 +273,7 @@ def _unusable_columns(table: Table, insisted: Sequence[str], refusals: Sequence[
 
 def _other_types(findings: Sequence[Finding]) -> str:
     return (
-        f"{_count(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
+        f"{counted(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
         f"{', '.join(f'{finding.column!r} ({finding.example})' for finding in findings)}; "
         f"leave out what is to play no part: {exclude(_names(findings))}"
     )
@@ -281,16 +281,16 @@ def _other_types(findings: Sequence[Finding]) -> str:
 
 def _without_values(findings: Sequence[Finding]) -> str:
     return (
-        f"{_count(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
+        f"{counted(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
         f"leave out what is empty: {exclude(_names(findings))}"
     )
 
 
 def _too_many_values(findings: Sequence[Finding]) -> str:
-    listed = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'value')})" for finding in findings)
+    listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'value')})" for finding in findings)
     return (
         f"too many different texts to be categories, as ids and free text have them, in {listed} of "
-        f"{_count(findings[0].rows or 0, 'row')}; leave out what is to play no part: {exclude(_names(findings))}"
+        f"{counted(findings[0].rows or 0, 'row')}; leave out what is to play no part: {exclude(_names(findings))}"
     )
 
 
@@ -355,7 +355,7 @@ def _complete_rows(
         return table, weight, labels, [], []
     incomplete = np.logical_or.reduce([column.absent for column in used])
     n_rows = int(np.count_nonzero(incomplete))
-    counts = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
+    counts = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
     names = _without(weight, findings)
     weights_are_missing = len(names) < len(findings)  # which nothing is to be taken for
     if not fit.drop_missing:
@@ -363,14 +363,14 @@ def _complete_rows(
         ways = f"leave these rows out (--drop-missing{instead})"
         ways += f" or the columns ({exclude(names)})" if names else ""
         ways += "" if weights_are_missing else ", or fill the values (--impute median)"
-        message = f"values are missing in {counts}, {n_rows:,} of {_count(table.n_rows, 'row')} in all: {ways}"
+        message = f"values are missing in {counts}, {n_rows:,} of {counted(table.n_rows, 'row')} in all: {ways}"
         few = n_rows <= MAX_DROPPED_SHARE * table.n_rows or weights_are_missing
         remedy = Remedy(drop_missing=True) if few else Remedy(impute="median")
         return table, weight, labels, [], [Refusal(tuple(findings), message, remedy)]
     if n_rows == table.n_rows:
         message = f"every row lacks a value, in {counts}{_leave_out(names)}"
         return table, weight, labels, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
-    note = f"{n_rows:,} of {_count(table.n_rows, 'row')} left out for missing values: {counts}"
+    note = f"{n_rows:,} of {counted(table.n_rows, 'row')} left out for missing values: {counts}"
 
     def complete(column: Column | None) -> Column | None:
         return None if column is None else Table((column,), len(incomplete)).take(~incomplete).columns[0]
@@ -383,7 +383,7 @@ def _infinite_columns(table: Table, weight: Column | None, refused: set[str]) ->
     findings = find_infinite(column for column in columns if column.name not in refused)
     if not findings:
         return []
-    listed = ", ".join(f"{finding.column!r} ({_count(finding.count or 0, 'row')})" for finding in findings)
+    listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
     names = _without(weight, findings)
     ways = f" or leave columns out ({exclude(names)})" if names else ""
     message = f"values are infinite in {listed}: correct the file{ways}"
@@ -395,7 +395,7 @@ def _checked_weights(weight: Column) -> NDArray[Any]:
     negative = int(np.count_nonzero(weights < 0))
     if negative:
         raise DataError(
-            f"the weights {weight.name!r} are negative in {_count(negative, 'row')}; a row counts 0 or more"
+            f"the weights {weight.name!r} are negative in {counted(negative, 'row')}; a row counts 0 or more"
         )
     if not weights.any():
         raise DataError(f"the weights {weight.name!r} are all zero, so that no row counts")
@@ -420,7 +420,7 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
 
 def _only(number: int, what: str) -> str:
     way = "ask for fewer clusters" if number >= 2 else "a clustering needs 2 distinct rows or more"
-    return f"there {'is' if number == 1 else 'are'} only {_count(number, what)}: {way}"
+    return f"there {'is' if number == 1 else 'are'} only {counted(number, what)}: {way}"
 
 
 def _is_constant(column: Column) -> bool:
@@ -470,10 +470,6 @@ def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
         f"column {varying[dominant].name!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
         "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
     ]
-
-
-def _count(number: int, one: str, more: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shallowrules.exporters.context import count
+from shallowrules.cli.terminal import Terminal
+from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     console.print(
         Text(
             f"k-means cost   {statistics.normalized_cost:.3f} times that of the "
-            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra:+.1%}); "
+            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra:+z.1%}); "
             f"{statistics.agreement:.1%} of the {agreeing}\n"
             f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
     if statistics.left_out:
-        console.print(Text(f"left out       {count(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
+        console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
 
@@ -72,7 +72,7 @@ def show_path(path: TradeoffPath) -> None:
         table.add_row(
             f"{point.tradeoff:g}",
             f"{point.cost:.3f}",
-            f"{point.cost - 1:+.1%}",
+            f"{point.cost - 1:+z.1%}",
             f"{point.conditions:.2f}",
             f"{point.questions:.2f}",
             f"{point.n_leaves:,}",
@@ -143,8 +143,8 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
+def _console(stderr: bool) -> Terminal:
+    console = Terminal(stderr=stderr, highlight=False)
     if not console.is_terminal:
         console.width = WIDTH_IN_A_FILE
     return console

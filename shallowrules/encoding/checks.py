@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, counted
 from shallowrules.table import Column, Table
 
 __all__ = [
@@ -44,18 +44,18 @@ MAX_SQUARED = 1e145
 def find_missing(columns: Iterable[Column]) -> list[Finding]:
     """Return the columns that lack values, and in how many rows."""
     return [
-        Finding("missing values", f"{column.name!r} ({count} rows)", column.name, count, len(column.values))
+        Finding("missing values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
         for column in columns
-        if (count := int(np.count_nonzero(column.absent)))
+        if (found := int(np.count_nonzero(column.absent)))
     ]
 
 
 def find_infinite(columns: Iterable[Column]) -> list[Finding]:
     """Return the columns with infinite numbers, and in how many rows."""
     return [
-        Finding("infinite values", f"{column.name!r} ({count} rows)", column.name, count, len(column.values))
+        Finding("infinite values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
         for column in columns
-        if column.is_numeric and (count := int(np.count_nonzero(np.isinf(column.values))))
+        if column.is_numeric and (found := int(np.count_nonzero(np.isinf(column.values))))
     ]
 
 
@@ -79,10 +79,10 @@ def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
     for column in columns:
         if column.type == "text":
             present = column.values[~column.absent].tolist()
-            count, n_rows = len(set(present)), len(column.values)
-            if count > MAX_CATEGORIES or (count >= MIN_ID_LIKE and count > ID_LIKE_SHARE * len(present)):
-                message = f"{column.name!r} ({count:,} values in {n_rows:,} rows)"
-                found.append(Finding("too many values", message, column.name, count, n_rows))
+            distinct, n_rows = len(set(present)), len(column.values)
+            if distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * len(present)):
+                message = f"{column.name!r} ({counted(distinct, 'value')} in {counted(n_rows, 'row')})"
+                found.append(Finding("too many values", message, column.name, distinct, n_rows))
     return found
 
 

@@ -29,11 +29,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from shallowrules.errors import ExportError
+from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
 from shallowrules.rules.nodes import rules_length
 
-__all__ = ["bounds", "check_length", "count", "describe", "percent"]
+__all__ = ["bounds", "check_length", "describe", "percent"]
 
 MAX_LENGTH = 20_000_000
 """Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
@@ -44,8 +44,8 @@ def check_length(rules: RuleSet) -> None:
     length = rules_length(rules.nodes, rules.columns)
     if length > MAX_LENGTH:
         raise ExportError(
-            f"the {len(rules)} rules would have about {length:,} characters, and at most {MAX_LENGTH:,} are written: "
-            "each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
+            f"{counted(len(rules), 'rule')} would have about {length:,} characters, and at most {MAX_LENGTH:,} are "
+            "written: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
         )
 
 
@@ -116,18 +116,13 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
     return lower, upper
 
 
-def count(number: int, noun: str) -> str:
-    """Return for example "1,234 rows" or "1 row"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def percent(share: float) -> str:
     """Return a share as a percentage with one decimal; a tiny one is not shown as none."""
     return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def _rows_text(rows: int, share: float) -> str:
-    return f"{count(rows, 'row')}, {percent(share)}"
+    return f"{counted(rows, 'row')}, {percent(share)}"
 
 
 class _Description(ConditionVisitor[dict[str, Any]]):

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from shallowrules.errors import counted
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import bounds, count, describe, percent
+from shallowrules.exporters.context import bounds, describe, percent
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.rules import (
     Between,
@@ -250,13 +251,13 @@ def _figures(rules: RuleSet) -> dict[str, str]:
     else:  # given labels need not be the tightest clusters, nor need those of k-means
         price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
     return {
-        "table": f"{count(s.rows, 'row')}, {count(len(rules.columns), 'column')}"
+        "table": f"{counted(s.rows, 'row')}, {counted(len(rules.columns), 'column')}"
         + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
-        "clusters": f"{count(len(rules.clusters), 'cluster')}, described by {count(len(rules), 'rule')} "
-        f"that test {count(len(rules.tested_columns), 'column')}",
+        "clusters": f"{counted(len(rules.clusters), 'cluster')}, described by {counted(len(rules), 'rule')} "
+        f"that test {counted(len(rules.tested_columns), 'column')}",
         "tradeoff": f"{100 * s.tradeoff:g} %",
         "agreement": percent(s.agreement),
-        "left_out": count(s.left_out, "row"),
+        "left_out": counted(s.left_out, "row"),
         "price": price,
         "cost": f"{s.cost:.6g}",
         "reference_cost": f"{s.reference_cost:.6g}",

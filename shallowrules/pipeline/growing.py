@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shallowrules import growing
 from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoding
+from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
 from shallowrules.pipeline.data import FitData, Log
 from shallowrules.refining import refine
@@ -39,7 +40,7 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
         One tuple per trade-off, in their order. Features are model columns, centers those of the reference.
     """
     kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
-    log(f"growing a tree for {len(kept)} clusters")
+    log(f"growing a tree for {counted(len(kept), 'cluster')}")
     grown = _grow_for(data, kept, tradeoffs, progress, log)
     separates = method != "exkmc" or data.parameters.base == "imm"
     if separates and len(used) < len(kept) and any(trees[0].n_leaves < len(kept) for trees in grown):

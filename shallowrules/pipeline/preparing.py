@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference_clustering
 from shallowrules.encoding import Encoder, Encoding, encode, encode_through, transformed
-from shallowrules.errors import DataError, OptionError, OptionName
+from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
 from shallowrules.table import Column, Table
 
@@ -51,7 +51,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     names = [table.names[j] for j in cluster_columns]
     encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
     numeric = encoding.encoder.transformer is None and all(table[name].is_numeric for name in names)
-    log(f"clustering {table.n_rows} rows x {encoding.X_cluster.shape[1]} columns")
+    log(f"clustering {counted(table.n_rows, 'row')} x {counted(encoding.X_cluster.shape[1], 'column')}")
     with warnings.catch_warnings():
         # Too few distinct rows: `finish` says so once, in words of leaves.
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
@@ -199,8 +199,8 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
         raise DataError(f"the labels given as clusterer hold {column.nature}: give a number or a text per row")
     if len(column.values) != n_rows:
         raise DataError(
-            f"clusterer has {len(column.values)} labels, the table has {n_rows} rows: give one label per row, "
-            "or centers of shape (k, columns)"
+            f"clusterer has {counted(len(column.values), 'label')}, the table has {counted(n_rows, 'row')}: "
+            "give one label per row, or centers of shape (k, columns)"
         )
     return Labelling.of(column.values, column.absent)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import RulesFormatError
+from shallowrules.errors import RulesFormatError, counted
 from shallowrules.files import atomic_write
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
@@ -94,12 +94,18 @@ class RuleSet:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"RuleSet({len(self)} rules, {len(self.clusters)} clusters, {len(self.columns)} columns)"
+        parts = (
+            counted(len(self), "rule"),
+            counted(len(self.clusters), "cluster"),
+            counted(len(self.columns), "column"),
+        )
+        return f"RuleSet({', '.join(parts)})"
 
     def __str__(self) -> str:
         titles = {cluster.index: cluster.title for cluster in self.clusters}
         lines = [
-            f"cluster {_printable(titles[rule.cluster])}: {_printable(str(rule))}  ({rule.rows} rows, {rule.share:.1%})"
+            f"cluster {_printable(titles[rule.cluster])}: {_printable(str(rule))}  "
+            f"({counted(rule.rows, 'row')}, {rule.share:.1%})"
             for rule in self.rules
         ]
         s = self.statistics

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
-from shallowrules.errors import RulesFormatError
+from shallowrules.errors import RulesFormatError, counted
 from shallowrules.labels import NO_CLUSTER, is_label
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
@@ -234,7 +234,7 @@ def check_figures(
             most = _MaxShare()(condition)
             if rule.share > most + TOLERANCE or (rule.rows and not most):
                 _refuse(
-                    f"nodes[{rule.leaf}] has {rule.rows} rows, more than there are with {condition} "
+                    f"nodes[{rule.leaf}] has {counted(rule.rows, 'row')}, more than there are with {condition} "
                     f"by the figures of column {condition.column.name!r}"
                 )
     _check_agreement(clusters, statistics)
@@ -254,7 +254,7 @@ def _check_sums(rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: 
     for cluster in clusters:
         where = f"cluster {cluster.index}"
         if cluster.rows != rows[cluster.index]:
-            _refuse(f"{where} has {cluster.rows} rows, its leaves have {rows[cluster.index]}")
+            _refuse(f"{where} has {counted(cluster.rows, 'row')}, its leaves have {rows[cluster.index]}")
         _check_close(f"{where}: weight", cluster.weight, weight[cluster.index], "its leaves")
         _check_share(f"{where}: share", cluster.share, cluster.weight / statistics.weight, "the weights")
     if statistics.rows != sum(rows.values()):

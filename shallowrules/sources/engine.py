@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from shallowrules.conversion import PLAIN, Conversion
-from shallowrules.errors import DataError, Finding, MissingExtraError
+from shallowrules.errors import DataError, Finding, MissingExtraError, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.table import Column, ColumnType
 
@@ -192,8 +192,8 @@ def nearly_numeric(
     if words and numbers < NEARLY_ALL * given:
         return []
     message = (
-        f"column {name!r} is nearly all numbers, but {given - numbers} of {given} values are not, "
-        f"such as {example!r} in row {row}"
+        f"column {name!r} is nearly all numbers, but {given - numbers} of {counted(given, 'value')} "
+        f"{'is' if given - numbers == 1 else 'are'} not, such as {example!r} in row {row}"
     )
     return [Finding("nearly numeric", message, name, given - numbers, given, row, example, tuple(distinct))]
 

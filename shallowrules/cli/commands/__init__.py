@@ -6,12 +6,15 @@ needs of the package it imports when it runs, so that its help is quick.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 
+from shallowrules.cli.escaping import printable
 from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.options import TYPED
 from shallowrules.errors import OptionError, ShallowRulesError
@@ -40,7 +43,17 @@ class Commands(click.Group):
         command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         return command
 
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        """Read the options before the command, and word what is wrong with them for a terminal."""
+        with _printable():
+            return super().make_context(*arguments, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and word what goes wrong for a terminal."""
+        with _printable():
+            return self._run(ctx)
+
+    def _run(self, ctx: click.Context) -> Any:
         """Run the command; 2 for a wrong option, 1 for anything else that is wrong."""
         try:
             return super().invoke(ctx)
@@ -55,6 +68,16 @@ class Commands(click.Group):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+
+@contextmanager
+def _printable() -> Iterator[None]:
+    """Take what a terminal would obey out of an error's message: it may quote names of columns and files."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)
+        raise
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

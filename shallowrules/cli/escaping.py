@@ -1,0 +1,40 @@
+"""Text of a table, made safe for a terminal, which takes some characters for commands, and for a shell."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["join_words", "printable", "shell_word"]
+
+DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the order of what is around them."""
+
+
+def printable(text: str) -> str:
+    r"""Return text with ``\x1b`` and the like in place of all that a terminal obeys; line breaks stay."""
+    return "".join(c if c == "\n" or not _commands(c) else _escaped(c) for c in text)
+
+
+def shell_word(text: str) -> str:
+    """Return text as one word of a shell, printable all the same (``$'…'``, which bash and zsh know)."""
+    if not any(map(_commands, text)):
+        return shlex.quote(text)
+    return "$'" + "".join(_escaped(c) if _commands(c) or c in "\\'" else c for c in text) + "'"
+
+
+def join_words(words: Iterable[str]) -> str:
+    """Return a command of these words."""
+    return " ".join(map(shell_word, words))
+
+
+def _commands(character: str) -> bool:
+    return character in DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 0x80 else f"\\u{number:04x}"

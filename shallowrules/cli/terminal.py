@@ -1,0 +1,25 @@
+"""What is shown to a person goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from shallowrules.cli.escaping import printable
+
+__all__ = ["Terminal"]
+
+
+class Terminal(Console):
+    """A console on which text cannot command the terminal: rich lets most control characters pass."""
+
+    def __init__(self, *, stderr: bool, **settings: Any) -> None:
+        super().__init__(stderr=stderr, **settings)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return what is printed, in pieces: control characters of the text as escapes, those of styles as they are."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
