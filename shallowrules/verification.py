@@ -20,7 +20,7 @@ from shallowrules.engines import ENGINES, Engine
 from shallowrules.engines.duckdb import import_duckdb
 from shallowrules.errors import DataError, check_choice, counted
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, STYLES, cluster_predicates
+from shallowrules.exporters.sql import ALIASES, LABELLING_STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import Cut, Leaf, RuleSet
 from shallowrules.table import Column, Table
@@ -226,8 +226,8 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
 def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part]) -> Iterator[Comparison]:
     """Compare each style of SQL with the tree, on the rows that an engine can hold."""
     parts = [part.held_by(engine) for part in parts]
-    labellers = {style: _labeller(rules, engine, style) for style in STYLES}
-    found: dict[str, list[NDArray[np.int64]]] = {style: [] for style in STYLES}
+    labellers = {style: _labeller(rules, engine, style) for style in LABELLING_STYLES}
+    found: dict[str, list[NDArray[np.int64]]] = {style: [] for style in LABELLING_STYLES}
     for part in parts:
         _create(engine, part.table)
         for style, label in labellers.items():

@@ -35,7 +35,7 @@ from rulesets import (
 
 from shallowrules.errors import ExportError, OptionError, RulesFormatError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, DIALECTS, STYLES, Dialect
+from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, STYLES, Dialect
 from shallowrules.exporters.sql.dialect import Names, Nan, Numbers, Texts
 from shallowrules.exporters.sql.predicates import Predicates
 
@@ -98,7 +98,7 @@ def predicates(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", LABELLING_STYLES)
 @pytest.mark.parametrize("engine", EXECUTED)
 @settings(max_examples=25)
 @given(data=st.data(), seed=st.integers(0, 2**32))
@@ -116,7 +116,7 @@ def test_executed_sql_is_the_tree(engine, style, predicates, data, seed):
 def test_hostile_names_are_contained(engine, predicates, rules, seed):
     rows = boundary_rows(rules, seed, 10)
     expected = dict(enumerate(route(rules, row) for row in rows))
-    for style in STYLES:
+    for style in LABELLING_STYLES:
         assert labels_by(style, engine, rules, rows, predicates) == expected
 
 
@@ -438,7 +438,7 @@ def test_many_leaves(engine, rules, predicates):
     scale = 1.0 if len(rules.columns) > 1 else 5000.0
     rows = [tuple(map(float, row)) for row in generator.random((50, len(rules.columns))) * scale]
     expected = dict(enumerate(route(rules, row) for row in rows))
-    for style in STYLES:
+    for style in LABELLING_STYLES:
         assert labels_by(style, engine, rules, rows, predicates) == expected
 
 
@@ -458,7 +458,7 @@ def test_a_rule_with_more_conditions_than_sqlite_chains(tmp_path):
 @pytest.mark.parametrize("dialect", EXECUTED)
 def test_a_single_leaf_takes_every_row(dialect, predicates):
     rules = make_rules([("x", "float")], 3)
-    for style in STYLES:
+    for style in LABELLING_STYLES:
         assert labels_by(style, dialect, rules, [(1.0,), (None,)], predicates) == {0: 3, 1: 3}
 
 

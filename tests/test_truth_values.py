@@ -7,8 +7,11 @@ import csv
 import numpy as np
 import pytest
 from commandline import call
+from rulesets import make_rules
 
-from shallowrules import RuleSet
+from shallowrules import RuleSet, export
+from shallowrules.engines import ENGINES
+from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.sources import read_table
 
 N_ROWS = 60
@@ -82,3 +85,70 @@ def test_rules_over_text_read_the_words_as_text():
     assert call("label", "rules.json", "visits.csv", "-o", "out.csv").exit_code == 0
     expected = rules.assign(read_table("visits.csv", as_text=["revenue"]))
     assert read_table("out.csv")["cluster"].values.tolist() == expected.tolist()
+
+
+# In a database -----------------------------------------------------------------------------------------
+
+HELD = {"BOOLEAN": "boolean", "0 and 1": "integer", "text": "text", "other words": "text"}
+"""How a database may hold the column, and in which of its types."""
+
+
+def held(how, truth):
+    return {"BOOLEAN": truth, "0 and 1": int(truth), "text": str(truth).upper(), "other words": "tf"[not truth]}[how]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgres", "mysql", "clickhouse"])
+def engine(request):
+    try:
+        with ENGINES[request.param].open() as engine:
+            yield engine
+    except (MissingExtraError, EngineError) as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", HELD)
+def test_the_database_gives_the_clusters_of_the_tree(engine, how):
+    write_visits(("TRUE", "FALSE"))
+    assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json").exit_code == 0
+    rules = RuleSet.from_json("rules.json")
+    table = read_table("visits.csv")
+    pages = table["pages"].values.tolist()
+    rows = [(page, held(how, truth)) for page, truth in zip(pages, truths(), strict=True)]
+    engine.create("visits", [("pages", engine.types["float"]), ("revenue", engine.types[HELD[how]])], rows)
+    try:
+        case = export(rules, "sql", dialect=engine.dialect, style="case")
+        found = engine.query(f"SELECT {engine.quote('pages')}, {case} FROM visits")
+        expected = sorted(zip(pages, rules.assign(table).tolist(), strict=True))
+        assert sorted((float(page), int(cluster)) for page, cluster in found) == expected
+        check = engine.query(export(rules, "sql", dialect=engine.dialect, style="check", table="visits"))
+        assert [(finding, int(float(count)), int(training)) for finding, _, count, training, *_ in check] == [
+            *(("rows of a cluster", cluster.rows, cluster.rows) for cluster in rules.by_size),
+            ("rows without a cluster", 0, 0),
+        ]
+    finally:
+        engine.drop("visits")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", ["visits", "labels", "Counts"])
+def test_check_shows_what_is_wrong_with_a_table(engine, named):
+    rules = make_rules([("kind", "text"), ("x", "float")], (0, "A", 0, (1, 0.5, 1, 2)), {1: "it's"})
+    rows = [("A", 1.0), ("new", 0.25), ("new", None), ("other", 0.25), (None, 0.25)]
+    engine.create(named, [("kind", engine.types["text"]), ("x", engine.types["float"])], rows)
+    try:
+        found = engine.query(export(rules, "sql", dialect=engine.dialect, style="check", table=named))
+    finally:
+        engine.drop(named)
+    counts = {(finding, value): int(float(count)) for finding, value, count, *_ in found}
+    titles = {cluster.index: cluster.title for cluster in rules.clusters}
+    assert counts == {
+        ("rows of a cluster", titles[0]): 1,
+        ("rows of a cluster", titles[1]): 2,
+        ("rows of a cluster", titles[2]): 0,
+        ("rows without a cluster", "-"): 2,
+        ("new value in kind", "new"): 2,
+        ("new value in kind", "other"): 1,
+    }
+    shares = [float(share) for _, _, _, _, share, _ in found if share is not None]
+    assert sum(shares[:4]) == pytest.approx(1.0, abs=1e-3)

@@ -104,7 +104,7 @@ def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     assert rounding != template
     monkeypatch.setitem(sql.DIALECTS, dialect, replace(facts, numbers=replace(facts.numbers, to_double=rounding)))
     wrong = [comparison for comparison in verify(rules, table) if comparison.disagreements]
-    assert [comparison.form for comparison in wrong] == [f"SQL, {dialect}, {style}" for style in sql.STYLES]
+    assert [comparison.form for comparison in wrong] == [f"SQL, {dialect}, {style}" for style in sql.LABELLING_STYLES]
     assert wrong[0].first.origin.startswith("boundary row as text ")
     assert (wrong[0].first.values, wrong[0].first.expected, wrong[0].first.found) == ({"n": " 1.4"}, 1, 0)
 
@@ -118,7 +118,7 @@ def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
     monkeypatch.setitem(sql.DIALECTS, "duckdb", replace(facts, numbers=replace(facts.numbers, is_number=None)))
     found = list(verify(rules, table))
     [first, *_] = wrong = [comparison for comparison in found if comparison.disagreements]
-    assert {comparison.form for comparison in wrong} <= {f"SQL, duckdb, {style}" for style in sql.STYLES}
+    assert {comparison.form for comparison in wrong} <= {f"SQL, duckdb, {style}" for style in sql.LABELLING_STYLES}
     if bound < 2**53:
         assert first.first.origin == "row with a text that is no number 1"
         assert (first.first.values, first.first.expected, first.first.found) == ({"n": " +-1"}, None, 0)

@@ -2,6 +2,15 @@
 
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS
-from shallowrules.exporters.sql.exporter import STYLES, SqlExporter, SqlOptions, cluster_predicates
+from shallowrules.exporters.sql.exporter import LABELLING_STYLES, STYLES, SqlExporter, SqlOptions, cluster_predicates
 
-__all__ = ["ALIASES", "DIALECTS", "STYLES", "Dialect", "SqlExporter", "SqlOptions", "cluster_predicates"]
+__all__ = [
+    "ALIASES",
+    "DIALECTS",
+    "LABELLING_STYLES",
+    "STYLES",
+    "Dialect",
+    "SqlExporter",
+    "SqlOptions",
+    "cluster_predicates",
+]

@@ -4,8 +4,10 @@ CASE has no ELSE, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
 name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``caveat`` (what is
-to be known of the dialect, or nothing), ``predicate`` (SQL text) of every cluster and rule, and ``label`` (SQL text) of
-every rule: what its rows get.
+to be known of the dialect, or nothing), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of
+every cluster and rule. In the style ``check`` they see ``check``: ``labels`` and ``counts``, two names that the table
+has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the
+``predicate`` of a value that no training row had.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.labels import MIN_LABEL
 from shallowrules.rules import Cluster, RuleSet
 
-__all__ = ["STYLES", "SqlExporter", "SqlOptions", "cluster_predicates"]
+__all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates"]
 
-Style = Literal["where", "case", "select"]
+Style = Literal["where", "case", "select", "check"]
 STYLES: tuple[str, ...] = get_args(Style)
+LABELLING_STYLES = ("where", "case", "select")
+"""The styles that say which cluster each row has."""
 
 COLUMNS, CLUSTER_COLUMN = OptionName("columns"), OptionName("cluster_column")
 
@@ -47,9 +51,9 @@ class SqlOptions:
     table : str, or sequence of its parts
         Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
         dots: ``"my.schema".table``.
-    style : {"where", "case", "select"}
-        One predicate per cluster; one CASE expression that gives the cluster's number; or a query
-        of every column and the cluster.
+    style : {"where", "case", "select", "check"}
+        One predicate per cluster; one CASE expression that gives the cluster's number; a query of every column and
+        the cluster; or one to run after loading: rows by cluster against training, rows without one, new texts.
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
     cluster_column : str
@@ -97,15 +101,20 @@ class SqlExporter:
         """
         settings = SqlOptions(**options)
         dialect, predicates = _prepare(rules, settings)
-        labels = _label_literals(rules.clusters, settings.cluster_as, dialect)
+        cluster_as = "number" if settings.style == "check" else settings.cluster_as
+        labels = _label_literals(rules.clusters, cluster_as, dialect)
         context = describe(
             rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)}
         )
         for cluster in context["clusters"]:
             cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
+            cluster["label"] = labels[cluster["index"]]
+        table = _split_table(settings.table)
+        if settings.style == "check":
+            context["check"] = _describe_check(rules, predicates, table)
         context.update(
             dialect=settings.dialect,
-            table=_split_table(settings.table),
+            table=table,
             cluster_column=settings.cluster_column,
             qualify_star=dialect.names.qualify_star,
             alias=dialect.names.alias,
@@ -146,6 +155,25 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
             OptionName("cluster_as"),
         )
     return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
+
+
+def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
+    """Return what the style ``check`` is laid out from, besides the rules."""
+    labels, counts = (f"{stem} of check" if table[-1].casefold() == stem else stem for stem in ("labels", "counts"))
+    texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
+    dialect = predicates.dialect
+    return {
+        "labels": labels,
+        "counts": counts,
+        "columns": [
+            {
+                "finding": f"new value in {predicates.names[feature]}",
+                "value": dialect.texts.trimmed.format(value=dialect.identifier(predicates.names[feature])),
+                "predicate": predicates.unknown(feature, rules.columns[feature]),
+            }
+            for feature in texts
+        ],
+    }
 
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
-from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule
+from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
 
 __all__ = ["Predicates"]
 
@@ -45,6 +45,11 @@ class Predicates(ConditionVisitor[list[str]]):
     def of_cluster(self, rules: Sequence[Rule]) -> str:
         """Return what is true of the rows that one of several rules matches."""
         return self.of_any([self.of_rule(rule) for rule in rules])
+
+    def unknown(self, feature: int, column: RuleColumn) -> str:
+        """Return what is true of the rows whose text in a column no training row had."""
+        texts = [value for value in column.values if isinstance(value, str) and (value or self.dialect.texts.empty)]
+        return TextColumn(column, self.names[feature], self.dialect).none_of(texts)
 
     def of_any(self, predicates: Sequence[str]) -> str:
         """Return what is true of the rows that meet one of several predicates."""
