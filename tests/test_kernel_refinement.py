@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from finished import Finished, Recut
 from growths import unique_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import LEAF, Finished
+from oracle import LEAF
 from strategies import Problem, problems
 from tables import blobs, one_space
 
@@ -94,9 +94,9 @@ def improved(
     return found, finished(found, like.columns, like.points, like.weight, like.condition_penalty)
 
 
-def candidates(cuts: list[oracle.Recut]) -> list[oracle.Recut]:
+def candidates(cuts: list[Recut]) -> list[Recut]:
     """Return the cuts that are tried: of each feature and orientation the best, and of these four."""
-    best: dict[tuple[int, bool], oracle.Recut] = {}
+    best: dict[tuple[int, bool], Recut] = {}
     for cut in sorted(cuts):
         best.setdefault((cut.feature, cut.swapped), cut)
     return sorted(best.values())[:4]
