@@ -133,8 +133,11 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     inner: dict[str, str] = {}
     # Of text, also words that others read as missing: in the rules they are values, or they are not.
     as_text = [c.name for c in tested if c.converts_text or not set(c.values).isdisjoint(MISSING_WORDS)]
+    empty = not source.row("count(*)")[0]
     for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
-        if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+        if empty:  # without a value there is no type
+            field = Field(column.type, f"CAST(NULL AS {'DOUBLE' if column.is_numeric else 'VARCHAR'})")
+        elif column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
             field = Field("text", source.original(j))  # categories that happen to be numbers or truth values here
         elif column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
             field = Field("boolean", f"({field.expression} = 1)")
@@ -150,7 +153,6 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     else:
         values = [field.expression for field in source.fields(everything, lenient=True)]
     written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
-    source.count_rows()
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
     name = _name(rules, quote_name(number))

@@ -91,6 +91,8 @@ def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) 
     for index, rows in counts.items():
         title = "none" if index is None else titles[index]
         table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}")
+    if not counts:
+        table.add_row("none", "0", "")
     console.print(table)
     console.print(Text(f"written        {written}"))
 

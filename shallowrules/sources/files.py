@@ -6,6 +6,8 @@ import glob
 import gzip
 import os
 import re
+import shutil
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,12 @@ FileKind = Literal["csv", "json", "parquet"]
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
+
+STANDARD_INPUT = "-"
+"""The name that stands for what is piped to the command."""
+
+MAX_PIPED = 64 * 10**9
+"""Bytes of a pipe that are kept, at most half of what is free beside."""
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
@@ -57,6 +65,8 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
 
 
 def _named(name: str, besides: Path | None) -> list[str]:
+    if name == STANDARD_INPUT:
+        return [name]
     path = Path(name)
     if path.is_dir():
         found = sorted(str(file) for file in _tables_below(path, besides))
@@ -102,17 +112,35 @@ def _is_rules_document(file: Path) -> bool:
 def regular_file(name: str, scratch: str) -> str:
     """Return the path of a file with something in it; what comes from a pipe is copied."""
     source = Path(name)
-    if not source.exists():
+    if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise DataError("there is no standard input; name a file")
+        source = _copied(sys.stdin.buffer, scratch)
+    elif not source.exists():
         raise DataError("there is no such file")
-    if not source.is_file():
-        copy = Path(scratch, "piped")
-        with open(source, "rb") as stream, open(copy, "wb") as target:
-            while chunk := stream.read(CHUNK):
-                target.write(chunk)
-        source = copy
+    elif source.is_char_device() or source.is_block_device():
+        raise DataError(f"this is a device, which may never end; name a file, or {STANDARD_INPUT} for standard input")
+    elif not source.is_file():
+        with open(source, "rb") as stream:
+            source = _copied(stream, scratch)
     if source.stat().st_size == 0:
         raise DataError("the file is empty")
     return os.path.abspath(source)
+
+
+def _copied(stream: BinaryIO, scratch: str) -> Path:
+    """Return the path of a file with all that comes from a pipe; DataError for more than may be kept."""
+    copy = Path(scratch, "piped")
+    largest = min(MAX_PIPED, shutil.disk_usage(scratch).free // 2)
+    with open(copy, "wb") as target:
+        while chunk := stream.read(CHUNK):
+            if target.tell() + len(chunk) > largest:
+                raise DataError(
+                    f"more than {largest / 1e9:,.1f} GB came from a pipe, as much as is copied to the folder for "
+                    "temporary files; write it to a file, and name that"
+                )
+            target.write(chunk)
+    return copy
 
 
 def kind_of(name: str, file: str) -> FileKind:

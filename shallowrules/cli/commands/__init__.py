@@ -104,7 +104,7 @@ def shallowrules() -> None:
       shallowrules export wine_rules/rules.json sql --dialect postgres --table wines
 
     TABLE is a CSV, Parquet or JSON file (also .gz), a folder of them or a quoted pattern such as 'sales/*.parquet',
-    or several of these: their rows are one table. In a folder, rules and folders of results are left out.
-    Results go to stdout or the named file, everything else to stderr. The exit status is 0, 1 for an error
-    or 2 for a wrong option.
+    or several of these: their rows are one table; - is standard input. In a folder, rules and folders of
+    results are left out. Results go to stdout or the named file, everything else to stderr. The exit status is 0,
+    1 for an error or 2 for a wrong option.
     """  # noqa: D301 (click wants a backspace)

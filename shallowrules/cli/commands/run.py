@@ -136,7 +136,11 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
 
 def _stem(tables: Tables) -> str:
     """Return the name of the first file without folder and endings; of a pattern, without its wildcards."""
+    from shallowrules.sources.files import STANDARD_INPUT
+
     path = Path(tables if isinstance(tables, str) else tables[0])
+    if str(path) == STANDARD_INPUT:
+        return "table"
     if path.exists() or not has_magic(str(path)):
         name = path.resolve().name if path.is_dir() else path.name.removesuffix(".gz")
         return Path(name).stem or name
