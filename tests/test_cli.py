@@ -249,7 +249,7 @@ def test_rules_know_conversions_and_imputed_values(folder):
         assert f"note: {note}\n" in result.stderr
         assert note in rules.statistics.notes
     sql, python, sheet = ((folder / "t_rules" / name).read_text() for name in ("rules.sql", "rules.py", "report.md"))
-    assert "COALESCE(" in sql
+    assert '"n" IS NULL OR ' in sql
     assert "REPLACE(" in sql
     assert "nulls=('',)" in python
     assert "decimal=','" in python

@@ -41,7 +41,7 @@ def test_every_text_parses(dialect, style):
             text = f"SELECT {', '.join(f'CASE WHEN {part} THEN 1 END' for part in predicates)}"
         elif style == "case":
             text = f"SELECT {text[text.index('CASE') :]}"
-        assert isinstance(sqlglot.parse_one(text, dialect=DIALECTS[dialect].name), sqlglot.exp.Select)
+        assert isinstance(sqlglot.parse_one(text, dialect=DIALECTS[dialect].name), sqlglot.exp.Query)
 
 
 def test_every_dialect_is_executed_or_on_the_page():
