@@ -93,8 +93,9 @@ def test_a_refusal_says_what_was_asked_and_answered(engine):
 
 
 def test_settings_are_statements_of_the_engine(engine):
-    for setting in engine.settings:
+    for setting, back in engine.settings.items():
         assert engine.query("SELECT 1", before=[setting]) == [("1",)]
+        assert engine.query("SELECT 1", before=[back]) == [("1",)]
     assert engine.version[0].isdigit()
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import ClassVar, Self
 
+from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import MissingExtraError
 
 __all__ = ["Cell", "Engine", "Row", "as_text", "escape_line", "missing_engine", "unescape_cell"]
@@ -32,8 +33,11 @@ class Engine(ABC):
     types : mapping
         For each type of the rules ("float", "integer", "text", "boolean") the column that holds it, and for "float32"
         the column of single precision.
-    settings : sequence of str
-        Statements that change what SQL means in a session, besides none; rules have to mean the same under each.
+    columns : sequence of ColumnType
+        The types that columns of a database may have.
+    settings : mapping
+        Statements that change what SQL means in a session, each with the one that takes it back; rules have to mean the
+        same under each.
     holds_nan, holds_infinity, holds_nul : bool
         Whether its columns can hold NaN, infinities, and a text with the character 0.
     version : str
@@ -43,7 +47,8 @@ class Engine(ABC):
     dialect: ClassVar[str]
     title: ClassVar[str]
     types: ClassVar[Mapping[str, str]]
-    settings: ClassVar[Sequence[str]] = ()
+    columns: ClassVar[Sequence[ColumnType]]
+    settings: ClassVar[Mapping[str, str]] = {}
     holds_nan: ClassVar[bool] = True
     holds_infinity: ClassVar[bool] = True
     holds_nul: ClassVar[bool] = True

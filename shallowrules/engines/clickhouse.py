@@ -9,6 +9,18 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine, unescape_cell
+from shallowrules.engines.columns import (
+    WORDS,
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    listed,
+    signed,
+    unsigned,
+)
 from shallowrules.errors import EngineError
 
 __all__ = ["ClickHouse"]
@@ -34,6 +46,26 @@ class ClickHouse(Engine):
         "text": "Nullable(String)",
         "boolean": "Nullable(Bool)",
     }
+    columns = (
+        ColumnType("Nullable(Float64)", Doubles()),
+        ColumnType("Float64", Doubles(), nullable=False),
+        ColumnType("Nullable(Float32)", Singles()),
+        ColumnType("Nullable(Int64)", signed(64)),
+        ColumnType("Nullable(Int32)", signed(32)),
+        ColumnType("Nullable(Int8)", signed(8)),
+        ColumnType("Nullable(UInt64)", unsigned(64)),
+        ColumnType("Nullable(Int128)", signed(128)),
+        ColumnType("Nullable(UInt256)", unsigned(256)),
+        ColumnType("Nullable(Decimal(12, 2))", Decimals(12, 2)),
+        ColumnType("Nullable(Decimal(38, 9))", Decimals(38, 9)),
+        ColumnType("Nullable(Decimal(76, 20))", Decimals(76, 20)),
+        ColumnType("Nullable(String)", Texts()),
+        ColumnType("String", Texts(), nullable=False),
+        ColumnType("LowCardinality(Nullable(String))", Texts()),
+        ColumnType("Nullable(FixedString(40))", Texts(40, stripped="\0")),
+        ColumnType(f"Nullable(Enum8({listed(WORDS)}))", Texts(words=WORDS), "Enum8"),
+        ColumnType("Nullable(Bool)", Truths()),
+    )
 
     def __init__(self, session: Any) -> None:
         self._session = session

@@ -11,6 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine
+from shallowrules.engines.columns import (
+    WORDS,
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    listed,
+    signed,
+    unsigned,
+)
 from shallowrules.errors import EngineError
 
 __all__ = ["DuckDB", "import_duckdb"]
@@ -39,6 +51,23 @@ class DuckDB(Engine):
         "text": "VARCHAR",
         "boolean": "BOOLEAN",
     }
+    columns = (
+        ColumnType("DOUBLE", Doubles()),
+        ColumnType("FLOAT", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INTEGER", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("UBIGINT", unsigned(64)),
+        ColumnType("HUGEINT", signed(128)),
+        ColumnType("UHUGEINT", unsigned(128)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("VARCHAR", Texts()),
+        ColumnType("VARCHAR COLLATE NOCASE.NOACCENT", Texts()),
+        ColumnType("CHAR(20)", Texts()),
+        ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
+        ColumnType("BOOLEAN", Truths()),
+    )
 
     def __init__(self, database: Any) -> None:
         self._database = database

@@ -12,6 +12,19 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine, unescape_cell
+from shallowrules.engines.columns import (
+    WORDS,
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    Whole,
+    listed,
+    signed,
+    unsigned,
+)
 from shallowrules.engines.programs import is_root, program, run
 from shallowrules.errors import EngineError
 
@@ -34,7 +47,37 @@ class MariaDB(Engine):
         "text": "TEXT CHARACTER SET utf8mb4",
         "boolean": "BOOLEAN",
     }
-    settings = ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "SET sql_mode = 'ANSI'", "SET NAMES latin1")
+    columns = (
+        ColumnType("DOUBLE", Doubles(nan=False, infinite=False)),
+        ColumnType("FLOAT", Singles(nan=False, infinite=False)),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INT", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("BIGINT UNSIGNED", unsigned(64)),
+        ColumnType("INT UNSIGNED", unsigned(32)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("DECIMAL(65,30)", Decimals(65, 30)),
+        ColumnType("BIT(40)", unsigned(40)),
+        ColumnType("YEAR", Whole(1901, 2155)),
+        ColumnType("TEXT CHARACTER SET utf8mb4", Texts(), "TEXT"),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_general_ci", Texts(400)),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_unicode_ci", Texts(400)),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_bin", Texts(400)),
+        ColumnType("VARCHAR(400) CHARACTER SET latin1", Texts(400, "latin-1")),
+        ColumnType("VARCHAR(400) CHARACTER SET utf16", Texts(400)),
+        ColumnType("CHAR(40) CHARACTER SET utf8mb4", Texts(40, stripped=" "), "CHAR(40)"),
+        ColumnType("VARBINARY(400)", Texts(400)),
+        ColumnType("BLOB", Texts()),
+        ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
+        ColumnType("BOOLEAN", Truths()),
+        ColumnType("BIT(1)", Truths()),
+    )
+    settings: ClassVar[Mapping[str, str]] = {
+        "SET sql_mode = 'NO_BACKSLASH_ESCAPES'": "SET sql_mode = DEFAULT",
+        "SET sql_mode = 'ANSI'": "SET sql_mode = DEFAULT",
+        "SET NAMES latin1": "SET NAMES utf8mb4",
+    }
     holds_nan = False
     holds_infinity = False
 

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine
+from shallowrules.engines.columns import WORDS, ColumnType, Decimals, Doubles, Singles, Texts, Truths, listed, signed
 from shallowrules.engines.programs import is_root, program, run, unprivileged
 from shallowrules.errors import EngineError
 
 __all__ = ["Postgres"]
+
+LOOSE = "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
 
 BETWEEN_CELLS, BETWEEN_ROWS, NULL = "\x1f", "\x1e", "\x1d"
 
@@ -29,6 +32,22 @@ class Postgres(Engine):
         "text": "TEXT",
         "boolean": "BOOLEAN",
     }
+    columns = (
+        ColumnType("DOUBLE PRECISION", Doubles()),
+        ColumnType("REAL", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INTEGER", signed(32)),
+        ColumnType("SMALLINT", signed(16)),
+        ColumnType("NUMERIC", Decimals(300, 40, nan=True, infinite=True)),
+        ColumnType("NUMERIC(12,2)", Decimals(12, 2, nan=True)),
+        ColumnType("NUMERIC(38,9)", Decimals(38, 9, nan=True)),
+        ColumnType("TEXT", Texts(nul=False)),
+        ColumnType("VARCHAR(400)", Texts(400, nul=False)),
+        ColumnType("CHAR(40)", Texts(40, stripped=" ", nul=False)),
+        ColumnType("TEXT COLLATE loose", Texts(nul=False), before=(LOOSE,)),
+        ColumnType("words", Texts(words=WORDS), "ENUM", before=(f"CREATE TYPE words AS ENUM ({listed(WORDS)})",)),
+        ColumnType("BOOLEAN", Truths()),
+    )
     holds_nul = False
 
     def __init__(self, psql: str, folder: str) -> None:

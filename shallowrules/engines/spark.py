@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine
+from shallowrules.engines.columns import ColumnType, Decimals, Doubles, Singles, Texts, Truths, signed
 from shallowrules.errors import EngineError
 
 __all__ = ["Spark"]
@@ -45,7 +46,26 @@ class Spark(Engine):
         "text": "STRING",
         "boolean": "BOOLEAN",
     }
-    settings = ("SET spark.sql.parser.escapedStringLiterals = true", "SET spark.sql.ansi.enabled = false")
+    columns = (
+        ColumnType("DOUBLE", Doubles()),
+        ColumnType("FLOAT", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INT", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("STRING", Texts()),
+        ColumnType("STRING COLLATE UTF8_LCASE", Texts()),
+        ColumnType("STRING COLLATE UNICODE_CI", Texts()),
+        ColumnType("STRING COLLATE UTF8_BINARY_RTRIM", Texts()),
+        ColumnType("VARCHAR(400)", Texts(400)),
+        ColumnType("CHAR(40)", Texts(40, padding=" ")),
+        ColumnType("BOOLEAN", Truths()),
+    )
+    settings: ClassVar[Mapping[str, str]] = {
+        "SET spark.sql.parser.escapedStringLiterals = true": "RESET spark.sql.parser.escapedStringLiterals",
+        "SET spark.sql.ansi.enabled = false": "RESET spark.sql.ansi.enabled",
+    }
 
     def __init__(self, session: Any, folder: Path) -> None:
         self._session = session

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, as_text
+from shallowrules.engines.columns import ColumnType, Doubles, Texts, Truths, signed
 from shallowrules.errors import EngineError
 
 __all__ = ["SQLite"]
@@ -28,6 +29,18 @@ class SQLite(Engine):
         "text": "TEXT",
         "boolean": "INTEGER",
     }
+    columns = (
+        ColumnType("REAL", Doubles(nan=False)),
+        ColumnType("INTEGER", signed(64)),
+        ColumnType("NUMERIC", Doubles(nan=False)),
+        ColumnType("BIGINT UNSIGNED", signed(64)),
+        ColumnType("", Doubles(nan=False), "no type, numbers"),
+        ColumnType("TEXT", Texts()),
+        ColumnType("VARCHAR(20) COLLATE NOCASE", Texts()),
+        ColumnType("CHAR(20) COLLATE RTRIM", Texts()),
+        ColumnType("", Texts(), "no type, texts"),
+        ColumnType("INTEGER", Truths(), "INTEGER, 0 and 1"),
+    )
     holds_nan = False
 
     def __init__(self, database: sqlite3.Connection) -> None:

@@ -1,0 +1,134 @@
+"""Run every style of SQL over a table, and find the rows that get another cluster than the tree gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from definition import cluster_of
+
+from shallowrules.engines import ENGINES, Cell, Engine
+from shallowrules.engines.columns import ColumnType, Texts
+from shallowrules.engines.duckdb import DuckDB
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import cluster_predicates
+from shallowrules.rules import RuleSet
+
+__all__ = ["STYLES", "TABLE", "Block", "ParquetFiles", "labels_of"]
+
+STYLES = ("where", "case", "select")
+TABLE = "data"
+NUMBER = "row_number_of_it"
+CLUSTER = "its cluster"
+FILES = 24
+"""Parquet files of a table, each with statistics of its own."""
+
+MAX_QUERY = {"clickhouse": ("SET max_query_size = 10000000",)}
+"""What an engine needs first for the SQL of large trees, as docs/numbers.md says."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of values, the kind of each, in columns of one type; `place` tells these from the table's other columns."""
+
+    rules: RuleSet
+    kind: ColumnType
+    kinds: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    place: int
+
+    @property
+    def names(self) -> dict[str, str]:
+        """For each column of the rules what the table calls it."""
+        return {column.name: f"c{self.place}_{j}" for j, column in enumerate(self.rules.columns)}
+
+    def expected(self) -> list[int | None]:
+        """Return the clusters that the tree gives, to the values that the columns hold."""
+        return [cluster_of(self.rules, [_held(self.kind, value) for value in row]) for row in self.rows]
+
+    def without(self, wanted: Callable[[str], bool]) -> Block:
+        """Return the rows of some kinds alone."""
+        chosen = [i for i, kind in enumerate(self.kinds) if wanted(kind)]
+        return Block(self.rules, self.kind, [self.kinds[i] for i in chosen], [self.rows[i] for i in chosen], self.place)
+
+
+def _held(kind: ColumnType, value: Cell) -> Cell:
+    return kind.holds.held(value) if isinstance(value, str) and isinstance(kind.holds, Texts) else value
+
+
+def create(engine: Engine, blocks: Sequence[Block]) -> None:
+    """Make a table of several blocks side by side, the shorter ones filled up by their first row."""
+    longest = max(len(block.rows) for block in blocks)
+    declared = [(NUMBER, engine.types["integer"])]
+    declared += [(name, block.kind.declared) for block in blocks for name in block.names.values()]
+
+    def rows() -> Iterator[Sequence[Cell]]:
+        for number in range(longest):
+            row: list[Cell] = [number]
+            for block in blocks:
+                row += block.rows[number if number < len(block.rows) else 0]
+            yield row
+
+    engine.create(TABLE, declared, rows())
+
+
+def labels_of(engine: Engine, block: Block, style: str, before: Sequence[str] = ()) -> list[int | str | None]:
+    """Return the cluster that SQL of a style gives each row of a block; "several" where predicates overlap."""
+    number = engine.quote(NUMBER)
+    options: dict[str, Any] = {"dialect": engine.dialect, "columns": block.names}
+    if style == "where":
+        # Its own names stand in the predicates.
+        predicates = cluster_predicates(block.rules, **options)
+        selects = [f"SELECT {number}, {label} FROM {TABLE} WHERE {text}" for label, text in predicates.items()]
+        statement = "\nUNION ALL ".join(selects)
+    else:
+        text = export(block.rules, "sql", style=style, table=[TABLE], cluster_column=CLUSTER, **options)
+        if style == "case":
+            statement = f"SELECT {number}, {text}\nFROM {TABLE}"
+        else:
+            statement = f"SELECT {number}, {engine.quote(CLUSTER)} FROM ({text}\n) AS labelled"
+    labels: list[int | str | None] = [None] * len(block.rows)
+    for row, label in engine.query(statement, [*MAX_QUERY.get(engine.dialect, ()), *before]):
+        if label is not None and row is not None and int(row) < len(labels):
+            labels[int(row)] = int(label) if labels[int(row)] is None else "several"
+    return labels
+
+
+class ParquetFiles(DuckDB):
+    """DuckDB on a table in Parquet files, whose statistics may decide a comparison before the values are seen."""
+
+    title = "DuckDB on Parquet"
+    columns = tuple(kind for kind in DuckDB.columns if kind.declared not in ("HUGEINT", "UHUGEINT"))
+    """DuckDB writes those two as doubles."""
+
+    @classmethod
+    @contextmanager
+    def open(cls) -> Iterator[Self]:
+        """Open a database in memory, and a folder for the files."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="shallowrules-parquet-") as folder, super().open() as engine:
+            engine.folder = Path(folder)
+            yield engine
+
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Any) -> None:
+        """Make and fill the files."""
+        super().create("loaded", columns, rows)
+        for file in self.folder.iterdir():
+            file.unlink()
+        for part in range(FILES):
+            chosen = f"SELECT * FROM loaded WHERE {self.quote(columns[0][0])} % {FILES} = {part}"
+            self.query(f"COPY ({chosen}) TO '{self.folder}/{part}.parquet'")
+        self.query("DROP TABLE loaded")
+        self.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{self.folder}/*.parquet')")
+
+    def drop(self, table: str) -> None:
+        """Remove the view."""
+        self.query(f"DROP VIEW {self.quote(table)}")
+
+
+PLACES: dict[str, type[Engine]] = {**ENGINES, "parquet": ParquetFiles}
+"""Where SQL is run: the engines by their dialect, and DuckDB on files."""

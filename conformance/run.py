@@ -1,0 +1,229 @@
+"""Every engine on every kind of value in every type of column, held against the definition: docs/conformance.md.
+
+    python conformance/run.py                      all engines, and the page written anew
+    python conformance/run.py --only duckdb spark  some of them
+    python conformance/run.py --short              the form of CI: Spark on a small set, no page
+
+The exit status is 1 if a row gets another cluster than the tree gives it, or an engine answers with an error, where
+`refusals.py` does not list it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+from cases import Case, cases
+from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
+from forms import FORMS
+from refusals import REFUSALS, Refusal
+from values import applies, draw
+
+from shallowrules.engines import Engine
+from shallowrules.engines.columns import ColumnType
+from shallowrules.errors import EngineError, ExportError, MissingExtraError
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
+SEED = 12
+SHORT_OF_SPARK = 7
+"""Of Spark's cases the short form runs each of this many."""
+
+
+@dataclass
+class Result:
+    """What came of one engine; counts are of rows, by cell: a kind of value in a type of column."""
+
+    title: str
+    version: str
+    rows: Counter[tuple[str, str]] = field(default_factory=Counter)
+    mismatches: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answers: dict[Refusal, str] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def cells(self) -> set[tuple[str, str]]:
+        """Every kind of value in every type of column that can hold it."""
+        return set(self.rows) | set(self.refused)
+
+    @property
+    def compared(self) -> set[tuple[str, str]]:
+        """The cells of which no row is refused."""
+        return {cell for cell in self.cells if not self.refused[cell]}
+
+
+class Run:
+    """One engine's run."""
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        self.engine = engine
+        self.place = place
+        self.result = Result(engine.title, engine.version)
+        self.refusals = [refusal for refusal in REFUSALS if refusal.dialect == engine.dialect]
+        self.columns = [kind for kind in engine.columns if self.prepare(kind)]
+
+    def prepare(self, kind: ColumnType) -> bool:
+        """Run what a column type needs first; False where the engine refuses it."""
+        try:
+            for statement in kind.before:
+                self.engine.query(statement)
+        except EngineError as error:
+            self.result.findings.append(f"{kind}: {error.statement}: {error.answer}")
+            return False
+        return True
+
+    def case(self, case: Case) -> None:
+        """Run one rule set on every type of column."""
+        blocks = []
+        for place, kind in enumerate(self.columns):
+            if all(applies(column, kind) for column in case.rules.columns):
+                blocks.append(_block(case, kind, place))
+        if not blocks:
+            return
+        create(self.engine, blocks)
+        failed = [block for block in blocks if not self.compare(case, block)]
+        self.engine.drop(TABLE)
+        for block in failed:  # find the rows that the engine does not take
+            for kind in dict.fromkeys(block.kinds):
+                part = block.without(kind.__eq__)
+                create(self.engine, [part])
+                self.compare(case, part, final=True)
+                self.engine.drop(TABLE)
+
+    def compare(self, case: Case, block: Block, final: bool = False) -> bool:
+        """Compare each style, and one of them under each setting; False where the engine refuses a statement."""
+        expected = block.expected()
+        runs: list[tuple[str, Sequence[str], str | None]] = [(style, (), None) for style in STYLES]
+        if case.settings:
+            runs += [("case", (setting,), back) for setting, back in self.engine.settings.items()]
+        wrong: dict[int, str] = {}
+        for style, before, back in runs:
+            try:
+                found = labels_of(self.engine, block, style, before)
+            except EngineError as error:
+                if not final:
+                    return False
+                self.count(case, block, dict.fromkeys(range(len(expected)), f"{style}: {error.answer}"))
+                return False
+            except ExportError as error:
+                self.refuse(block, range(len(expected)), None)
+                self.result.findings.append(f"{case.name}, {block.kind}: the exporter refuses: {error}")
+                return True
+            finally:
+                if back is not None:
+                    self.engine.query(back)
+            for row, (label, wanted) in enumerate(zip(found, expected, strict=True)):
+                if label != wanted:
+                    wrong.setdefault(row, f"{style} {' '.join(before)} gives {label}, the tree {wanted}")
+        self.count(case, block, wrong)
+        return True
+
+    def count(self, case: Case, block: Block, wrong: dict[int, str]) -> None:
+        """Count the rows of a block, and those of them that went wrong."""
+        for row, kind in enumerate(block.kinds):
+            cell = (kind, str(block.kind))
+            if row in wrong:
+                listed = next((one for one in self.refusals if one.covers(case.name, *cell)), None)
+                if listed is not None:
+                    self.refuse(block, [row], listed)
+                    continue
+                self.result.mismatches[cell] += 1
+                self.result.findings.append(f"{case.name} | {cell[1]} | {kind} | {block.rows[row]!r}: {wrong[row]}")
+            self.result.rows[cell] += 1
+
+    def refuse(self, block: Block, rows: Iterable[int], refusal: Refusal | None) -> None:
+        """Count rows as refused, and ask the engine for its answer."""
+        for row in rows:
+            self.result.refused[block.kinds[row], str(block.kind)] += 1
+        if refusal is not None and refusal not in self.result.answers:
+            try:
+                answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(refusal.statement))
+            except EngineError as error:
+                answer = error.answer
+            self.result.answers[refusal] = answer
+
+
+def _block(case: Case, kind: ColumnType, place: int) -> Block:
+    columns = [draw(case.rules, j, kind, SEED) for j in range(len(case.rules.columns))]
+    if len(columns) == 1:
+        rows = [(value,) for _, value in columns[0]]
+        return Block(case.rules, kind, [name for name, _ in columns[0]], rows, place)
+    names, rows = [], []
+    for j, values in enumerate(columns):
+        for i, (name, value) in enumerate(values):
+            row = [others[(7 * i + 3 * k) % len(others)][1] for k, others in enumerate(columns)]
+            row[j] = value
+            names.append(name)
+            rows.append(tuple(row))
+    return Block(case.rules, kind, names, rows, place)
+
+
+def run_engine(place: str, chosen: Sequence[Case]) -> Result:
+    """Return what came of one engine."""
+    started = time.monotonic()
+    with PLACES[place].open() as engine:
+        run = Run(engine, place)
+        for case in chosen:
+            run.case(case)
+    run.result.seconds = time.monotonic() - started
+    return run.result
+
+
+def show(result: Result, shown: int) -> None:
+    """Print what came of an engine, and some of its findings, each kind of them once before any twice."""
+    total = sum(result.rows.values())
+    print(
+        f"{result.title} {result.version}: {total:,} rows, {sum(result.mismatches.values()):,} mismatches, "
+        f"{sum(result.refused.values()):,} refused, {len(result.compared)} of {len(result.cells)} cells, "
+        f"{result.seconds:.0f} s",
+        flush=True,
+    )
+    groups: dict[str, list[str]] = defaultdict(list)
+    for finding in result.findings:
+        groups[" | ".join(finding.split(" | ")[:3])].append(finding)
+    ordered = [finding for turn in zip_longest(*groups.values()) for finding in turn if finding is not None]
+    for finding in ordered[:shown]:
+        print("   ", finding[:600])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the engines and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--only", nargs="+", choices=[*FORMS, *PLACES], help="run these alone, and write no page")
+    parser.add_argument("--short", action="store_true", help="Spark on a small set; write no page")
+    parser.add_argument("--case", default="", help="only the cases whose name has this in it; write no page")
+    parser.add_argument("--shown", type=int, default=12, help="findings to print for each engine")
+    options = parser.parse_args(arguments)
+    chosen = [case for case in cases() if options.case in case.name]
+    results, failed = [], False
+    for name in options.only or [*FORMS, *PLACES]:
+        if name in FORMS:
+            result = FORMS[name](chosen)
+        else:
+            try:
+                PLACES[name].check_installed()
+            except MissingExtraError as missing:
+                print(f"{PLACES[name].title}: {missing}")
+                failed = True
+                continue
+            some = chosen[::SHORT_OF_SPARK] if options.short and name == "spark" else chosen
+            result = run_engine(name, some)
+        show(result, options.shown)
+        results.append(result)
+        failed |= bool(result.mismatches)
+    if not (options.only or options.short or options.case):
+        from page import write_page
+
+        write_page(PAGE, results)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
