@@ -3,7 +3,8 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
-#   SHORT=1         make sanitize with a twentieth of the kernel's random tables
+#   SHORT=1         make sanitize with a twentieth of the kernel's random tables; make conformance with a part of
+#                   Spark's cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -30,7 +31,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo examples test test-all test-others sanitize wheel lint format bench clean
+.PHONY: help build demo examples test test-all test-others sanitize wheel lint format bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -43,6 +44,7 @@ help:
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
+	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for Spark in short"
 	@echo "make clean     remove what was built"
 
 $(BIN)/python:
@@ -150,8 +152,12 @@ format: $(VENV)/with-dev
 bench: $(VENV)/with-test
 	@for name in paper quality reading speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+# MariaDB and Java come from the system; without one of the engines it fails.
+conformance: $(VENV)/with-test $(VENV)/with-engines
+	$(BIN)/python conformance/run.py $(if $(SHORT),--short)
+
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*
 	rm -f $(VENV)/with-*
 	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
-	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find shallowrules templates tests benchmarks conformance -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
@@ -23,40 +22,16 @@ from cases import Case, cases
 from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
 from forms import FORMS
 from refusals import REFUSALS, Refusal
-from values import applies, draw
+from results import Result
+from values import applies, block_of
 
 from shallowrules.engines import Engine
 from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
-SEED = 12
 SHORT_OF_SPARK = 7
 """Of Spark's cases the short form runs each of this many."""
-
-
-@dataclass
-class Result:
-    """What came of one engine; counts are of rows, by cell: a kind of value in a type of column."""
-
-    title: str
-    version: str
-    rows: Counter[tuple[str, str]] = field(default_factory=Counter)
-    mismatches: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    answers: dict[Refusal, str] = field(default_factory=dict)
-    findings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    @property
-    def cells(self) -> set[tuple[str, str]]:
-        """Every kind of value in every type of column that can hold it."""
-        return set(self.rows) | set(self.refused)
-
-    @property
-    def compared(self) -> set[tuple[str, str]]:
-        """The cells of which no row is refused."""
-        return {cell for cell in self.cells if not self.refused[cell]}
 
 
 class Run:
@@ -84,7 +59,7 @@ class Run:
         blocks = []
         for place, kind in enumerate(self.columns):
             if all(applies(column, kind) for column in case.rules.columns):
-                blocks.append(_block(case, kind, place))
+                blocks.append(block_of(case, kind, place))
         if not blocks:
             return
         create(self.engine, blocks)
@@ -134,9 +109,7 @@ class Run:
                 if listed is not None:
                     self.refuse(block, [row], listed)
                     continue
-                self.result.mismatches[cell] += 1
-                self.result.findings.append(f"{case.name} | {cell[1]} | {kind} | {block.rows[row]!r}: {wrong[row]}")
-            self.result.rows[cell] += 1
+            self.result.count(case, block, row, wrong.get(row))
 
     def refuse(self, block: Block, rows: Iterable[int], refusal: Refusal | None) -> None:
         """Count rows as refused, and ask the engine for its answer."""
@@ -148,21 +121,6 @@ class Run:
             except EngineError as error:
                 answer = error.answer
             self.result.answers[refusal] = answer
-
-
-def _block(case: Case, kind: ColumnType, place: int) -> Block:
-    columns = [draw(case.rules, j, kind, SEED) for j in range(len(case.rules.columns))]
-    if len(columns) == 1:
-        rows = [(value,) for _, value in columns[0]]
-        return Block(case.rules, kind, [name for name, _ in columns[0]], rows, place)
-    names, rows = [], []
-    for j, values in enumerate(columns):
-        for i, (name, value) in enumerate(values):
-            row = [others[(7 * i + 3 * k) % len(others)][1] for k, others in enumerate(columns)]
-            row[j] = value
-            names.append(name)
-            rows.append(tuple(row))
-    return Block(case.rules, kind, names, rows, place)
 
 
 def run_engine(place: str, chosen: Sequence[Case]) -> Result:

@@ -7,10 +7,15 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from cases import Case
+from comparing import Block
+
 from shallowrules.engines.columns import ColumnType, Doubles, Numbers, Texts, Truths
 from shallowrules.rules import Cut, RuleColumn, RuleSet
 
-__all__ = ["applies", "draw"]
+__all__ = ["applies", "block_of", "draw"]
+
+SEED = 12
 
 ORDINARY = 60
 """Values drawn at random, for each column."""
@@ -94,6 +99,22 @@ def draw(rules: RuleSet, feature: int, kind: ColumnType, seed: int) -> list[tupl
         found = [(name, text) for name, text in found if holds.holds(text)]
         found += [("enums", word) for word in holds.words or ()]
     return [*found, *[("NULL", None)] * kind.nullable]
+
+
+def block_of(case: Case, kind: ColumnType, place: int) -> Block:
+    """Return the rows of a case in columns of one type; of several columns one at a time has a value of each kind."""
+    columns = [draw(case.rules, j, kind, SEED) for j in range(len(case.rules.columns))]
+    if len(columns) == 1:
+        rows = [(value,) for _, value in columns[0]]
+        return Block(case.rules, kind, [name for name, _ in columns[0]], rows, place)
+    names, rows = [], []
+    for j, values in enumerate(columns):
+        for i, (name, value) in enumerate(values):
+            row = [others[(7 * i + 3 * k) % len(others)][1] for k, others in enumerate(columns)]
+            row[j] = value
+            names.append(name)
+            rows.append(tuple(row))
+    return Block(case.rules, kind, names, rows, place)
 
 
 def _truths_as_numbers(holds: Numbers) -> Iterator[tuple[str, Any]]:

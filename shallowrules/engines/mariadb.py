@@ -69,7 +69,7 @@ class MariaDB(Engine):
         ColumnType("CHAR(40) CHARACTER SET utf8mb4", Texts(40, stripped=" "), "CHAR(40)"),
         ColumnType("VARBINARY(400)", Texts(400)),
         ColumnType("BLOB", Texts()),
-        ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
+        ColumnType(f"ENUM ({listed(WORDS)}) COLLATE utf8mb4_bin", Texts(words=WORDS), "ENUM"),
         ColumnType("BOOLEAN", Truths()),
         ColumnType("BIT(1)", Truths()),
     )
