@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering import UNLABELLED
-from shallowrules.encoding import Encoder, Encoding, categories, encode
+from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.metrics import (
     agreement,
@@ -26,7 +26,7 @@ from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn,
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import derive_rules
 from shallowrules.summation import group_means
-from shallowrules.table import Column, Table
+from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["FitRecord", "describe_tree", "rules_of_tree"]
@@ -47,12 +47,13 @@ def rules_of_tree(
     n_rows = table.n_rows
     weight = None
     if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.asarray(unmasked(sample_weight), dtype=np.float64)
         if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
             raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
+        refuse_extreme_weights(weight)
     encoding = encode(table)
     X_explain = encoding.X_explain
-    points = X_explain if clustered is None else np.asarray(clustered)
+    points = X_explain if clustered is None else np.asarray(unmasked(clustered))
     if points.ndim != 2 or len(points) != n_rows:
         raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
     labels = tree.predict(X_explain)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_unusable
+from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_extreme_weights, refuse_unusable
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice, counted
 from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.labels import NO_CLUSTER, label_type
@@ -34,7 +34,7 @@ from shallowrules.pipeline import (
 from shallowrules.refining import REFINEMENTS
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.table import Column, Table
+from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import Tree
 
 __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
@@ -360,6 +360,7 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
         raise DataError(
             f"sample_weight is infinite in {infinite:,} of {counted(len(weight), 'row')}: give finite weights"
         )
+    refuse_extreme_weights(weight)
     checked: NDArray[np.float64] = _check_sample_weight(weight, rows, dtype=np.float64)
     return checked
 
@@ -464,6 +465,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
         else:
             validate_data(model, X, reset=reset, skip_check_array=True)
     else:
+        X = unmasked(X)
         integral = _kind_of(X) in "biu"
         matrix = validate_data(model, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         table = Table.of(np.asarray(X) if integral else matrix)

@@ -366,6 +366,12 @@ def _check_range(data: GrowthData, n_threads: int) -> None:
     widest = max(float(-low.min()), float(high.max()), float(np.abs(data.cluster_centers).max()))
     if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
+    weight = 0.0 if data.weight is None else float(data.weight.sum())
+    if weight and weight > MAX_VALUE**2 / max(widest, 1.0) ** 2:
+        raise DataError(
+            f"the table holds values as large as {widest:.1e}, and weights that sum to {weight:.1e}: sums of squared "
+            "distances overflow; divide the weights by a constant"
+        )
 
 
 def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:

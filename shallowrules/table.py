@@ -6,7 +6,7 @@ Files become tables in `shallowrules.sources`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shallowrules.conversion import PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
 
-__all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text"]
+__all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text", "unmasked"]
 
 Value = str | bool
 """A value of a column of categories."""
@@ -73,6 +73,8 @@ class Column:
         series = nw.from_native(data, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _from_series(name, series)
+        if isinstance(data, np.ma.MaskedArray) and data.ndim == 1:
+            return _from_masked(name, data)
         # NumPy alone would make texts of numbers and missing values beside a text.
         values = np.array(data, dtype=object) if isinstance(data, list | tuple) else np.asarray(data)
         if values.ndim != 1:
@@ -269,7 +271,7 @@ class Table:
             raise DataError(f"two columns have the same name ({error}): rename one of them") from None
         if isinstance(frame, nw.DataFrame):
             return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
-        matrix = np.asarray(data)
+        matrix = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         if matrix.dtype.kind == "b":
             matrix = matrix.astype(np.int8)  # a matrix has one type, and it is one of numbers
         if matrix.ndim != 2:
@@ -282,7 +284,8 @@ class Table:
             raise DataError(
                 f"the array has {counted(matrix.shape[1], 'column')}, expected {len(names)}: {', '.join(names)}"
             )
-        return cls(tuple(_column(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+        make: Callable[[str, Any], Column] = _from_masked if isinstance(matrix, np.ma.MaskedArray) else _column
+        return cls(tuple(make(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
 
 
 def is_missing(value: Any) -> bool:
@@ -296,7 +299,30 @@ def is_missing(value: Any) -> bool:
 
 
 def _is_na(value: Any) -> bool:
-    return type(value).__name__ == "NAType"
+    return type(value).__name__ in ("NAType", "MaskedConstant")
+
+
+def unmasked(data: Any) -> Any:
+    """Return a masked array as one of floats with NaN where a value is masked, anything else as it is."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if not np.ma.is_masked(data):
+        return np.ma.getdata(data)
+    floats = np.ma.getdata(data).astype(np.float32 if data.dtype == np.float32 else np.float64)
+    floats[np.ma.getmaskarray(data)] = np.nan
+    return floats
+
+
+def _from_masked(name: str, values: np.ma.MaskedArray[Any, Any]) -> Column:
+    """Type a masked array; what is masked is missing, whatever stands there."""
+    mask, given = np.ma.getmaskarray(values), np.ma.getdata(values)
+    if given.dtype.kind in "iu":
+        return Column(name, "integer", given, mask if mask.any() else None)
+    if given.dtype.kind == "f":
+        return _column(name, np.where(mask, np.array(np.nan, given.dtype), given))
+    objects = given.astype(object)
+    objects[mask] = None
+    return _column(name, objects)
 
 
 def _column(name: str, values: NDArray[Any]) -> Column:

@@ -4,7 +4,7 @@
 comparable scales, `transformers` sees through scikit-learn transformers.
 """
 
-from shallowrules.encoding.checks import refuse_unusable
+from shallowrules.encoding.checks import refuse_extreme_weights, refuse_unusable
 from shallowrules.encoding.encoder import (
     CATEGORY_WEIGHT,
     Encoder,
@@ -28,6 +28,7 @@ __all__ = [
     "encode_through",
     "fit_scaler",
     "impute_table",
+    "refuse_extreme_weights",
     "refuse_unusable",
     "transformed",
 ]

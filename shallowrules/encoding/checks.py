@@ -19,6 +19,7 @@ __all__ = [
     "find_other_types",
     "find_too_many_values",
     "find_without_values",
+    "refuse_extreme_weights",
     "refuse_missing",
     "refuse_other_types",
     "refuse_too_large",
@@ -36,6 +37,9 @@ MIN_ID_LIKE = 10
 
 MAX_VALUE = 1e290
 """Largest number of a column: the sums of ten rows of 1.7e308, and of their weights, are beyond every double."""
+
+MIN_LARGEST_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
+"""What the largest weight may be: sums that are weighed by it are squared."""
 
 MAX_SQUARED = 1e145
 """The same where squares are summed up, as for a standard deviation."""
@@ -153,6 +157,16 @@ def refuse_too_large(table: Table, scale: str | None) -> None:
             f"numbers beyond {largest:g} overflow when they are summed up, in {_listed(found)}: divide the column by a "
             "power of ten, or exclude it",
             findings=found,
+        )
+
+
+def refuse_extreme_weights(weight: NDArray[np.float64]) -> None:
+    """Raise DataError for weights so large or so small that squares of weighed values leave the range of floats."""
+    largest = float(weight.max(initial=0.0))
+    if largest and not MIN_LARGEST_WEIGHT <= largest <= MAX_WEIGHT:
+        raise DataError(
+            f"the largest weight is {largest:.1e}: sums of squares that are weighed by it are beyond what floats hold; "
+            "multiply all weights by one constant"
         )
 
 

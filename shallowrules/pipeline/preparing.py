@@ -16,7 +16,7 @@ from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference
 from shallowrules.encoding import Encoder, Encoding, encode, encode_through, transformed
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
-from shallowrules.table import Column, Table
+from shallowrules.table import Column, Table, unmasked
 
 __all__ = ["is_whole", "prepare", "to_clustered_space"]
 
@@ -57,7 +57,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         reference, encoding, clusterer = reference_clustering(
             encoding,
-            parameters.clusterer if labelling is None else labelling,
+            unmasked(parameters.clusterer) if labelling is None else labelling,
             parameters.n_clusters,
             parameters.random_state,
             fit_weight,
