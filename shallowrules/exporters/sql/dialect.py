@@ -182,7 +182,7 @@ class Numbers:
     is_float : str or None
         What is true of a ``{value}`` of a floating type; None where nothing tells.
     exact : str
-        The number in a ``{value}`` of any other number type less ``{bound}``, as above.
+        The number in a ``{value}`` of any other number type less ``{bound}``, as above; with `either`, the number.
     beside_doubles : str or None
         What makes a double of a ``{value}`` that is a number, where the engine compares a whole number of 64 bits
         exactly with a double; None where it takes the nearest double by itself.

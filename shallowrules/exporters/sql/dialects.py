@@ -59,6 +59,7 @@ def _infinities(infinity: str) -> str:
 # SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
 # alone. Its reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
 _SQLITE_INFINITIES = _infinities("9e999")
+_SQLITE_REAL = "CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
 
 # PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
 _POSTGRES_DOUBLE = (
@@ -80,6 +81,8 @@ _ORACLE_POINT = "SUBSTR(TO_CHAR(0.5, 'FM0D0'), 2, 1)"
 
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
+# Beyond a DECIMAL, what is left of the difference is its sign.
+_TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
 
 # What the names of BigQuery's columns may not begin with, in any case, nor hold.
 _BIGQUERY_REFUSED = (
@@ -125,12 +128,12 @@ DIALECTS: Mapping[str, Dialect] = {
             is_number=f"length({{text}}) <= {{longest}} AND {_by_wildcards('GLOB', '*')}",
             to_double="CAST({text} AS REAL)",
             infinities=_SQLITE_INFINITIES,
-            from_number="{value}",
+            from_number=_SQLITE_REAL,
             either="CAST({text} AS NUMERIC)",
             whole="CAST({text} AS NUMERIC) - {bound}",
             is_float="typeof({value}) = 'real'",
-            exact="{value} - {bound}",
-            beside_doubles="CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END",
+            exact="{value}",
+            beside_doubles=_SQLITE_REAL,
             beside_integers="exactly",
         ),
         true=TRUE_TEXTS,
@@ -159,7 +162,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="TRY_CAST({text} AS HUGEINT) - {bound}",
             is_float="typeof({value}) IN ('FLOAT', 'DOUBLE')",
-            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            exact=_TRY_EXACT,
             beside_doubles=None,
             beside_integers="as singles",
         ),
@@ -312,7 +315,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float="typeof({value}) IN ('float', 'double')",
-            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            exact=_TRY_EXACT,
             beside_doubles=None,
             beside_integers="as singles",
         ),
@@ -336,7 +339,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float="typeof({value}) IN ('real', 'double')",
-            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            exact=_TRY_EXACT,
             beside_doubles=None,
             beside_integers="as doubles",
         ),
@@ -423,7 +426,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float=None,
-            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            exact=_TRY_EXACT,
             beside_doubles=None,
             beside_integers="as doubles",
         ),

@@ -77,17 +77,19 @@ class NumberColumn:
         if self.column.type == "float":
             number = float(number)
             if self.column.from_text:
-                return self._number(facts.to_double), self.dialect.number(number)
+                return self._number(facts.to_double, facts.from_number), self.dialect.number(number)
             value = self.value
             if facts.beside_doubles is not None and abs(number) >= DOUBLE_EXACT:
                 value = facts.beside_doubles.format(value=value)
             return value, self.dialect.number(number)
         whole = int(number)
         if abs(whole) < (SINGLE_EXACT if facts.beside_integers == "as singles" else DOUBLE_EXACT):
-            return self._number(facts.to_double) if self.column.from_text else self.value, self.dialect.number(whole)
+            return self._number(
+                facts.to_double, facts.from_number
+            ) if self.column.from_text else self.value, self.dialect.number(whole)
         if self.column.from_text:
             if facts.either is not None:
-                return self._number(facts.either), self.dialect.number(whole)
+                return self._number(facts.either, facts.exact), self.dialect.number(whole)
             return self._difference(whole), self.dialect.number(0)
         if facts.beside_integers != "as singles":
             return self.value, self.dialect.number(whole)
@@ -99,13 +101,13 @@ class NumberColumn:
         value, literal = self.beside(number)
         return f"{value} {sign} {literal}"
 
-    def _number(self, from_text: str) -> str:
-        """Return the number, made of a text by a template; NULL where there is none."""
+    def _number(self, from_text: str, from_number: str) -> str:
+        """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
         facts = self.dialect.numbers
         read = f"CASE {self._numbers_of_texts(from_text)} END"
         if facts.is_text is None:
             return read
-        return f"CASE WHEN {self._given(facts.is_text)} THEN {read} ELSE {self._given(facts.from_number)} END"
+        return f"CASE WHEN {self._given(facts.is_text)} THEN {read} ELSE {self._given(from_number)} END"
 
     def _numbers_of_texts(self, template: str) -> str:
         """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""

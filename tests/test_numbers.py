@@ -1,0 +1,137 @@
+"""The one definition of numbers, texts and missing values: every form of the rules on the table of cases."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numbercases
+import pytest
+from numbercases import MISSING, NEITHER, READINGS, TEXTS
+
+from shallowrules.engines import ENGINES
+from shallowrules.errors import DataError, MissingExtraError
+from shallowrules.exporters import export
+
+IMPUTED = pytest.mark.parametrize("imputed", [False, True], ids=["", "imputed"])
+READING = pytest.mark.parametrize("reading", READINGS)
+
+
+@pytest.fixture(scope="module")
+def engine(request):
+    try:
+        with ENGINES[request.param].open() as opened:
+            yield opened
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+ALL_ENGINES = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+
+def labels_in(engine, declaration, cells, how, *, imputed):
+    """Return for each threshold the labels of cells in a column, by the engine."""
+    engine.create("cells", [("number_of_row", engine.types["integer"]), ("x", declaration)], enumerate_cells(cells))
+    try:
+        cases = [
+            export(how.rules(threshold, imputed=imputed), "sql", dialect=engine.dialect, style="case")
+            for threshold in how.thresholds
+        ]
+        found = engine.query(f"SELECT number_of_row, {', '.join(cases)} FROM cells ORDER BY number_of_row")
+    finally:
+        engine.drop("cells")
+    columns = zip(*((-1 if label is None else int(label) for label in row[1:]) for row in found), strict=True)
+    return dict(zip(how.thresholds, map(list, columns), strict=True))
+
+
+def enumerate_cells(cells):
+    return [(row, cell) for row, (cell, _) in enumerate(cells)]
+
+
+def expected(cells, how, *, imputed):
+    return {
+        threshold: [how.label(meaning, threshold, imputed=imputed) for _, meaning in cells]
+        for threshold in how.thresholds
+    }
+
+
+def differences(found, wanted, cells):
+    """Return the cells that got another label, each once."""
+    wrong = {}
+    for threshold, labels in found.items():
+        for row, (label, right) in enumerate(zip(labels, wanted[threshold], strict=True)):
+            if label != right:
+                wrong.setdefault(repr(cells[row]), (threshold, label, right))
+    return wrong
+
+
+@pytest.mark.slow
+@ALL_ENGINES
+@READING
+@IMPUTED
+def test_texts_in_every_engine(engine, reading, imputed):
+    cells, how = TEXTS[reading], READINGS[reading]
+    found = labels_in(engine, engine.types["text"], cells, how, imputed=imputed)
+    assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
+
+
+DECLARED = [(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "declaration"), DECLARED, indirect=["engine"])
+@READING
+@IMPUTED
+def test_columns_of_every_type(engine, declaration, reading, imputed):
+    cells, how = numbercases.cells_of(engine.dialect, declaration, reading), READINGS[reading]
+    found = labels_in(engine, declaration, cells, how, imputed=imputed)
+    assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
+
+
+# Rows as Python has them: texts beside numbers of every kind that are numbers already.
+def python_cells(reading):
+    big = numbercases.BIG
+    values = [7, 7.0, 0.1, big + 1, Decimal("1.5"), Decimal(big + 1), 10**30, math.inf, 2**63]
+    missing = [None, math.nan, Decimal("NaN"), *([] if reading == "comma" else [-9, -9.0, Decimal("-9.00")])]
+    return [*TEXTS[reading], *((value, value) for value in values), *((value, MISSING) for value in missing)]
+
+
+@READING
+@IMPUTED
+def test_assign(reading, imputed):
+    how = READINGS[reading]
+    cells = [cell for cell in python_cells(reading) if cell[1] != NEITHER]
+    wanted = expected(cells, how, imputed=imputed)
+    column = [cell for cell, _ in cells]
+    found = {t: how.rules(t, imputed=imputed).assign({"x": column}).tolist() for t in how.thresholds}
+    assert differences(found, wanted, cells) == {}
+
+
+@READING
+def test_assign_names_the_text_that_is_neither(reading):
+    rules = READINGS[reading].rules(0, imputed=True)
+    for text, meaning in TEXTS[reading]:
+        if meaning == NEITHER:
+            with pytest.raises(DataError) as error:
+                rules.assign({"x": ["NA", "7", text]})
+            assert "'x'" in str(error.value)
+            assert "row 3" in str(error.value)
+            assert repr(text) in str(error.value)
+
+
+@READING
+@IMPUTED
+def test_the_emitted_python(reading, imputed):
+    how, cells = READINGS[reading], python_cells(reading)
+    wanted = expected(cells, how, imputed=imputed)
+    for threshold in how.thresholds:
+        namespace = {}
+        exec(export(how.rules(threshold, imputed=imputed), "python"), namespace)
+        assign = namespace["assign_cluster"]
+        for (cell, meaning), right in zip(cells, wanted[threshold], strict=True):
+            if meaning == NEITHER:
+                with pytest.raises(TypeError, match=r"column 'x' holds"):
+                    assign({"x": cell})
+            else:
+                label = assign({"x": cell})
+                assert (-1 if label is None else label) == right, (cell, threshold)
