@@ -244,6 +244,45 @@ def test_nan_guard_only_where_it_is_needed():
     assert {line.split(" THEN ")[1] for line in lines if "Infinity" in line} == {"2", "3"}
 
 
+NUMBER_TYPES = {
+    "TINYINT": (-(2**7), 2**7 - 1),
+    "UTINYINT": (0, 2**8 - 1),
+    "SMALLINT": (-(2**15), 2**15 - 1),
+    "INTEGER": (-(2**31), 2**31 - 1),
+    "BIGINT": (-(2**63), 2**63 - 1),
+    "UBIGINT": (0, 2**64 - 1),
+    "HUGEINT": (-(2**127), 2**127 - 1),
+    "DECIMAL(4,1)": (-999, 999),
+    "DECIMAL(38,10)": (-(10**27), 10**27),
+    "FLOAT": ("-inf", "inf"),
+    "DOUBLE": ("-inf", "inf"),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBER_TYPES)
+@pytest.mark.parametrize("type_of_rule", ["integer", "float"])
+def test_duckdb_keeps_nan_out_of_every_type_of_number_at_its_ends(kind, type_of_rule):
+    import duckdb
+
+    rules = make_rules([("x", type_of_rule)], (0, 5, 0, (0, 7, 1, 2)))
+    lowest, highest = NUMBER_TYPES[kind]
+    given = [(lowest, 0), (5, 0), (6, 1), (7, 1), (8, 2), (highest, 2), ("NULL", None)]
+    given += [("'nan'", None), ("'-nan'", None)] if kind in ("FLOAT", "DOUBLE") else []
+    values = ", ".join(
+        f"({row}, CAST({repr(v) if v in ('inf', '-inf') else v} AS {kind}))" for row, (v, _) in enumerate(given)
+    )
+    case = export(rules, "sql", dialect="duckdb", style="case")
+    with duckdb.connect() as database:
+        found = database.execute(f"SELECT {case} FROM (VALUES {values}) AS t(row, x) ORDER BY row").fetchall()
+    assert [label for (label,) in found] == [label for _, label in given]
+
+
+def test_duckdbs_guard_against_nan_is_short():
+    """Rules of eight leaves over columns of doubles: at most 2.5 times the text of ANSI SQL; it was four times."""
+    rules = balanced_rules(8)
+    assert len(export(rules, "sql", dialect="duckdb")) < 2.5 * len(export(rules, "sql", dialect="ansi"))
+
+
 class Ranked:
     """A double of an engine that sorts NaN in one of three ways."""
 
@@ -271,7 +310,7 @@ def test_wherever_nan_sorts_it_gets_no_cluster(sorts, data, seed):
     infinity = None if sorts == "compares false" else "math.inf"
     made_up = replace(
         DIALECTS["ansi"],
-        nan=Nan(sorts=sorts, infinity=infinity, finite=None, is_nan=None),
+        nan=Nan(sorts=sorts, infinity=infinity, finite=None, infinite=None, is_nan=None),
         numbers=replace(DIALECTS["ansi"].numbers, double="{digits}"),
     )
     rules = data.draw(rule_sets(kinds=("float",)))
@@ -290,11 +329,11 @@ def test_wherever_nan_sorts_it_gets_no_cluster(sorts, data, seed):
 
 @pytest.mark.parametrize(
     ("sorts", "infinity", "finite"),
-    [("highest", None, None), ("lowest", None, None), ("none", "inf", None), ("compares false", None, "{value} = 0")],
+    [("highest", None, None), ("lowest", None, None), ("none", "inf", None), ("highest", "inf", "isfinite({value})")],
 )
 def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, finite):
-    with pytest.raises(ValueError, match="infinity"):
-        Nan(sorts=sorts, infinity=infinity, finite=finite, is_nan=None)
+    with pytest.raises(ValueError, match="infinit"):
+        Nan(sorts=sorts, infinity=infinity, finite=finite, infinite=None, is_nan=None)
     with pytest.raises(TypeError, match="nan"):
         Dialect(**{name: value for name, value in vars(DIALECTS["ansi"]).items() if name != "nan"})
 

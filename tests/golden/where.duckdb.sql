@@ -1,25 +1,23 @@
 -- cluster 1: 146 rows, 41.8 %
 (
-  ("alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" <= 1e-07 AND ("colour intensity (%)" = -CAST('Infinity' AS DOUBLE PRECISION) OR "colour intensity (%)" - "colour intensity (%)" = 0))
-  OR ("alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" <= 1200 AND ("order" = -CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0) AND "odd ""name"" `x` | <b>
--- */" > -0.25e0 AND ("odd ""name"" `x` | <b>
--- */" = CAST('Infinity' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>
--- */" - "odd ""name"" `x` | <b>
--- */" = 0))
+  ("alcohol" > 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "colour intensity (%)" <= 1e-07 AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")))
+  OR ("alcohol" <= 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "order" <= 1200 AND (isfinite("order") OR isinf("order")) AND "odd ""name"" `x` | <b>
+-- */" > -0.25e0 AND (isfinite("odd ""name"" `x` | <b>
+-- */") OR isinf("odd ""name"" `x` | <b>
+-- */")))
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
-  ("alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" > 3.5e0 AND ("colour intensity (%)" = CAST('Infinity' AS DOUBLE PRECISION) OR "colour intensity (%)" - "colour intensity (%)" = 0))
-  OR ("alcohol" > 12.85e0 AND ("alcohol" = CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "colour intensity (%)" > 1e-07 AND "colour intensity (%)" <= 3.5e0 AND "colour intensity (%)" - "colour intensity (%)" = 0)
+  ("alcohol" > 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "colour intensity (%)" > 3.5e0 AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")))
+  OR ("alcohol" > 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "colour intensity (%)" > 1e-07 AND "colour intensity (%)" <= 3.5e0 AND isfinite("colour intensity (%)"))
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
-"alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" > 1200 AND ("order" = CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0)
+"alcohol" <= 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "order" > 1200 AND (isfinite("order") OR isinf("order"))
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
-"alcohol" <= 12.85e0 AND ("alcohol" = -CAST('Infinity' AS DOUBLE PRECISION) OR "alcohol" - "alcohol" = 0) AND "order" <= 1200 AND ("order" = -CAST('Infinity' AS DOUBLE PRECISION) OR "order" - "order" = 0) AND "odd ""name"" `x` | <b>
--- */" <= -0.25e0 AND ("odd ""name"" `x` | <b>
--- */" = -CAST('Infinity' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>
--- */" - "odd ""name"" `x` | <b>
--- */" = 0)
+"alcohol" <= 12.85e0 AND (isfinite("alcohol") OR isinf("alcohol")) AND "order" <= 1200 AND (isfinite("order") OR isinf("order")) AND "odd ""name"" `x` | <b>
+-- */" <= -0.25e0 AND (isfinite("odd ""name"" `x` | <b>
+-- */") OR isinf("odd ""name"" `x` | <b>
+-- */"))

@@ -46,6 +46,8 @@ class Nan:
     finite : str or None
         Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
         that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
+    infinite : str or None
+        The same for what is true of an infinite one.
     is_nan : str or None
         What is true of a ``{value}`` that is NaN, so that it can be imputed, and false of any other, whatever the
         column's type; None where nothing tells.
@@ -54,13 +56,14 @@ class Nan:
     sorts: Literal["highest", "lowest", "compares false", "none", "unknown"]
     infinity: str | None
     finite: str | None
+    infinite: str | None
     is_nan: str | None
 
     def __post_init__(self) -> None:
         if (self.infinity is not None) != (self.sorts in ("highest", "lowest")):
             raise ValueError(f"infinity is {self.infinity!r}, and NaN sorts {self.sorts!r}: one needs the other")
-        if self.finite is not None and self.infinity is None:
-            raise ValueError("a test for finite values needs infinity beside it")
+        if (self.finite is None) != (self.infinite is None):
+            raise ValueError("a test for finite values needs one for infinite values beside it")
 
 
 @dataclass(frozen=True, kw_only=True)

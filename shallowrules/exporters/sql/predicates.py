@@ -109,11 +109,11 @@ def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Di
     `decided` tells whether the engine may know bounds of the value.
     """
     nan = dialect.nan
-    if decided and nan.finite is not None:
-        finite = nan.finite.format(value=value)
+    if decided and nan.finite is not None and nan.infinite is not None:
+        finite, infinite = nan.finite.format(value=value), nan.infinite.format(value=value)
         if lower is not None and upper is not None:
             return [finite]
-        return [f"({value} = {'-' if lower is None else ''}{nan.infinity} OR {finite})"]
+        return [f"({finite} OR {infinite})"]
     if nan.sorts == "highest" and upper is None:
         return [f"{value} <= {nan.infinity}"]
     if nan.sorts == "lowest" and lower is None:
