@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-__all__ = ["Problem", "problems"]
+__all__ = ["Problem", "problems", "random_tables"]
 
 TRADEOFFS = (0.0, 1e-3, 0.03, 0.3, 1.0, 10.0)
 OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e9, 1e9)
+
+
+def random_tables(count: int) -> settings:
+    """Return hypothesis's settings for a test of the kernel: how many tables it draws.
+
+    `make sanitize SHORT=1` draws a twentieth, at least 5: where the sanitizers have seen each line at work, more tables
+    tell them little. The tests of the usual kernel always draw all.
+    """
+    return settings(max_examples=max(5, count // 20) if os.environ.get("SHALLOWRULES_SHORT") else count)
 
 
 @dataclass(frozen=True)

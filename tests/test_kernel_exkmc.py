@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from growths import assert_same, check, grow, own_centers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems
+from strategies import Problem, problems, random_tables
 
 pytestmark = pytest.mark.slow
 
-many = settings(max_examples=75 if os.environ.get("SHALLOWRULES_SHORT") else 1500)  # `make sanitize SHORT=1`
-some = settings(max_examples=150)
+many = random_tables(1500)
+some = random_tables(150)
 
 
 @many

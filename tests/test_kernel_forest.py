@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from growths import EVERYTHING, assert_same, grow, grow_path, version
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import problems
+from strategies import problems, random_tables
 from tables import blobs
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=150)
+some = random_tables(150)
 
 
 @some

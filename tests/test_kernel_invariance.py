@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from growths import EVERYTHING, STRUCTURE, assert_same, grown
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems
+from strategies import Problem, problems, random_tables
 from tables import TABLES, repeated_rows, whole_weights
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=150)
+some = random_tables(150)
 
 
 def assert_weight_repeats(problem: Problem) -> None:

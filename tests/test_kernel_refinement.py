@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from finished import Finished, Recut
 from growths import unique_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LEAF
-from strategies import Problem, problems
+from strategies import Problem, problems, random_tables
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
 
-some = settings(max_examples=60)
+some = random_tables(60)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -102,7 +102,7 @@ def candidates(cuts: list[Recut]) -> list[Recut]:
     return sorted(best.values())[:4]
 
 
-@settings(max_examples=200)
+@random_tables(200)
 @given(seeds, st.booleans())
 def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, moves):
     tree, before = a_finished_tree(seed)
@@ -121,7 +121,7 @@ def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, mov
         assert (found["lower"][node], found["upper"][node]) == (values[left].max(), values[~left].min())
 
 
-@settings(max_examples=200)
+@random_tables(200)
 @given(seeds, st.booleans())
 def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
     tree, before = a_finished_tree(seed)
@@ -142,7 +142,7 @@ def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
     assert all(other.objective > border for other in after.moved())
 
 
-@settings(max_examples=200)
+@random_tables(200)
 @given(seeds)
 def test_the_first_step_is_the_best_cut_of_a_node(seed):
     tree, before = a_finished_tree(seed)
@@ -183,7 +183,7 @@ def test_rounding_does_not_make_improving_go_on_for_ever():
     assert not found["ended"]
 
 
-@settings(max_examples=100)
+@random_tables(100)
 @given(seeds, st.sampled_from([2, 3, 5]))
 def test_wide_bins_are_searched_inside(seed, ranks):
     random = np.random.default_rng(seed)
@@ -285,7 +285,7 @@ def variance_of(problem: Problem) -> float:
     return float(np.average(squares.sum(axis=1), weights=weight))
 
 
-@settings(max_examples=300)
+@random_tables(300)
 @given(problems(), st.sampled_from([1, 2, 3]), st.sampled_from([2, 4, 7]), st.sampled_from([0.0, 1e-3, 0.03, 1.0]))
 def test_looking_ahead_finds_no_worse_tree(problem, levels, width, share):
     penalty = share * variance_of(problem)
@@ -325,7 +325,7 @@ def test_looking_ahead_without_work_left_is_a_width_of_one(problem):
     assert_equal_trees(look_ahead(problem, penalty, max_work=0.0)[0], look_ahead(problem, penalty, width=1)[0])
 
 
-@settings(max_examples=150)
+@random_tables(150)
 @given(problems(max_rows=100, max_centers=16), st.sampled_from([0, 1]))
 def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions):
     penalty = 0.03 * variance_of(problem)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from growths import assert_same, check, grow, grow_path, grown, version
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems
+from strategies import Problem, problems, random_tables
 from tables import blobs
 
 from shallowrules.growing import GrownTree
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=150)
+some = random_tables(150)
 
 
 # The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none.

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from growths import assert_same, unique_rows
-from hypothesis import assume, currently_in_test_context, given, settings
+from hypothesis import assume, currently_in_test_context, given
 from hypothesis import strategies as st
 from oracle import LEAF
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
-from strategies import Problem, problems
+from strategies import Problem, problems, random_tables
 from tables import blobs, repeated_rows, whole_weights
 
 from shallowrules import ExplainableKMeans, growing, tradeoff_path
@@ -24,7 +24,7 @@ from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS, ROUND_FACTORS, Refinem
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=60)
+some = random_tables(60)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -99,7 +99,7 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(two.tolist()))
 
 
-@settings(max_examples=250)
+@random_tables(250)
 @given(problems(max_rows=60), st.booleans())
 def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
     assert_refined(problem, moves_leaves=moves)
