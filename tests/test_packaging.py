@@ -1,5 +1,6 @@
 """What is built from a clean tree: the sdist, the wheel made from it, and the package installed elsewhere."""
 
+import importlib
 import importlib.metadata
 import os
 import shutil
@@ -193,8 +194,13 @@ def test_the_wheel_is_what_is_tested():
 
     package = installed() / "shallowrules"
     assert Path(shallowrules.__file__) == package / "__init__.py"
-    for name in sources("*.j2", "*.pyi", "py.typed"):
+    for name in sources("*.py", "*.j2", "*.pyi", "py.typed"):
         assert (package / name.removeprefix("shallowrules/")).is_file(), name
+    for name in sorted(sources("*.py", "*.pyx")):
+        parts = "shallowrules", *Path(name.removeprefix("shallowrules/")).with_suffix("").parts
+        if "__main__" not in parts:  # it runs the command line
+            module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
+            assert package in Path(module.__file__ or "").parents, name
     tags = importlib.metadata.distribution("shallowrules").read_text("WHEEL") or ""
     assert "manylinux" in tags or "musllinux" in tags
 
