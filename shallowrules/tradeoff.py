@@ -7,6 +7,7 @@ because neither cost nor length are monotone in the trade-off.
 
 from __future__ import annotations
 
+import html
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -146,6 +147,9 @@ class TradeoffPath:
             for p in self.points
         ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.

@@ -112,7 +112,7 @@ def parse(text: bytes) -> Any:
     """
     try:
         return json.loads(
-            text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
+            text.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
         )
     except RulesFormatError:
         raise

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -87,6 +87,13 @@ class RuleSet:
 
     def __len__(self) -> int:
         return len(self.rules)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Rule, ...]: ...
+    def __getitem__(self, index: int | slice) -> Rule | tuple[Rule, ...]:
+        return self.rules[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RuleSet) and self.to_dict() == other.to_dict()

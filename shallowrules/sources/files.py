@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import BinaryIO, Literal, cast
 
 from shallowrules.errors import DataError
 
-__all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file"]
+__all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file", "told_delimiter"]
 
 FileKind = Literal["csv", "json", "parquet"]
 
@@ -25,6 +26,12 @@ CHUNK = 1 << 20
 
 STANDARD_INPUT = "-"
 """The name that stands for what is piped to the command."""
+
+ZIP = b"PK\x03\x04"
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How archives begin, and workbooks of Excel, which are archives since 2007."""
+
+SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(?P<delimiter>[,;|\t])"?\r?\n', re.IGNORECASE)
 
 MAX_PIPED = 64 * 10**9
 """Bytes of a pipe that are kept, at most half of what is free beside."""
@@ -150,6 +157,10 @@ def kind_of(name: str, file: str) -> FileKind:
         head = stream.read(64)
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(OLD_OFFICE) or (head.startswith(ZIP) and _is_workbook(file)):
+        raise DataError("this is a workbook, as Excel writes it; save its sheet as CSV, and name that file")
+    if head.startswith(ZIP):
+        raise DataError("this is an archive; unpack it, and name a file in it")
     if stem.endswith(PARQUET_ENDINGS):
         raise DataError("this is not a Parquet file, whatever its name says")
     if stem.endswith(JSON_ENDINGS):
@@ -159,6 +170,23 @@ def kind_of(name: str, file: str) -> FileKind:
 
 def _stem(name: str) -> str:
     return name.lower().removesuffix(".gz")
+
+
+def _is_workbook(file: str) -> bool:
+    """Return whether a zip archive is a workbook of Excel or LibreOffice."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
+        return False
+    return any(name.startswith("xl/") for name in names) or "content.xml" in names
+
+
+def told_delimiter(file: str) -> tuple[str, int] | None:
+    """Return the delimiter that the first line of a CSV file names for Excel (``sep=;``), and that line's bytes."""
+    with open_bytes(file) as stream:
+        found = SEPARATOR_LINE.match(stream.read(16))
+    return None if found is None else (found["delimiter"].decode(), found.end())
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
-from shallowrules.sources.files import files_of, kind_of, regular_file
+from shallowrules.sources.files import files_of, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, plain_text
@@ -158,11 +159,24 @@ def _opened(
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
         return JsonSource(database, name, text, told, table)
+    told_by_file = told_delimiter(text)
+    if told_by_file is not None:
+        text = _without_first_line(text, told_by_file[1], scratch)
+        delimiter = delimiter or told_by_file[0]
     if delimiter is None:
         delimiter = find_delimiter(name, text, told.decimal)
     elif delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
     return CsvSource(database, name, text, delimiter, told, table, scratch, keep_text)
+
+
+def _without_first_line(text: str, size: int, scratch: str) -> str:
+    """Return the path of a copy of a text without its first line, which has this many bytes."""
+    copy = os.path.join(scratch, "rows")
+    with open_bytes(text) as stream, open(copy, "wb") as target:
+        stream.read(size)
+        shutil.copyfileobj(stream, target)
+    return copy
 
 
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
@@ -174,6 +188,8 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
     if not os.path.isfile(file):
         return None
     kind = kind_of(os.fspath(path), file)
+    if kind == "csv" and told_delimiter(file) is not None:
+        return None  # DuckDB takes that line for the names
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
         return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"
