@@ -15,6 +15,7 @@ from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.preparation import prepare
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, OptionError
+from shallowrules.table import Column
 
 READING = ReadingOptions(None, ".", (), "utf-8")
 
@@ -177,6 +178,22 @@ def test_missing_values_that_are_imputed_are_kept(write):
         prepare(write(a=[1, "", 3], w=[1, "", 1]), options(impute="median", weight="w"), READING)
     with pytest.raises(DataError, match="only 2 distinct rows"):
         prepare(write(a=[1, "", 3, 1]), options(impute="median", clusters=3), READING)
+
+
+def test_a_column_is_filled_once_from_the_file_to_the_rules(write, monkeypatch):
+    path = write(a=[1, "", 3, 3, 5, 9], b=["x", "y", "x", "", "y", "x"], c=[1, 2, 1, 2, 1, 2])
+    fill, filled = Column.filled, []
+
+    def spy(column, value):
+        found = fill(column, value)
+        filled.extend([column.name] if found is not column else [])
+        return found
+
+    monkeypatch.setattr(Column, "filled", spy)
+    loaded = prepare(path, options(impute="median"), READING)
+    rules = ExplainableKMeans(2, impute="median", random_state=0).fit(loaded.table).rules_
+    assert filled == ["a", "b"]
+    assert [column.imputed for column in rules.columns] == [3, "x", None]
 
 
 def test_rows_without_a_label_have_no_say_in_what_is_imputed(write):
