@@ -308,9 +308,8 @@ def unmasked(data: Any) -> Any:
         return data
     if not np.ma.is_masked(data):
         return np.ma.getdata(data)
-    floats = np.ma.getdata(data).astype(np.float32 if data.dtype == np.float32 else np.float64)
-    floats[np.ma.getmaskarray(data)] = np.nan
-    return floats
+    kind = np.float32 if data.dtype == np.float32 else np.float64
+    return np.where(np.ma.getmaskarray(data), np.array(np.nan, kind), np.ma.getdata(data)).astype(kind)
 
 
 def _from_masked(name: str, values: np.ma.MaskedArray[Any, Any]) -> Column:
