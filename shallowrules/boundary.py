@@ -15,7 +15,7 @@ __all__ = ["boundary_table", "boundary_texts", "in_single_precision", "texts_wit
 
 INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
-NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5")
+NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
 
 INT64 = np.iinfo(np.int64)
@@ -47,17 +47,23 @@ def boundary_texts(rules: RuleSet) -> Table:
 
 
 def texts_without_number(rules: RuleSet) -> Table:
-    """Return a row in the box of every rule for each text of `NO_NUMBERS` in each column that it reads from text.
+    """Return a row in the box of every rule for each text that is no number in each column that it reads from text.
 
-    Columns with an imputed value are left out: SQL takes for missing what it cannot read.
+    Such a text is no missing value either: it is not imputed.
     """
     rows: list[dict[int, Cell]] = []
     for rule in rules:
         inside = _inside(rules, rule)
         for condition in rule.conditions:
-            if condition.column.from_text and condition.column.imputed is None:
-                rows += [{**inside, condition.feature: text} for text in NO_NUMBERS]
+            if condition.column.from_text:
+                other = "1.5" if condition.column.decimal == "," else "1,5"
+                texts = [text for text in (*NO_NUMBERS, other) if text.strip(" ") not in condition.column.nulls]
+                rows += [{**inside, condition.feature: _Written(text)} for text in texts]
     return _text_table(rules, rows)
+
+
+class _Written(str):
+    """A text as it stands in a file, in which no decimal separator is put."""
 
 
 def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
@@ -93,7 +99,8 @@ def _spell(column: RuleColumn, value: Cell) -> str | None:
     if value is None:
         words = column.conversion.words
         return f" {words[0]} " if words else None
-    return f" {value}".replace(".", column.conversion.decimal)
+    text = f" {value}"
+    return text if isinstance(value, _Written) else text.replace(".", column.conversion.decimal)
 
 
 Cell = int | float | str | bool | None

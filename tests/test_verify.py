@@ -124,6 +124,24 @@ def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
         assert (first.first.values, first.first.expected, first.first.found) == ({"n": " +-1"}, None, 0)
 
 
+def test_sql_that_imputes_what_is_no_number_is_found(monkeypatch):
+    rules = text_rules(1, imputed=7)
+    table = {"n": np.array(["0", "1", "NA", None], object)}
+    assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
+    imputing = replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9", "abc")),))
+    predicates, export = verification.cluster_predicates, verification.export
+
+    def wrong(rules, name, **options):
+        return export(imputing if name == "sql" else rules, name, **options)
+
+    monkeypatch.setattr(verification, "export", wrong)
+    monkeypatch.setattr(verification, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
+    found = [comparison for comparison in verify(rules, table) if comparison.disagreements]
+    assert {comparison.form.split(",")[0] for comparison in found} == {"SQL"}
+    assert all(comparison.first.origin.startswith("row with a text that is no number") for comparison in found)
+    assert {(comparison.first.values["n"], comparison.first.found) for comparison in found} == {(" abc", 1)}
+
+
 @pytest.mark.parametrize("bound", [0, -7, 2**53 + 1])
 @pytest.mark.parametrize("imputed", [None, 3])
 def test_whole_numbers_read_from_text_agree(bound, imputed):
