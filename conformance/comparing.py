@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,27 +32,27 @@ MAX_QUERY = {"clickhouse": ("SET max_query_size = 10000000",)}
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of values, the kind of each, in columns of one type; `place` tells these from the table's other columns."""
+    """Rows of values, the kind of each, and the type and the name of each column in the table."""
 
     rules: RuleSet
-    kind: ColumnType
+    types: Sequence[ColumnType]
     kinds: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    place: int
+    names: Mapping[str, str]
 
     @property
-    def names(self) -> dict[str, str]:
-        """For each column of the rules what the table calls it."""
-        return {column.name: f"c{self.place}_{j}" for j, column in enumerate(self.rules.columns)}
+    def type(self) -> str:
+        """The type of the columns, where all have one."""
+        return str(self.types[0])
 
     def expected(self) -> list[int | None]:
         """Return the clusters that the tree gives, to the values that the columns hold."""
-        return [cluster_of(self.rules, [_held(self.kind, value) for value in row]) for row in self.rows]
+        return [cluster_of(self.rules, list(map(_held, self.types, row))) for row in self.rows]
 
-    def without(self, wanted: Callable[[str], bool]) -> Block:
-        """Return the rows of some kinds alone."""
-        chosen = [i for i, kind in enumerate(self.kinds) if wanted(kind)]
-        return Block(self.rules, self.kind, [self.kinds[i] for i in chosen], [self.rows[i] for i in chosen], self.place)
+    def only(self, kind: str) -> Block:
+        """Return the rows of one kind alone."""
+        chosen = [i for i, name in enumerate(self.kinds) if name == kind]
+        return replace(self, kinds=[kind] * len(chosen), rows=[self.rows[i] for i in chosen])
 
 
 def _held(kind: ColumnType, value: Cell) -> Cell:
@@ -63,7 +63,8 @@ def create(engine: Engine, blocks: Sequence[Block]) -> None:
     """Make a table of several blocks side by side, the shorter ones filled up by their first row."""
     longest = max(len(block.rows) for block in blocks)
     declared = [(NUMBER, engine.types["integer"])]
-    declared += [(name, block.kind.declared) for block in blocks for name in block.names.values()]
+    for block in blocks:
+        declared += [(name, kind.declared) for name, kind in zip(block.names.values(), block.types, strict=True)]
 
     def rows() -> Iterator[Sequence[Cell]]:
         for number in range(longest):

@@ -27,7 +27,7 @@ class Result:
 
     def count(self, case: Case, block: Block, row: int, wrong: str | None) -> None:
         """Count a row that was compared, and what is wrong with it."""
-        cell = (block.kinds[row], str(block.kind))
+        cell = (block.kinds[row], block.type)
         self.rows[cell] += 1
         if wrong is not None:
             self.mismatches[cell] += 1

@@ -67,7 +67,7 @@ class Run:
         self.engine.drop(TABLE)
         for block in failed:  # find the rows that the engine does not take
             for kind in dict.fromkeys(block.kinds):
-                part = block.without(kind.__eq__)
+                part = block.only(kind)
                 create(self.engine, [part])
                 self.compare(case, part, final=True)
                 self.engine.drop(TABLE)
@@ -89,7 +89,7 @@ class Run:
                 return False
             except ExportError as error:
                 self.refuse(block, range(len(expected)), None)
-                self.result.findings.append(f"{case.name}, {block.kind}: the exporter refuses: {error}")
+                self.result.findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
                 return True
             finally:
                 if back is not None:
@@ -103,7 +103,7 @@ class Run:
     def count(self, case: Case, block: Block, wrong: dict[int, str]) -> None:
         """Count the rows of a block, and those of them that went wrong."""
         for row, kind in enumerate(block.kinds):
-            cell = (kind, str(block.kind))
+            cell = (kind, block.type)
             if row in wrong:
                 listed = next((one for one in self.refusals if one.covers(case.name, *cell)), None)
                 if listed is not None:
@@ -114,7 +114,7 @@ class Run:
     def refuse(self, block: Block, rows: Iterable[int], refusal: Refusal | None) -> None:
         """Count rows as refused, and ask the engine for its answer."""
         for row in rows:
-            self.result.refused[block.kinds[row], str(block.kind)] += 1
+            self.result.refused[block.kinds[row], block.type] += 1
         if refusal is not None and refusal not in self.result.answers:
             try:
                 answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(refusal.statement))

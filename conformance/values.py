@@ -13,7 +13,7 @@ from comparing import Block
 from shallowrules.engines.columns import ColumnType, Doubles, Numbers, Texts, Truths
 from shallowrules.rules import Cut, RuleColumn, RuleSet
 
-__all__ = ["applies", "block_of", "draw"]
+__all__ = ["CONTROLS", "EDGES", "STRAY", "applies", "block_of", "draw"]
 
 SEED = 12
 
@@ -103,10 +103,11 @@ def draw(rules: RuleSet, feature: int, kind: ColumnType, seed: int) -> list[tupl
 
 def block_of(case: Case, kind: ColumnType, place: int) -> Block:
     """Return the rows of a case in columns of one type; of several columns one at a time has a value of each kind."""
+    called = {column.name: f"c{place}_{j}" for j, column in enumerate(case.rules.columns)}
     columns = [draw(case.rules, j, kind, SEED) for j in range(len(case.rules.columns))]
     if len(columns) == 1:
         rows = [(value,) for _, value in columns[0]]
-        return Block(case.rules, kind, [name for name, _ in columns[0]], rows, place)
+        return Block(case.rules, [kind], [name for name, _ in columns[0]], rows, called)
     names, rows = [], []
     for j, values in enumerate(columns):
         for i, (name, value) in enumerate(values):
@@ -114,7 +115,7 @@ def block_of(case: Case, kind: ColumnType, place: int) -> Block:
             row[j] = value
             names.append(name)
             rows.append(tuple(row))
-    return Block(case.rules, kind, names, rows, place)
+    return Block(case.rules, [kind] * len(columns), names, rows, called)
 
 
 def _truths_as_numbers(holds: Numbers) -> Iterator[tuple[str, Any]]:
