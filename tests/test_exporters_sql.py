@@ -470,6 +470,7 @@ def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
     assert labels_of_texts(engine, rules, texts) == [label_of_text(rules, text) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", EXECUTED)
 @pytest.mark.parametrize("rules", [balanced_rules(5000), chain_rules(5000)], ids=["balanced", "chain"])
 def test_many_leaves(engine, rules, predicates):
@@ -481,6 +482,7 @@ def test_many_leaves(engine, rules, predicates):
         assert labels_by(style, engine, rules, rows, predicates) == expected
 
 
+@pytest.mark.slow
 def test_a_rule_with_more_conditions_than_sqlite_chains(tmp_path):
     n_columns = 1010
     tree = 1
