@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from decimal import Decimal
 
@@ -9,6 +10,8 @@ import numbercases
 import pytest
 from numbercases import MISSING, NEITHER, READINGS, TEXTS
 
+from shallowrules.cli.labelling import label_file
+from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.engines import ENGINES
 from shallowrules.errors import DataError, MissingExtraError
 from shallowrules.exporters import export
@@ -135,3 +138,34 @@ def test_the_emitted_python(reading, imputed):
             else:
                 label = assign({"x": cell})
                 assert (-1 if label is None else label) == right, (cell, threshold)
+
+
+@READING
+@IMPUTED
+def test_label(tmp_path, reading, imputed):
+    """Texts as they stand in a CSV file, each quoted."""
+    how = READINGS[reading]
+    cells = [cell for cell in TEXTS[reading] if cell[1] != NEITHER and cell[0] is not None]
+    wanted = expected(cells, how, imputed=imputed)
+    for threshold in how.thresholds[::4]:
+        counts, labels = labelled(tmp_path, how.rules(threshold, imputed=imputed), [cell for cell, _ in cells])
+        assert differences({threshold: labels}, wanted, cells) == {}
+        assert sum(counts.values()) == len(cells)
+
+
+@pytest.mark.parametrize("text", ["abc", "4x", "1_0", "0x10", "5\n", "1e"])
+@READING
+def test_label_names_the_text_that_is_neither(tmp_path, reading, text):
+    with pytest.raises(DataError, match=r"'x' holds numbers, but row 2 has "):
+        labelled(tmp_path, READINGS[reading].rules(0, imputed=True), ["7", text, "NA", "x"])
+
+
+def labelled(folder, rules, texts):
+    """Return the counts of clusters, and the label of each text of a CSV file."""
+    source, target = folder / "texts.csv", folder / "labelled.csv"
+    with source.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["row", "x"], *enumerate(texts)])
+    counts = label_file(rules, str(source), target, ReadingOptions(None, ".", (), "utf-8"), "cluster")
+    with target.open(newline="") as file:
+        found = [row["cluster"] for row in csv.DictReader(file)]
+    return counts, [-1 if label == "" else int(label) for label in found]

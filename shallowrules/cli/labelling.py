@@ -11,8 +11,9 @@ from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
+from shallowrules.exporters.sql import neither_predicate
 from shallowrules.files import atomic_path
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import Source, Where, open_source
 from shallowrules.sources.base import named
 from shallowrules.sources.combined import CombinedSource
@@ -143,6 +144,8 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
             field = Field("boolean", f"({field.expression} = 1)")
         elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
             raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
+        if column.from_text and field.type == "text":
+            _refuse_stray(column, source, field)
         # Beside the columns of the file, whose names may be anything.
         inner[column.name] = absent_name(f"tested column {len(inner)}", source.names)
         read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
@@ -157,6 +160,18 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
     name = _name(rules, quote_name(number))
     return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> None:
+    """Raise DataError for a text in a column of numbers that is neither a number nor means "no value"."""
+    numbered = f"(SELECT row_number() OVER () AS place, {field.expression} AS read FROM {source.relation})"
+    stray = neither_predicate(column, "read", "duckdb")
+    found = source.database.execute(f"SELECT place, read FROM {numbered} WHERE {stray} ORDER BY place LIMIT 1")
+    if row := found.fetchone():
+        place, text = row
+        raise DataError(
+            f"column {column.name!r} holds numbers, but row {place} has {text!r}: correct it, or leave it empty"
+        )
 
 
 def _is_zero_one(source: DuckDBSource, field: Field) -> bool:

@@ -2,7 +2,14 @@
 
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS
-from shallowrules.exporters.sql.exporter import LABELLING_STYLES, STYLES, SqlExporter, SqlOptions, cluster_predicates
+from shallowrules.exporters.sql.exporter import (
+    LABELLING_STYLES,
+    STYLES,
+    SqlExporter,
+    SqlOptions,
+    cluster_predicates,
+    neither_predicate,
+)
 
 __all__ = [
     "ALIASES",
@@ -13,4 +20,5 @@ __all__ = [
     "SqlExporter",
     "SqlOptions",
     "cluster_predicates",
+    "neither_predicate",
 ]

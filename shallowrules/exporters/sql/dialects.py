@@ -232,7 +232,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="CAST({text} AS DECIMAL(65, 0)) - {bound}",
             is_float=None,
-            exact="CAST({text} AS DECIMAL(65, 30)) - {bound}",
+            exact="CAST({value} AS DECIMAL(65, 30)) - {bound}",
             beside_doubles="({value} + 0e0)",
             beside_integers="as doubles",
         ),

@@ -26,10 +26,11 @@ from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.predicates import Predicates
+from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.labels import MIN_LABEL
-from shallowrules.rules import Cluster, RuleSet
+from shallowrules.rules import Cluster, RuleColumn, RuleSet
 
-__all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates"]
+__all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates", "neither_predicate"]
 
 Style = Literal["where", "case", "select", "check"]
 STYLES: tuple[str, ...] = get_args(Style)
@@ -174,6 +175,19 @@ def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]
             for feature in texts
         ],
     }
+
+
+def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
+    """Return what is true of the rows whose text in a column of numbers is neither a number nor means "no value".
+
+    Parameters
+    ----------
+    column : RuleColumn
+    name : str
+        What the database calls it.
+    dialect : str
+    """
+    return NumberColumn(column, name, find_dialect(dialect)).neither()
 
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:

@@ -43,6 +43,16 @@ class NumberColumn:
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value; a value that is no number is one."""
+        numbers = [self._equation("=", number) for number in self.column.conversion.null_numbers]
+        return " OR ".join([*self._without_number(), *numbers])
+
+    def neither(self) -> str:
+        """Return what is true of the rows whose value is no number and does not mean "no value" either."""
+        value, _ = self.beside(0)
+        return f"NOT ({' OR '.join(self._without_number())}) AND {value} IS NULL"
+
+    def _without_number(self) -> list[str]:
+        """Return what is true of the rows that have no value by other means than a number."""
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
         if self.column.from_text:
@@ -50,8 +60,7 @@ class NumberColumn:
             parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
         elif dialect.nan.is_nan is not None:
             parts.append(dialect.nan.is_nan.format(value=self.value))
-        parts += [self._equation("=", number) for number in self.column.conversion.null_numbers]
-        return " OR ".join(part for part in parts if part)
+        return [part for part in parts if part]
 
     def is_not(self, number: Number) -> str:
         """Return what is true of the rows that have another number than this one."""
