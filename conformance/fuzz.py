@@ -31,6 +31,8 @@ from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.rules import RuleColumn, RuleSet
 
+__all__ = ["Round"]
+
 DEFAULT = ("sqlite", "duckdb", "parquet", "clickhouse", "postgres", "mysql")
 ROWS = 60
 SHOWN = 3
@@ -40,10 +42,10 @@ TYPES = ("float", "integer", "text", "boolean")
 
 
 class Round:
-    """What one seed draws for one engine."""
+    """What a chooser draws for one engine."""
 
-    def __init__(self, seed: int, engine: Engine) -> None:
-        self.chooser = random.Random(seed)
+    def __init__(self, chooser: random.Random, engine: Engine) -> None:
+        self.chooser = chooser
         self.engine = engine
         self.rules = self._rules()
         self.kinds = [self._kind(column) for column in self.rules.columns]
@@ -189,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed = options.seed
         while time.monotonic() < end and (options.rounds is None or seed < options.seed + options.rounds):
             for place, engine in engines.items():
-                drawn = Round(seed, engine)
+                drawn = Round(random.Random(seed), engine)
                 try:
                     findings = list(drawn.findings())
                 except EngineError as error:
