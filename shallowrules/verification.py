@@ -7,10 +7,11 @@ every threshold and next to it, with missing values, and with infinities.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,12 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import ALIASES, LABELLING_STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import Cut, Leaf, RuleSet
+from shallowrules.sources.engine import reason
 from shallowrules.table import Column, Table
 from shallowrules.tree import compare
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 __all__ = ["DEFAULT_DIALECTS", "DIALECTS", "Comparison", "Difference", "verify", "walk"]
 
@@ -288,7 +293,34 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
         try:
             found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
         except duckdb.Error as error:
-            raise DataError(f"DuckDB cannot run the rules on the file as it reads it: {error}") from error
+            raise DataError(
+                f"DuckDB cannot run the rules on the file as it reads it by itself ({reason(error)})"
+                f"{_read_otherwise(rules, database, relation)}"
+            ) from error
     if len(found) != n_rows:
         raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
     return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int64)
+
+
+WANTED_TYPES: Mapping[str, tuple[str, str]] = {
+    "integer": ("BIGINT", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"),
+    "float": ("DOUBLE", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*"),
+    "text": ("VARCHAR", "VARCHAR|ENUM.*"),
+    "boolean": ("BOOLEAN", "BOOLEAN"),
+}
+"""By the type of a column of rules: what to load it as, and the types that do, as a pattern."""
+
+
+def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
+    """Return what to do about the columns that DuckDB reads as another type than the rules compare."""
+    found = {name: str(kind) for name, kind, *_ in database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+    tested = (rules.columns[feature] for feature in rules.tested_columns)
+    wanted = {
+        column.name: WANTED_TYPES[column.type][0]
+        for column in tested
+        if column.name in found and not re.fullmatch(WANTED_TYPES[column.type][1], found[column.name])
+    }
+    if not wanted:
+        return ""
+    read = ", ".join(f"{name!r} as {found[name]}" for name in wanted)
+    return f": it reads {read}. Say the types when you load it: read_csv(…, types={wanted!r})"

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commandline import call
 from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules, text_rules
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
@@ -85,7 +86,7 @@ def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch)
     table, relation = read_table(path), file_relation(path)
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table, relation=relation))
     duckdb = sql.DIALECTS["duckdb"]
-    monkeypatch.setitem(sql.DIALECTS, "duckdb", replace(duckdb, nan=replace(duckdb.nan, finite=None)))
+    monkeypatch.setitem(sql.DIALECTS, "duckdb", replace(duckdb, nan=replace(duckdb.nan, finite=None, infinite=None)))
     wrong = [comparison for comparison in verify(rules, table, relation=relation) if comparison.disagreements]
     assert [(comparison.form, comparison.disagreements) for comparison in wrong] == [
         ("SQL, duckdb, on the file itself", 2)
@@ -269,3 +270,18 @@ def test_all_forms_agree_on_real_tables(name, request):
     for comparison in verify(model.rules_, table):
         assert comparison.rows > len(X)
         assert comparison.disagreements == 0
+
+
+def test_what_was_compared_is_shown_where_duckdb_reads_the_file_otherwise(tmp_path, monkeypatch):
+    """DuckDB takes a column in which there is +3 for text."""
+    monkeypatch.chdir(tmp_path)
+    make_rules([("n", "float")], (0, 5.0, 0, 1)).to_json("rules.json")
+    (tmp_path / "t.csv").write_text("n\n" + "007\n+3\n12\n" * 20)
+    result = call("verify", "rules.json", "t.csv")
+    assert result.exit_code == 1
+    for form in ("RuleSet.assign", "Python", "SQL, duckdb, case", "SQL, sqlite, case"):
+        assert re.search(rf"{form} +\d+ +0\b", result.stdout)
+    assert len(result.stderr.splitlines()) == 1
+    assert (
+        "it reads 'n' as VARCHAR. Say the types when you load it: read_csv(…, types={'n': 'DOUBLE'})" in result.stderr
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress, warnings_shown
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
 from shallowrules.errors import ShallowRulesError
+
+if TYPE_CHECKING:
+    from shallowrules.verification import Comparison
 
 __all__ = ["command"]
 
@@ -51,9 +54,13 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
         table = read_table(tables, columns=names, as_text=as_text, **vars(reading))
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
     relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
-    with progress("comparing"):
-        comparisons = list(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation))
-    show_comparisons(comparisons)
+    comparisons: list[Comparison] = []
+    try:
+        with progress("comparing"):
+            comparisons.extend(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation))
+    finally:  # what was compared is worth knowing, also if an engine fails after that
+        if comparisons:
+            show_comparisons(comparisons)
     wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
     if wrong:
         raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
