@@ -149,10 +149,8 @@ class Round:
                     if "character 0" not in str(error):
                         yield f"{style}: the exporter refuses: {error}"
                     return
-                wrong = [
-                    row for row, label in enumerate(found) if label != expected[row] and not self._listed(block, row)
-                ]
-                for row in wrong[:3]:
+                wrong = [row for row, label in enumerate(found) if label != expected[row]]
+                for row in wrong[:SHOWN]:
                     yield f"{style}: {self._described(block.rows[row])}: {found[row]}, the tree {expected[row]}"
         finally:
             self.engine.drop(TABLE)
