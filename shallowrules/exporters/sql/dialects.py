@@ -438,7 +438,7 @@ DIALECTS: Mapping[str, Dialect] = {
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float=None,
-            exact=_TRY_EXACT,
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
             beside_doubles=None,
             beside_integers="as doubles",
         ),
