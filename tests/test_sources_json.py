@@ -64,7 +64,7 @@ def test_json_types(write, values, kind):
         ('{"": 1}', "empty name"),
         ("[]", "no rows"),
         ("{}", "no rows with columns"),
-        ('{"a": 1}\n{"a": "NA"}', r"nearly all numbers, but 1 of 2 values are not, such as 'NA' in row 2.*--null NA"),
+        ('{"a": 1}\n{"a": "NA"}', r"nearly all numbers, but 1 of 2 values is not, such as 'NA' in row 2.*--null NA"),
         (b'{"a": "\xff"}', "line 1: byte 0xff"),
     ],
 )

@@ -214,9 +214,10 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
         found, row = source.row(
             f"list_sort(list(DISTINCT trim({text})))", "min(rowid) + 1", where=f"trim({text}) IN ({known})"
         )
+        verb, listed = "is" if n_words == 1 else "are", " or ".join(map(repr, found))
         message = (
-            f"column {name!r} is text, and {n_words} of {given} values are {' or '.join(map(repr, found))}, such as in "
-            f"row {row}: most programs that load it read a missing value there"
+            f"column {name!r} is text, and {n_words} of {given} values {verb} {listed}, such as in row {row}: "
+            "most programs that load it read a missing value there"
         )
         findings.append(Finding("missing words", message, name, n_words, given, row, found[0], tuple(found)))
     return findings
