@@ -312,8 +312,8 @@ def test_an_unreadable_file(write):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (["1", " ", "3"], r"1 of 3 values are not, such as ' ' in row 2: treat it as missing \(--null ''\)"),
-        (["NA", "2", ""], r"1 of 2 values are not, such as 'NA' in row 1: .*--null NA\) or .*--exclude 'my x'"),
+        (["1", " ", "3"], r"1 of 3 values is not, such as ' ' in row 2: treat it as missing \(--null ''\)"),
+        (["NA", "2", ""], r"1 of 2 values is not, such as 'NA' in row 1: .*--null NA\) or .*--exclude 'my x'"),
         (["1", "?", "N/A"], r"2 of 3 values are not.*--null '\?' --null N/A"),
         ([*map(str, range(20)), "oops"], r"1 of 21 values.*'oops' in row 21"),
         ([*map(str, range(99)), *"abcd"], r"4 of 103 values.*correct the file"),
