@@ -213,3 +213,23 @@ def cells_of(dialect: str, declaration: str, reading: str) -> Cells:
     if reading == "comma":
         return [(cell, NEITHER if cell == "1.5" else meaning) for cell, meaning in cells]
     return cells
+
+
+_TRUE_TEXTS = [(text, True) for text in ("true", "TRUE", "True", "t", "T", "1", " 1 ", "1.0")]
+_FALSE_TEXTS = [(text, False) for text in ("false", "FALSE", "False", "f", "F", "0", " 0", "0.0")]
+_NO_TRUTHS = [(text, None) for text in ("yes", "no", "2", "10", "truth", "", "-", "0.5", "tr\u00fce")] + [(None, None)]
+
+TRUTH_TEXTS: Sequence[tuple[str | None, bool | None]] = [*_TRUE_TEXTS, *_FALSE_TEXTS, *_NO_TRUTHS]
+"""Texts in a column of truth values; None is no truth value."""
+
+TRUTH_COLUMNS: Mapping[str, Sequence[str]] = {
+    "sqlite": ("BOOLEAN", "INTEGER", "REAL", "TEXT", ""),
+    "duckdb": ("BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL(3,0)"),
+    "postgres": ("BOOLEAN", "INTEGER", "DOUBLE PRECISION", "NUMERIC(1)", "REAL"),
+    "mysql": ("BOOLEAN", "INT", "DOUBLE", "BIT(1)", "DECIMAL(1)"),
+    "clickhouse": ("Nullable(Bool)", "Nullable(UInt8)", "Nullable(Float64)"),
+    "spark": ("BOOLEAN", "INT", "DOUBLE", "DECIMAL(1)"),
+}
+"""By dialect, the declarations of columns that hold truth values, or 1 and 0 in place of them."""
+
+BOOLEANS = ("BOOLEAN", "Nullable(Bool)")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numbercases
 import pytest
 from numbercases import MISSING, NEITHER, READINGS, TEXTS
+from rulesets import make_rules
 
 from shallowrules.cli.labelling import label_file
 from shallowrules.cli.reading_options import ReadingOptions
@@ -89,6 +91,67 @@ def test_columns_of_every_type(engine, declaration, reading, imputed):
     cells, how = numbercases.cells_of(engine.dialect, declaration, reading), READINGS[reading]
     found = labels_in(engine, declaration, cells, how, imputed=imputed)
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
+
+
+def truth_rules(name, imputed):
+    rules = make_rules([(name, "boolean")], (0, True, 0, 1))
+    return replace(rules, columns=(replace(rules.columns[0], imputed=imputed),))
+
+
+def truth_labels(engine, declaration, cells, imputed, name="x"):
+    engine.create("truths", [("number_of_row", engine.types["integer"]), (name, declaration)], enumerate_cells(cells))
+    try:
+        case = export(truth_rules(name, imputed), "sql", dialect=engine.dialect, style="case")
+        found = engine.query(f"SELECT number_of_row, {case} FROM truths ORDER BY number_of_row")
+    finally:
+        engine.drop("truths")
+    return [None if label is None else int(label) for _, label in found]
+
+
+def truth_label(cell, truth, imputed):
+    truth = imputed if cell is None else truth
+    return None if truth is None else int(not truth)
+
+
+TRUTHS_IMPUTED = pytest.mark.parametrize("imputed", [None, True, False])
+
+
+@ALL_ENGINES
+@TRUTHS_IMPUTED
+def test_texts_that_are_truth_values(engine, imputed):
+    cells = numbercases.TRUTH_TEXTS
+    found = truth_labels(engine, engine.types["text"], cells, imputed)
+    assert list(zip(cells, found, strict=True)) == [(cell, truth_label(*cell, imputed)) for cell in cells]
+
+
+TRUTH_DECLARED = [(dialect, kind) for dialect, kinds in numbercases.TRUTH_COLUMNS.items() for kind in kinds]
+
+
+@pytest.mark.parametrize(("engine", "declaration"), TRUTH_DECLARED, indirect=["engine"])
+@TRUTHS_IMPUTED
+def test_truth_values_of_every_type(engine, declaration, imputed):
+    values = (True, False, None) if declaration in numbercases.BOOLEANS else (1, 0, None)
+    cells = [(value, None if value is None else bool(value)) for value in values]
+    found = truth_labels(engine, declaration, cells, imputed, name="true")
+    assert found == [truth_label(*cell, imputed) for cell in cells]
+
+
+@TRUTHS_IMPUTED
+def test_truth_values_in_python(imputed):
+    namespace = {}
+    rules = truth_rules("x", imputed)
+    exec(export(rules, "python"), namespace)
+    numbers = [(1, True), (0, False), (1.0, True), (-0.0, False), (True, True), (False, False)]
+    for cell, truth in [*numbercases.TRUTH_TEXTS, *numbers]:
+        right = truth_label(cell, truth, imputed)
+        if cell is not None and truth is None:
+            with pytest.raises(DataError, match="'x' must hold true and false, but row 1 has"):
+                rules.assign({"x": [cell]})
+            with pytest.raises(TypeError, match="'x' holds .* not true or false"):
+                namespace["assign_cluster"]({"x": cell})
+        else:
+            assert rules.assign({"x": [cell]}).tolist() == [-1 if right is None else right]
+            assert namespace["assign_cluster"]({"x": cell}) == right
 
 
 # Rows as Python has them: texts beside numbers of every kind that are numbers already.
