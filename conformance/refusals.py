@@ -29,4 +29,46 @@ class Refusal:
         return all(re.fullmatch(pattern, name) for pattern, name in asked)
 
 
-REFUSALS: tuple[Refusal, ...] = ()
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        "sqlite",
+        "float, tiny, .*(comma|words|infinity).*",
+        "boundaries|ordinary",
+        "TEXT|VARCHAR.*|CHAR.*|no type, texts",
+        "A text of 16 digits and more may be read one unit in the last place off, mostly beyond 1e-280.",
+        "SELECT CAST('-4.94065645841246544177e-324' AS REAL)",
+    ),
+    Refusal(
+        "mysql",
+        "(float|integer), .*(comma|words|infinity).*",
+        ".*",
+        r"BIT\(40\)",
+        "BIT(n) is text to what tells texts from numbers: no cluster under a conversion.",
+        "SELECT COERCIBILITY(b'101')",
+    ),
+    Refusal(
+        "mysql",
+        "integer, (beyond 2.53|ends), .*(words|infinity).*",
+        ".*",
+        "DOUBLE|FLOAT",
+        "A DOUBLE beyond 2^53 has 17 digits under an integer rule with a conversion.",
+        "SELECT CAST(4611686018427388928e0 AS DECIMAL(65,30))",
+    ),
+    *(
+        Refusal(
+            dialect,
+            "boolean.*",
+            "truth values",
+            kind,
+            "A truth value in a number type with decimals is a text such as 1.00: no cluster.",
+            statement,
+        )
+        for dialect, kind, statement in (
+            ("postgres", r"NUMERIC.*", "SELECT CAST(CAST(1 AS NUMERIC(12,2)) AS TEXT)"),
+            ("duckdb", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS VARCHAR)"),
+            ("mysql", r"DECIMAL.*|BIT\(40\)", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS CHAR)"),
+            ("spark", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS STRING)"),
+        )
+    ),
+)
+"""As docs/numbers.md lists them."""
