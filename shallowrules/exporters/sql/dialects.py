@@ -125,7 +125,8 @@ DIALECTS: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{digits}",
             is_text="typeof({value}) = 'text'",
-            is_number=f"length({{text}}) <= {{longest}} AND {_by_wildcards('GLOB', '*')}",
+            # A pattern sees nothing behind the character 0.
+            is_number="length({text}) <= {longest} AND instr({text}, char(0)) = 0 AND " + _by_wildcards("GLOB", "*"),
             to_double="CAST({text} AS REAL)",
             infinities=_SQLITE_INFINITIES,
             from_number=_SQLITE_REAL,
@@ -154,7 +155,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, longest=None),
-        texts=replace(STANDARD_TEXTS, trimmed="trim(CAST({value} AS VARCHAR), ' ')", code="chr({code})"),
+        texts=replace(STANDARD_TEXTS, trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')", code="chr({code})"),
         numbers=Numbers(
             double="{scientific}",
             is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",

@@ -20,6 +20,9 @@ SINGLE_EXACT, DOUBLE_EXACT = 2**24, 2**53
 NAN_WORDS = ("nan", "+nan", "-nan")
 """The texts of `GRAMMAR.nan`, in small letters."""
 
+_NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity}")
+"""The words that may also be what an engine makes of a number that it casts to text."""
+
 WHOLE = "[+-]?0*[0-9]{1,19}"
 """`GRAMMAR.whole`, as far as a text may be within 64 bits."""
 
@@ -56,11 +59,20 @@ class NumberColumn:
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
         if self.column.from_text:
-            parts.append(_among(self.text, ("", *self.column.conversion.words), dialect))
+            parts += self._words()
             parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
         elif dialect.nan.is_nan is not None:
             parts.append(dialect.nan.is_nan.format(value=self.value))
         return [part for part in parts if part]
+
+    def _words(self) -> list[str]:
+        """Return what is true of the rows whose text is a word; the text of a number already is never one."""
+        words, is_text = self.column.conversion.words, self.dialect.numbers.is_text
+        guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
+        plain = _among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
+        if is_text is None or not guarded:
+            return [plain]
+        return [plain, f"{self._given(is_text)} AND {_among(self.text, guarded, self.dialect)}"]
 
     def is_not(self, number: Number) -> str:
         """Return what is true of the rows that have another number than this one."""
@@ -70,14 +82,18 @@ class NumberColumn:
         """Return a comparison with a bound by ``<=`` or ``>``."""
         value, literal = self.beside(bound)
         comparison = f"{value} {sign} {literal}"
+        if self._beside_singles(bound):
+            return self._as_singles_and_doubles(sign, bound)
         above = int(float(bound)) if isinstance(bound, int) else bound
         if value != self.value or above <= bound or self.dialect.numbers.beside_integers == "exactly":
             return comparison
         # A column of doubles is compared with the double nearest to the bound, which is above it and may be a value.
         return f"{comparison} AND {value} < {above}" if sign == "<=" else f"({comparison} OR {value} >= {above})"
 
-    def beside(self, number: Number) -> tuple[str, str]:
+    def beside(self, number: Number, *, equal: bool = False) -> tuple[str, str]:
         """Return what to compare where a number is asked for: the column, and the number.
+
+        `equal` tells that it is compared by ``=`` or ``<>``.
 
         Beyond 2**53 a column of whole numbers that may be text is compared by the difference to the number, since no
         type holds all whole numbers of 64 bits and all fractions.
@@ -99,15 +115,32 @@ class NumberColumn:
         if self.column.from_text:
             if facts.either is not None:
                 return self._number(facts.either, facts.exact), self.dialect.number(whole)
-            return self._difference(whole), self.dialect.number(0)
+            return self._difference(whole, equal), self.dialect.number(0)
         if facts.beside_integers != "as singles":
             return self.value, self.dialect.number(whole)
         if abs(whole) < DOUBLE_EXACT:
-            return self.value, self.dialect.number(float(whole))
-        return f"CASE {self._difference_of_numbers(whole)} END", self.dialect.number(0)
+            return self.value, self.dialect.number(whole)
+        return f"CASE {self._difference_of_numbers(whole, equal)} END", self.dialect.number(0)
+
+    def _beside_singles(self, number: Number) -> bool:
+        """Return whether a whole number is compared as a single where the column holds these, and would be rounded."""
+        column, facts = self.column, self.dialect.numbers
+        if column.type == "float" or column.from_text or facts.beside_integers != "as singles":
+            return False
+        return SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
+
+    def _as_singles_and_doubles(self, sign: str, number: Number) -> str:
+        """Return a comparison that is right of singles, which only a double decides, and of decimals, which none does.
+
+        What is rounded never goes past the number, so that the one comparison does no harm where the other decides.
+        """
+        exact, rounded = (f"{self.value} {sign} {self.dialect.number(kind(number))}" for kind in (int, float))
+        return f"{exact} AND {rounded}" if sign in ("<=", "=") else f"({exact} OR {rounded})"
 
     def _equation(self, sign: str, number: Number) -> str:
-        value, literal = self.beside(number)
+        if self._beside_singles(number):
+            return self._as_singles_and_doubles(sign, number)
+        value, literal = self.beside(number, equal=True)
         return f"{value} {sign} {literal}"
 
     def _number(self, from_text: str, from_number: str) -> str:
@@ -146,25 +179,31 @@ class NumberColumn:
         point = self.column.conversion.decimal
         return is_number.format(text=self.text, pattern=pattern, point=point, longest=GRAMMAR.longest)
 
-    def _difference(self, number: int) -> str:
+    def _difference(self, number: int, equal: bool) -> str:
         """Return the difference between the number in the column and another, of the right sign."""
         facts = self.dialect.numbers
-        below = self.dialect.number(float(_double_below(number)))
-        texts = self._numbers_of_texts(f"{facts.to_double} - {below}")
+        texts = self._numbers_of_texts(self._double_less(facts.to_double, number, equal))
         if facts.is_number is not None:
             texts = f"WHEN {self._matches(WHOLE)} THEN {self._given(facts.whole, number)} {texts}"
         if facts.is_text is None:
             return f"CASE {texts} END"
-        return f"CASE WHEN {self._given(facts.is_text)} THEN CASE {texts} END {self._difference_of_numbers(number)} END"
+        numbers = self._difference_of_numbers(number, equal)
+        return f"CASE WHEN {self._given(facts.is_text)} THEN CASE {texts} END {numbers} END"
 
-    def _difference_of_numbers(self, number: int) -> str:
+    def _difference_of_numbers(self, number: int, equal: bool) -> str:
         """Return the branches of it for a column of numbers."""
         facts = self.dialect.numbers
         exact = f"ELSE {self._given(facts.exact, number)}"
         if facts.is_float is None:
             return exact
-        below = self.dialect.number(float(_double_below(number)))
-        return f"WHEN {self._given(facts.is_float)} THEN {self._given(facts.from_number)} - {below} {exact}"
+        double = self._double_less(self._given(facts.from_number), number, equal)
+        return f"WHEN {self._given(facts.is_float)} THEN {double} {exact}"
+
+    def _double_less(self, double: str, number: int, equal: bool) -> str:
+        """Return the difference between a double and a whole number; where it is to be 0, 1 for what no double is."""
+        if equal and int(float(number)) != number:
+            return "1"
+        return f"{double} - {self.dialect.number(float(_double_below(number)))}"
 
     def _given(self, template: str, bound: int = 0) -> str:
         """Return a fact of the dialect about this column."""
