@@ -73,6 +73,12 @@ class Node:
         # Not a matrix product, which may sum equal columns in different orders.
         return np.asarray((self.weight[:, None] * self.distances).sum(axis=0))
 
+    @property
+    def cheapest_center(self) -> int:
+        """The first of the centers that tie for the cheapest leaf."""
+        costs = self.center_costs
+        return int(self.centers[costs <= costs.min() * (1 + TOLERANCE)].min())
+
 
 @dataclass(frozen=True)
 class Cuts:
@@ -318,7 +324,7 @@ def grow(
         """Grow the part below that separates centers."""
         cuts = candidate_cuts(node)
         if not len(cuts):
-            branch.center = int(node.centers[np.argmin(node.center_costs)])
+            branch.center = node.cheapest_center
             leaves.append(branch)
             return
         winner = best(node, cuts, tradeoff, how)
@@ -464,10 +470,11 @@ def check_leaf(where: str, center: int, node: Node, cuts: Cuts | None) -> None:
     assert not cuts, f"{where}: a leaf, though {0 if cuts is None else len(cuts)} cuts are valid"
     assert center in node.centers, f"{where}: center {center} is not among its own"
     costs = node.center_costs
-    cheapest = costs <= costs.min() * (1 + TOLERANCE)
-    assert center in node.centers[cheapest], f"{where}: center {center} is not the cheapest"
-    if np.ptp(node.distances[:, cheapest], axis=1).max(initial=0) == 0:  # a tie beyond rounding
-        assert center == node.centers[cheapest].min(), f"{where}: center {center} is not the first of the cheapest"
+    border, slack = costs.min() * (1 + TOLERANCE), ROUNDING * costs.min()
+    cheapest = node.centers[costs <= border + slack]
+    assert center in cheapest, f"{where}: center {center} is not the cheapest"
+    if not ((border - slack <= costs) & (costs <= border + slack) & (costs > 0)).any():
+        assert center == cheapest.min(), f"{where}: center {center} is not the first of the cheapest"
 
 
 def check_cut(

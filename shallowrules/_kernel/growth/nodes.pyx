@@ -1,8 +1,10 @@
 """What every way of growing does with a node: make it a leaf, cut it, tell how much work is below it."""
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, log2
 
 from shallowrules._kernel.growth.nearest_lists cimport distance_to
+from shallowrules._kernel.growth.objective cimport tie_limit
 from shallowrules._kernel.growth.partition cimport mark_sides, partition_centers, partition_rows
 from shallowrules._kernel.growth.state cimport LEAF, NOT_CUT_YET, CenterOrder, Cut, Node, Slots, State, Table
 from shallowrules._kernel.shared.matrix cimport load_point
@@ -11,26 +13,32 @@ from shallowrules._kernel.shared.matrix cimport load_point
 cdef void make_leaf(
     const Table* table, const Slots* slots, const CenterOrder* centers, Node* node, double* point
 ) noexcept nogil:
-    """End a branch: with its one center, or, if no cut is valid, with the cheapest of several."""
-    cdef Py_ssize_t slot
-    cdef int i, center, best = -1
-    cdef double cost, lowest = INFINITY
+    """End a branch: with its one center, or, if no cut is valid, with the first of the cheapest of several."""
+    cdef int i
+    cdef double lowest = INFINITY, limit
     node.feature = LEAF
     node.center = centers.order[node.first_center]
     if node.last_center - node.first_center == 1:
         return
     for i in range(node.first_center, node.last_center):
-        center = centers.order[i]
-        cost = 0.0
-        for slot in range(node.first, node.last_counted):
-            load_point(&table.X_cluster, slots.row[slot], point)
-            cost += distance_to(table, point, center) * (
-                1.0 if slots.weight == NULL else slots.weight[slot]
-            )
-        if best < 0 or cost < lowest or (cost == lowest and center < best):
-            lowest = cost
-            best = center
-    node.center = best
+        lowest = min(lowest, _cost_of_leaf(table, slots, node, centers.order[i], point))
+    # Sums depend on the order of the rows in their last digits.
+    limit = tie_limit(lowest)
+    node.center = INT_MAX
+    for i in range(node.first_center, node.last_center):
+        if centers.order[i] < node.center and _cost_of_leaf(table, slots, node, centers.order[i], point) <= limit:
+            node.center = centers.order[i]
+
+
+cdef double _cost_of_leaf(
+    const Table* table, const Slots* slots, const Node* node, int center, double* point
+) noexcept nogil:
+    cdef Py_ssize_t slot
+    cdef double cost = 0.0
+    for slot in range(node.first, node.last_counted):
+        load_point(&table.X_cluster, slots.row[slot], point)
+        cost += distance_to(table, point, center) * (1.0 if slots.weight == NULL else slots.weight[slot])
+    return cost
 
 
 cdef void cut_node(
