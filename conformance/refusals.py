@@ -54,6 +54,23 @@ REFUSALS: tuple[Refusal, ...] = (
         "A DOUBLE beyond 2^53 has 17 digits under an integer rule with a conversion.",
         "SELECT CAST(4611686018427388928e0 AS DECIMAL(65,30))",
     ),
+    Refusal(
+        "duckdb",
+        "text.*",
+        ".*",
+        "VARCHAR COLLATE .*",
+        "A text column declared with a collation is compared by it: COLLATE C fails on BOOLEAN, as which DuckDB may "
+        "read a file's yes and no.",
+        "SELECT true COLLATE C = 'yes'",
+    ),
+    Refusal(
+        "duckdb",
+        "integer, .*",
+        ".*",
+        "UHUGEINT",
+        "A UHUGEINT of 2^63 and beyond cannot be compared with a negative whole number: the query ends with an error.",
+        "SELECT x <= -7 FROM (SELECT 9223372036854775808::UHUGEINT x FROM range(2))",
+    ),
     *(
         Refusal(
             dialect,

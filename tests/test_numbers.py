@@ -232,3 +232,37 @@ def labelled(folder, rules, texts):
     with target.open(newline="") as file:
         found = [row["cluster"] for row in csv.DictReader(file)]
     return counts, [-1 if label == "" else int(label) for label in found]
+
+
+# A null number that no double is: in a float column the nearest double means it, in one of whole numbers none does.
+@pytest.mark.parametrize("words", [(), ("inf",)], ids=["a number", "a number and a word"])
+@pytest.mark.parametrize(("kind", "missing"), [("float", {2**53, 2**53 + 1}), ("integer", {2**53 + 1})])
+def test_null_numbers_that_no_double_is(kind, missing, words):
+    rules = make_rules([("x", kind)], (0, 5, 0, 1))
+    imputed = {"float": 3.0, "integer": 3}[kind]
+    column = replace(rules.columns[0], nulls=("9007199254740993", *words), imputed=imputed)
+    rules = replace(rules, columns=(column,))
+    namespace = {}
+    exec(export(rules, "python"), namespace)
+    values = [2.0**53, 2.0**53 + 2, 7.0, 2**53, 2**53 + 1, 2**53 + 2]
+    right = [0 if value in missing else 1 for value in values]
+    assert [int(rules.assign({"x": [value]})[0]) for value in values] == right
+    assert [namespace["assign_cluster"]({"x": value}) for value in values] == right
+    for dialect in ("sqlite", "duckdb"):
+        with ENGINES[dialect].open() as engine:
+            for place, declaration in enumerate(("DOUBLE", "BIGINT")):
+                here = [place * 3 + step for step in range(3)]
+                cells = [(values[row], None) for row in here]
+                found = null_labels(engine, declaration, cells, rules)
+                assert found == [right[row] for row in here]
+            assert null_labels(engine, "DOUBLE", [(math.inf, None)], rules) == [1]
+
+
+def null_labels(engine, declaration, cells, rules):
+    engine.create("nulls", [("number_of_row", engine.types["integer"]), ("x", declaration)], enumerate_cells(cells))
+    try:
+        case = export(rules, "sql", dialect=engine.dialect, style="case")
+        found = engine.query(f"SELECT number_of_row, {case} FROM nulls ORDER BY number_of_row")
+    finally:
+        engine.drop("nulls")
+    return [int(label) for _, label in found]

@@ -29,6 +29,7 @@ from shallowrules.rules import (
     Between,
     ConditionVisitor,
     NoneOf,
+    Number,
     OneOf,
     Rule,
     RuleColumn,
@@ -145,7 +146,7 @@ def _describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     conversion = column.conversion
     nulls: tuple[Any, ...] = conversion.nulls
     if column.is_numeric:
-        nulls = (*conversion.words, *conversion.null_numbers)
+        nulls = (*conversion.words, *(_as_compared(number, column) for number in conversion.null_numbers))
     arguments = repr(nulls) if nulls or column.from_text else ""
     return {
         "column": column.name,
@@ -156,6 +157,12 @@ def _describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         "holds_numbers": column.holds_numbers,
         "imputed": None if column.imputed is None else repr(column.imputed),
     }
+
+
+def _as_compared(number: Number, column: RuleColumn) -> Number:
+    """Return a number as the values of a column are compared with it: a float column has doubles."""
+    nearest = float(number)
+    return nearest if column.type == "float" and nearest != number else number
 
 
 def _name_variables(rules: RuleSet, function_name: str) -> dict[int, str]:

@@ -38,9 +38,10 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
         column = replace(column, type="integer", values=np.where(missing, 0, numbers), missing=missing, exact=None)
     elif not whole and column.is_numeric and column.values.dtype.kind in "iu":
         column = replace(column, type="float", values=column.values.astype(np.float64))
-    if not column.is_numeric or not conversion.null_numbers:
+    null_numbers = conversion.null_numbers if whole else tuple(map(float, conversion.null_numbers))
+    if not column.is_numeric or not null_numbers:
         return column
-    return replace(column, missing=column.absent | _equal_one_of(column.values, conversion.null_numbers))
+    return replace(column, missing=column.absent | _equal_one_of(column.values, null_numbers))
 
 
 def read_texts(column: Column, conversion: Conversion) -> Column:
@@ -99,7 +100,8 @@ def _equal_one_of(values: NDArray[Any], numbers: Iterable[Number]) -> NDArray[np
     found = np.zeros(len(values), dtype=bool)
     for number in numbers:
         if values.dtype.kind == "f":
-            found |= values == float(number)
+            if float(number) == number:
+                found |= values == float(number)
         elif values.dtype.kind == "O":
             found |= np.fromiter((value == number for value in values), bool, len(values))
         elif number == int(number) and INT64[0] <= number <= INT64[1]:
