@@ -238,7 +238,7 @@ def labelled(folder, rules, texts):
 @pytest.mark.parametrize("words", [(), ("inf",)], ids=["a number", "a number and a word"])
 @pytest.mark.parametrize(("kind", "missing"), [("float", {2**53, 2**53 + 1}), ("integer", {2**53 + 1})])
 def test_null_numbers_that_no_double_is(kind, missing, words):
-    rules = make_rules([("x", kind)], (0, 5, 0, 1))
+    rules = make_rules([("x", kind)], (0, 5, 0, (0, 2**53, 1, 1)))
     imputed = {"float": 3.0, "integer": 3}[kind]
     column = replace(rules.columns[0], nulls=("9007199254740993", *words), imputed=imputed)
     rules = replace(rules, columns=(column,))
@@ -256,6 +256,16 @@ def test_null_numbers_that_no_double_is(kind, missing, words):
                 found = null_labels(engine, declaration, cells, rules)
                 assert found == [right[row] for row in here]
             assert null_labels(engine, "DOUBLE", [(math.inf, None)], rules) == [1]
+
+
+def test_a_null_number_with_a_fraction_is_no_whole_number():
+    rules = make_rules([("x", "integer")], (0, 5, 0, 1))
+    rules = replace(rules, columns=(replace(rules.columns[0], nulls=("1.5",), imputed=9),))
+    values = [1, 2, 1.5]
+    assert rules.assign({"x": values}).tolist() == [0, 0, 1]
+    for dialect in ("sqlite", "duckdb"):
+        with ENGINES[dialect].open() as engine:
+            assert null_labels(engine, "DOUBLE", [(value, None) for value in values], rules) == [0, 0, 1]
 
 
 def null_labels(engine, declaration, cells, rules):

@@ -64,9 +64,10 @@ class Predicates(ConditionVisitor[list[str]]):
         column = NumberColumn(rule_column, self.names[condition.feature], self.dialect)
         lower, upper = bounds(condition)
         parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
-        parts += [
-            column.is_not(number) for number in rule_column.conversion.null_numbers if _within(number, lower, upper)
-        ]
+        null_numbers = rule_column.conversion.null_numbers
+        if rule_column.type == "float":
+            null_numbers = tuple(map(float, null_numbers))
+        parts += [column.is_not(number) for number in null_numbers if _within(number, lower, upper)]
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
         parts += _not_nan(value, lower, upper, self.dialect, decided=not rule_column.from_text)

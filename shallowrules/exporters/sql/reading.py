@@ -107,6 +107,9 @@ class NumberColumn:
             if facts.beside_doubles is not None and abs(number) >= DOUBLE_EXACT:
                 value = facts.beside_doubles.format(value=value)
             return value, self.dialect.number(number)
+        if number != int(number):  # a null number
+            read = self._number(facts.to_double, facts.from_number) if self.column.from_text else self.value
+            return read, self.dialect.number(number)
         whole = int(number)
         if abs(whole) < (SINGLE_EXACT if facts.beside_integers == "as singles" else DOUBLE_EXACT):
             return self._number(
@@ -127,7 +130,7 @@ class NumberColumn:
         column, facts = self.column, self.dialect.numbers
         if column.type == "float" or column.from_text or facts.beside_integers != "as singles":
             return False
-        return SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
+        return number == int(number) and SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
 
     def _as_singles_and_doubles(self, sign: str, number: Number) -> str:
         """Return a comparison that is right of singles, which only a double decides, and of decimals, which none does.
