@@ -156,7 +156,8 @@ class Numbers:
     """How numbers are written, compared, and read from columns that may hold them as text.
 
     `shallowrules.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it stands, or
-    ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number.
+    ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number, and ``{steps}`` the same in two steps,
+    the largest double up to it and the rest, so that a double less these is of the right sign.
 
     Attributes
     ----------
@@ -186,12 +187,16 @@ class Numbers:
         What is true of a ``{value}`` of a floating type; None where nothing tells.
     exact : str
         The number in a ``{value}`` of any other number type less ``{bound}``, as above; with `either`, the number.
+    truth : tuple of str, or None
+        What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
+        0, and the number in it; None where there is no such type.
     beside_doubles : str or None
         What makes a double of a ``{value}`` that is a number, where the engine compares a whole number of 64 bits
         exactly with a double; None where it takes the nearest double by itself.
-    beside_integers : {"exactly", "as doubles", "as singles"}
-        How a column of a floating type is compared with a whole number: by its value; both as doubles; or both as
-        singles where the column holds these.
+    beside_integers : {"exactly", "exactly or not at all", "as doubles", "as singles"}
+        How a column of a floating type is compared with a whole number: by its value; by its value, but a column of
+        decimals fails beside a whole number of more digits than it has; both as doubles; or both as singles where the
+        column holds these.
     """
 
     double: str
@@ -204,8 +209,9 @@ class Numbers:
     whole: str
     is_float: str | None
     exact: str
+    truth: tuple[str, str] | None
     beside_doubles: str | None
-    beside_integers: Literal["exactly", "as doubles", "as singles"]
+    beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,8 +95,8 @@ class NumberColumn:
 
         `equal` tells that it is compared by ``=`` or ``<>``.
 
-        Beyond 2**53 a column of whole numbers that may be text is compared by the difference to the number, since no
-        type holds all whole numbers of 64 bits and all fractions.
+        A column of whole numbers that may be text is compared by the difference to the number, since no type holds all
+        whole numbers of 64 bits and all fractions.
         """
         facts = self.dialect.numbers
         if self.column.type == "float":
@@ -111,17 +111,13 @@ class NumberColumn:
             read = self._number(facts.to_double, facts.from_number) if self.column.from_text else self.value
             return read, self.dialect.number(number)
         whole = int(number)
-        if abs(whole) < (SINGLE_EXACT if facts.beside_integers == "as singles" else DOUBLE_EXACT):
-            return self._number(
-                facts.to_double, facts.from_number
-            ) if self.column.from_text else self.value, self.dialect.number(whole)
         if self.column.from_text:
             if facts.either is not None:
                 return self._number(facts.either, facts.exact), self.dialect.number(whole)
+            if facts.is_text is None and abs(whole) < DOUBLE_EXACT:
+                return self._number(facts.to_double, facts.from_number), self.dialect.number(whole)
             return self._difference(whole, equal), self.dialect.number(0)
-        if facts.beside_integers != "as singles":
-            return self.value, self.dialect.number(whole)
-        if abs(whole) < DOUBLE_EXACT:
+        if facts.beside_integers in ("exactly", "as doubles") or abs(whole) < DOUBLE_EXACT:
             return self.value, self.dialect.number(whole)
         return f"CASE {self._difference_of_numbers(whole, equal)} END", self.dialect.number(0)
 
@@ -146,6 +142,12 @@ class NumberColumn:
         value, literal = self.beside(number, equal=True)
         return f"{value} {sign} {literal}"
 
+    def _infinite_words(self) -> list[str]:
+        """Return the texts that mean "no value" and would else be infinite."""
+        conversion = self.column.conversion
+        numbers = [(word, conversion.number(word)) for word in conversion.words]
+        return [word for word, number in numbers if number is not None and math.isinf(number)]
+
     def _number(self, from_text: str, from_number: str) -> str:
         """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
         facts = self.dialect.numbers
@@ -158,9 +160,7 @@ class NumberColumn:
         """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""
         facts, dialect = self.dialect.numbers, self.dialect
         conversion = self.column.conversion
-        words = [word for word in conversion.words if re.fullmatch(GRAMMAR.infinity, word)]
-        if facts.is_number is None:
-            words = ["", *conversion.words]
+        words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()
         excluded = _among(self.text, words, dialect)
         branches = [f"WHEN {excluded} THEN NULL"] if excluded else []
         text = self.text
@@ -186,7 +186,7 @@ class NumberColumn:
         """Return the difference between the number in the column and another, of the right sign."""
         facts = self.dialect.numbers
         texts = self._numbers_of_texts(self._double_less(facts.to_double, number, equal))
-        if facts.is_number is not None:
+        if facts.is_number is not None and abs(number) >= DOUBLE_EXACT:
             texts = f"WHEN {self._matches(WHOLE)} THEN {self._given(facts.whole, number)} {texts}"
         if facts.is_text is None:
             return f"CASE {texts} END"
@@ -210,7 +210,9 @@ class NumberColumn:
 
     def _given(self, template: str, bound: int = 0) -> str:
         """Return a fact of the dialect about this column."""
-        return template.format(value=self.value, text=self.text, bound=bound if bound >= 0 else f"({bound})")
+        below = _double_below(bound)
+        steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
+        return template.format(value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps)
 
 
 class TextColumn:
@@ -262,8 +264,20 @@ class TruthColumn:
 
     def one_of(self, values: Sequence[bool]) -> str:
         """Return what is true of the rows that have one of some truth values; empty for none."""
+        facts = self.dialect.numbers
         texts = [text for value in values for text in (self.dialect.true if value else self.dialect.false)]
-        return _among(f"LOWER({self.dialect.texts.trimmed.format(value=self.value)})", texts, self.dialect)
+        text = self.dialect.texts.trimmed.format(value=self.value)
+        spelt = _among(f"LOWER({text})", texts, self.dialect)
+        if not spelt or facts.truth is None:
+            return spelt
+        is_number, number = (fact.format(value=self.value, text=text) for fact in facts.truth)
+        wanted = ", ".join(str(int(value)) for value in values)
+        return f"CASE WHEN {is_number} THEN {number} IN ({wanted}) ELSE {spelt} END"
+
+
+def _in_brackets(number: str) -> str:
+    """Return a number as it stands behind a sign."""
+    return f"({number})" if number.startswith("-") else number
 
 
 def _double_below(number: int) -> int:
