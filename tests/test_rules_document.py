@@ -326,7 +326,7 @@ DAMAGES = [
     *lacking("nodes", 0, names=("column", "threshold", "left", "right")),
     *lacking("nodes", 1, names=("cluster", "rows", "weight")),
     *lacking("clusters", 0, names=("index", "name", "rows", "weight", "share", "precision", "recall", "means")),
-    *lacking("statistics", names=[entry.name for entry in fields(Statistics)]),
+    *lacking("statistics", names=[entry.name for entry in fields(Statistics) if not entry.metadata.get("optional")]),
     *((change("nodes", 0, "kind", given), r"nodes\[0\].kind is") for given in (DELETE, None, 1, "", "Cut", ["cut"])),
     (change("nodes", 0, "kind", "leaf"), r"nodes\[0\] lacks cluster, rows, weight"),
     (change("nodes", 0, "kind", "membership"), r"nodes\[0\] lacks values"),

@@ -190,8 +190,8 @@ def test_rules_over_the_same_cuts_assign_what_the_tree_predicts(rules, seed, nar
 )
 def test_a_copy_is_the_same_and_as_frozen(again):
     other = again(TREE)
-    assert other.names == TREE.names
-    for name in set(Tree.__dataclass_fields__) - {"names"}:
+    assert (other.names, other.classes) == (TREE.names, TREE.classes)
+    for name in set(Tree.__dataclass_fields__) - {"names", "classes"}:
         assert np.array_equal(getattr(TREE, name), getattr(other, name))
         with pytest.raises(ValueError, match="read-only"):
             getattr(other, name)[0] = 1
