@@ -129,7 +129,7 @@ def test_nothing_is_left_of_a_closed_engine():
 
 
 def test_what_is_missing_is_named(monkeypatch):
-    for name in ("duckdb", "chdb", "pyspark"):
+    for name in ("duckdb", "chdb.session", "pyspark"):
         monkeypatch.setitem(sys.modules, name, None)
     for module in (postgres_engine, mariadb_engine):
         monkeypatch.setattr(module, "program", lambda name: None)

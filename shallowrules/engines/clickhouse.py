@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
@@ -28,10 +29,9 @@ __all__ = ["ClickHouse"]
 
 def _import_session() -> ModuleType:
     try:
-        from chdb import session
+        return import_module("chdb.session")
     except ImportError:
         raise missing_engine(ClickHouse.dialect, "chdb", extra="engines") from None
-    return session
 
 
 class ClickHouse(Engine):

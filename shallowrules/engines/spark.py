@@ -9,6 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Self
@@ -26,7 +27,7 @@ LOADED = "loaded_by_shallowrules"
 
 def _import_pyspark() -> ModuleType:
     try:
-        import pyspark
+        pyspark = import_module("pyspark")
     except ImportError:
         raise missing_engine(Spark.dialect, "pyspark", extra="engines") from None
     if shutil.which("java") is None:
