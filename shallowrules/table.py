@@ -359,9 +359,12 @@ def _column(name: str, values: NDArray[Any]) -> Column:
 
 
 def _is_rounded(values: Iterable[Any]) -> bool:
-    """Return whether a number among others may be no double."""
+    """Return whether whole numbers may compare otherwise with a number than with the double nearest to it."""
     exact = (value for value in values if isinstance(value, int | np.integer | Decimal))
-    return any(value != value or not -DOUBLE_EXACT < value < DOUBLE_EXACT for value in exact)
+    return any(
+        value != value or not -DOUBLE_EXACT < value < DOUBLE_EXACT or (value % 1 != 0 and float(value).is_integer())
+        for value in exact
+    )
 
 
 def _from_series(name: str, series: Any) -> Column:
@@ -379,8 +382,9 @@ def _from_series(name: str, series: Any) -> Column:
         if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
-        if dtype.is_decimal() and (np.abs(values) >= DOUBLE_EXACT).any():
-            return Column(name, "float", values, exact=np.array(series.to_list(), dtype=object))
+        if dtype.is_decimal() and (values == np.floor(values)).any():
+            decimals = np.array(series.to_list(), dtype=object)
+            return Column(name, "float", values, exact=decimals if _is_rounded(decimals) else None)
         return Column(name, "float", values)
     if dtype == nw.Boolean:
         return Column(name, "boolean", _objects(series))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -118,6 +119,20 @@ def test_integers_beyond_two_to_the_53_keep_their_neighbours():
     assert rules.assign({"i": near}).tolist() == [0, 0, 1, 1, 0]
     above = make_rules([("i", "integer")], (0, BIG + 3, 0, 1))
     assert above.assign({"i": np.array([BIG + 2.0, BIG + 4.0])}).tolist() == [0, 1]
+
+
+@given(
+    st.integers(-(2**60), 2**60),
+    st.lists(st.tuples(st.integers(-1, 1), st.integers(-(10**9) + 1, 10**9 - 1)), min_size=1, max_size=5),
+)
+def test_decimals_are_compared_exactly_with_whole_numbers(threshold, beside):
+    rules = make_rules([("x", "integer")], (0, threshold, 0, 1))
+    decimals = [Decimal(threshold + whole) + Decimal(fraction).scaleb(-9) for whole, fraction in beside]
+    expected = [0 if decimal <= threshold else 1 for decimal in decimals]
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"x": pl.Series(decimals, dtype=pl.Decimal(38, 9))})
+    for table in ({"x": decimals}, {"x": np.array(decimals, dtype=object)}, frame):
+        assert rules.assign(table).tolist() == expected
 
 
 def frames():
