@@ -4,7 +4,7 @@
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
 #   SHORT=1         make sanitize with a twentieth of the kernel's random tables; make wheel with WHEEL_TESTS alone;
-#                   make conformance with a part of Spark's cases
+#                   make conformance with a part of the cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -44,7 +44,7 @@ help:
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
-	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for Spark in short"
+	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part"
 	@echo "make clean     remove what was built"
 
 $(BIN)/python:
