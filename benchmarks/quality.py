@@ -151,7 +151,8 @@ class Partition:
 
     def figures(self, grown: GrownTree) -> dict[str, float]:
         """Return the measures of a grown tree."""
-        tree = grown.as_tree(names=tuple(map(str, range(len(self.centers)))))
+        numbers = range(len(self.centers))
+        tree = replace(grown.as_tree(), names=tuple(map(str, numbers)), classes=tuple(numbers))
         rules = explain(tree, self.X, self.X_cluster, self.kmeans)
         return with_objective(figures_of(rules, grown.labels, self.kmeans))
 

@@ -470,11 +470,10 @@ def check_leaf(where: str, center: int, node: Node, cuts: Cuts | None) -> None:
     assert not cuts, f"{where}: a leaf, though {0 if cuts is None else len(cuts)} cuts are valid"
     assert center in node.centers, f"{where}: center {center} is not among its own"
     costs = node.center_costs
-    border, slack = costs.min() * (1 + TOLERANCE), ROUNDING * costs.min()
-    cheapest = node.centers[costs <= border + slack]
-    assert center in cheapest, f"{where}: center {center} is not the cheapest"
-    if not ((border - slack <= costs) & (costs <= border + slack) & (costs > 0)).any():
-        assert center == cheapest.min(), f"{where}: center {center} is not the first of the cheapest"
+    cheapest = costs <= costs.min() * (1 + TOLERANCE)
+    assert center in node.centers[cheapest], f"{where}: center {center} is not the cheapest"
+    if np.ptp(node.distances[:, cheapest], axis=1).max(initial=0) == 0:  # a tie beyond rounding
+        assert center == node.centers[cheapest].min(), f"{where}: center {center} is not the first of the cheapest"
 
 
 def check_cut(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -308,7 +309,8 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     """Return the rules over raw columns that explain fixed centers by fixed distances."""
     grown = grow(X_explain, X_cluster, explain_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
-    tree = _place_thresholds(grown, encoder, table, tuple(str(i) for i in range(len(centers))))
+    names = tuple(str(i) for i in range(len(centers)))
+    tree = replace(_place_thresholds(grown, encoder, table), names=names, classes=tuple(range(len(centers))))
     means = group_means(X_explain, grown.labels, len(centers))
     rules = describe_tree(
         tree,

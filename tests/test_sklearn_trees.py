@@ -258,7 +258,7 @@ def test_a_classifier_that_is_not_fitted_is_refused():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.zeros((4, 1)), {}, "tests column 1, but the table has 1 columns"),
+        (np.zeros((4, 1)), {}, "tests column 1, but the table has 1 column"),
         (np.full((4, 2), np.nan), {}, r"missing values .* 'x0' \(4 rows\)"),
         (np.zeros((0, 2)), {}, "no row to measure"),
         (np.zeros((4, 2)), {"sample_weight": np.zeros(4)}, "no row to measure"),

@@ -122,8 +122,9 @@ def test_the_database_gives_the_clusters_of_the_tree(engine, how):
         expected = sorted(zip(pages, rules.assign(table).tolist(), strict=True))
         assert sorted((float(page), int(cluster)) for page, cluster in found) == expected
         check = engine.query(export(rules, "sql", dialect=engine.dialect, style="check", table="visits"))
-        assert [(finding, int(float(count)), int(training)) for finding, _, count, training, *_ in check] == [
-            *(("rows of a cluster", cluster.rows, cluster.rows) for cluster in rules.by_size),
+        # Engines promise no order of what UNION ALL puts together.
+        assert sorted((finding, int(float(count)), int(training)) for finding, _, count, training, *_ in check) == [
+            *sorted(("rows of a cluster", cluster.rows, cluster.rows) for cluster in rules.clusters),
             ("rows without a cluster", 0, 0),
         ]
     finally:
@@ -150,5 +151,5 @@ def test_check_shows_what_is_wrong_with_a_table(engine, named):
         ("new value in kind", "new"): 2,
         ("new value in kind", "other"): 1,
     }
-    shares = [float(share) for _, _, _, _, share, _ in found if share is not None]
-    assert sum(shares[:4]) == pytest.approx(1.0, abs=1e-3)
+    shares = [float(share) for finding, _, _, _, share, _ in found if finding.startswith("rows") and share is not None]
+    assert sum(shares) == pytest.approx(1.0, abs=1e-3)

@@ -100,10 +100,13 @@ def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     table = {"n": np.array(["0", "1", "2", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
     facts = sql.DIALECTS[dialect]
-    template = facts.numbers.to_double
-    rounding = template.replace("DOUBLE", "BIGINT").replace("REAL", "INTEGER")
-    assert rounding != template
-    monkeypatch.setitem(sql.DIALECTS, dialect, replace(facts, numbers=replace(facts.numbers, to_double=rounding)))
+    fact, exact, rounded = {"duckdb": ("to_double", "DOUBLE", "BIGINT"), "sqlite": ("either", "NUMERIC", "INTEGER")}[
+        dialect
+    ]
+    template = getattr(facts.numbers, fact)
+    rounding = {fact: template.replace(exact, rounded)}
+    assert rounding != {fact: template}
+    monkeypatch.setitem(sql.DIALECTS, dialect, replace(facts, numbers=replace(facts.numbers, **rounding)))
     wrong = [comparison for comparison in verify(rules, table) if comparison.disagreements]
     assert [comparison.form for comparison in wrong] == [f"SQL, {dialect}, {style}" for style in sql.LABELLING_STYLES]
     assert wrong[0].first.origin.startswith("boundary row as text ")
