@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from shallowrules.conversion import INT64
 from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.table import Column, Table
 
@@ -17,8 +18,6 @@ INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
-
-INT64 = np.iinfo(np.int64)
 
 
 def boundary_table(rules: RuleSet) -> Table:
@@ -133,7 +132,7 @@ class _Within(ConditionVisitor[Cell]):
         column, lower, upper = condition.column, condition.lower, condition.upper
         if column.type == "integer":
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
-            return max(INT64.min, min(smallest if upper is None else int(upper), INT64.max))
+            return max(INT64[0], min(smallest if upper is None else int(upper), INT64[-1]))
         if upper is not None:
             return float(upper)
         return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
@@ -157,7 +156,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
         hard: list[Cell]
         if condition.column.type == "integer":
             near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
-            hard = [None, INT64.min, INT64.max, *(value for value in near if INT64.min <= value <= INT64.max)]
+            hard = [None, INT64[0], INT64[-1], *(value for value in near if INT64[0] <= value <= INT64[-1])]
         else:
             hard = [None, math.nan, -math.inf, math.inf]
             for bound in bounds:

@@ -12,12 +12,15 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["FALSE_TEXTS", "GRAMMAR", "INT64", "PLAIN", "TRUE_TEXTS", "Conversion", "Grammar", "Number"]
+__all__ = ["DOUBLE_EXACT", "FALSE_TEXTS", "GRAMMAR", "INT64", "PLAIN", "TRUE_TEXTS", "Conversion", "Grammar", "Number"]
 
 Number = int | float
 
-INT64 = (-(2**63), 2**63 - 1)
+INT64 = range(-(2**63), 2**63)
 """The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
+
+DOUBLE_EXACT = 2**53
+"""Up to it, a double tells each whole number from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Conversion:
         text = text.strip(" ")
         if len(text) > GRAMMAR.longest:
             return None
-        if _WHOLE.fullmatch(text) and INT64[0] <= int(text) <= INT64[1]:
+        if _WHOLE.fullmatch(text) and int(text) in INT64:
             return int(text)
         return float(text.replace(self.decimal, ".")) if self._number.fullmatch(text) else None
 

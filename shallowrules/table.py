@@ -18,16 +18,13 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from shallowrules.conversion import PLAIN, Conversion, Number
+from shallowrules.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
 
 __all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text", "unmasked"]
 
 Value = str | bool
 """A value of a column of categories."""
-
-DOUBLE_EXACT = 2**53
-"""Up to it, a double tells each whole number from its neighbours."""
 
 ColumnType = Literal["integer", "float", "text", "boolean", "other"]
 
@@ -94,7 +91,7 @@ class Column:
         series = nw.from_native(data, series_only=True, pass_through=True)
         given = series.to_numpy() if isinstance(series, nw.Series) else data
         objects = np.array(given, dtype=object) if isinstance(given, list | tuple) else np.asarray(given)
-        if objects.dtype == object and any(isinstance(v, Integral) and abs(int(v)) > 2**53 for v in objects):
+        if objects.dtype == object and any(isinstance(v, Integral) and abs(int(v)) > DOUBLE_EXACT for v in objects):
             return cls(name, "other", objects)
         return column
 

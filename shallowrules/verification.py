@@ -39,8 +39,6 @@ DIALECTS = tuple(ENGINES)
 DEFAULT_DIALECTS = ("duckdb", "sqlite")
 """Those that are run unless others are asked for."""
 
-UNMATCHED = NO_CLUSTER
-
 TABLE = "data"
 ROW_NUMBER = "row number in shallowrules"
 CLUSTER = "cluster in shallowrules"
@@ -123,7 +121,7 @@ def verify(
     yield _compare("Python", parts, [assign(part.table) for part in parts])
     no_numbers = texts_without_number(rules)
     if no_numbers.n_rows:  # the other forms raise an error
-        unmatched = np.full(no_numbers.n_rows, UNMATCHED, dtype=np.int64)
+        unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
         parts.append(_Part("row with a text that is no number", no_numbers, unmatched))
     for dialect in dialects:
         with ENGINES[dialect].open() as engine:
@@ -170,7 +168,7 @@ def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int6
 
 
 def _cluster(label: np.int64) -> int | None:
-    return None if label == UNMATCHED else int(label)
+    return None if label == NO_CLUSTER else int(label)
 
 
 def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
@@ -189,7 +187,7 @@ def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
 
 def walk(rules: RuleSet, table: Table) -> NDArray[np.int64]:
     """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
-    labels = np.full(table.n_rows, UNMATCHED, dtype=np.int64)
+    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
     read: dict[int, Column] = {}
     pending = [(0, np.arange(table.n_rows))]
     while pending:
@@ -223,7 +221,7 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
 
     def assign(table: Table) -> NDArray[np.int64]:
         found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in _python_rows(table))
-        return np.fromiter((UNMATCHED if label is None else label for label in found), np.int64, table.n_rows)
+        return np.fromiter((NO_CLUSTER if label is None else label for label in found), np.int64, table.n_rows)
 
     return assign
 
@@ -265,7 +263,7 @@ def _labeller(rules: RuleSet, engine: Engine, style: str) -> Callable[[int], NDA
     selected = f"SELECT {number}, {cluster} FROM ({labelled}\n) AS labelled"
 
     def label(n_rows: int) -> NDArray[np.int64]:
-        labels = np.full(n_rows, UNMATCHED, dtype=np.int64)
+        labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
         for row, found in engine.query(selected):
             if row is not None and found is not None:
                 labels[int(row)] = int(found)
@@ -277,11 +275,11 @@ def _labeller(rules: RuleSet, engine: Engine, style: str) -> Callable[[int], NDA
 def _labels_by_predicate(predicates: Mapping[int, str], engine: Engine, n_rows: int) -> NDArray[np.int64]:
     """Return the cluster whose predicate each row meets; where there are several, a number that no cluster has."""
     ambiguous = next(number for number in count(-2, -1) if number not in predicates)
-    labels = np.full(n_rows, UNMATCHED, dtype=np.int64)
+    labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
     for cluster, predicate in predicates.items():
         found = engine.query(f"SELECT {engine.quote(ROW_NUMBER)} FROM {TABLE} WHERE {predicate}")
         rows = np.array(found, dtype=np.int64).ravel()
-        labels[rows] = np.where(labels[rows] == UNMATCHED, cluster, ambiguous)
+        labels[rows] = np.where(labels[rows] == NO_CLUSTER, cluster, ambiguous)
     return labels
 
 
@@ -299,7 +297,7 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
             ) from error
     if len(found) != n_rows:
         raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
-    return np.array([UNMATCHED if label is None else label for (label,) in found], dtype=np.int64)
+    return np.array([NO_CLUSTER if label is None else label for (label,) in found], dtype=np.int64)
 
 
 WANTED_TYPES: Mapping[str, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shallowrules._kernel import ByteScan
 
-FACTS = ("regular", "quoted", "delimiters", "lines", "blank_lines", "odd_numbers", "whole_numbers", "is_ascii")
+FACTS = ("regular", "quoted", "delimiters", "lines", "blank_lines", "odd_numbers", "whole_numbers")
 PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\xa9", b"\x80", b"\xff"]
 
 
@@ -34,7 +34,6 @@ def plain_facts(content: bytes, delimiter: bytes, single: bool) -> dict[str, obj
         "blank_lines": single and re.search(rb"\n\r?\n", b"\n" + content) is not None,
         "odd_numbers": re.search(rb"_[0-9]|\+-", content) is not None,
         "whole_numbers": not body.translate(None, b'0123456789+- "\r\n' + delimiter),
-        "is_ascii": content.isascii() and b"\0" not in content,
     }
 
 

@@ -38,7 +38,6 @@ class ByteScan:
     blank_lines: bool
     odd_numbers: bool
     whole_numbers: bool
-    is_ascii: bool
     def __init__(self, delimiter: int, single: bool) -> None: ...
     def feed(self, chunk: memoryview | bytes) -> None: ...
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
+from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
@@ -189,6 +190,6 @@ def _name(rules: RuleSet, number: str) -> str:
     if all(name == str(index) for index, name in names.items()):
         return number
     whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
-    whole = whole and all(-(2**63) <= int(name) < 2**63 for name in names.values())
+    whole = whole and all(int(name) in INT64 for name in names.values())
     branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())
     return f"CASE {number} {' '.join(branches)} END"

@@ -12,10 +12,13 @@ from typing import ClassVar, Self
 from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import MissingExtraError
 
-__all__ = ["Cell", "Engine", "Row", "as_text", "escape_line", "missing_engine", "unescape_cell"]
+__all__ = ["INT64", "Cell", "Engine", "Row", "as_text", "escape_line", "missing_engine", "unescape_cell"]
 
 Cell = bool | int | float | Decimal | str | None
 """A value as a column is filled with it: NaN and infinities are floats, NULL is None."""
+
+INT64 = range(-(2**63), 2**63)
+"""The whole numbers that the drivers take as such."""
 
 Row = tuple[str | None, ...]
 """A row of a result: every value as the engine writes it, None for NULL."""

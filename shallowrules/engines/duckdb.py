@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine
+from shallowrules.engines.base import INT64, Cell, Engine, Row, as_text, missing_engine
 from shallowrules.engines.columns import (
     WORDS,
     ColumnType,
@@ -26,8 +26,6 @@ from shallowrules.engines.columns import (
 from shallowrules.errors import EngineError
 
 __all__ = ["DuckDB", "import_duckdb"]
-
-INT64 = range(-(2**63), 2**63)
 
 
 def import_duckdb() -> ModuleType:

@@ -8,13 +8,11 @@ from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import ClassVar, Self
 
-from shallowrules.engines.base import Cell, Engine, Row, as_text
+from shallowrules.engines.base import INT64, Cell, Engine, Row, as_text
 from shallowrules.engines.columns import ColumnType, Doubles, Texts, Truths, signed
 from shallowrules.errors import EngineError
 
 __all__ = ["SQLite"]
-
-INT64 = range(-(2**63), 2**63)
 
 
 class SQLite(Engine):

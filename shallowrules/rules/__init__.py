@@ -1,6 +1,6 @@
 """Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
 
-from shallowrules.conversion import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
 from shallowrules.rules.figures import Cluster, Statistics
@@ -9,6 +9,7 @@ from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.table import Value
 
 __all__ = [
+    "DOUBLE_EXACT",
     "FALSE_TEXTS",
     "GRAMMAR",
     "PLAIN",

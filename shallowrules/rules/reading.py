@@ -104,6 +104,6 @@ def _equal_one_of(values: NDArray[Any], numbers: Iterable[Number]) -> NDArray[np
                 found |= values == float(number)
         elif values.dtype.kind == "O":
             found |= np.fromiter((value == number for value in values), bool, len(values))
-        elif number == int(number) and INT64[0] <= number <= INT64[1]:
+        elif number == int(number) and int(number) in INT64:
             found |= values == int(number)
     return found

@@ -14,7 +14,6 @@ typedef struct {
     int quotes;         /* whether there is a quote */
     int odd_numbers;    /* whether there is a digit behind an underscore, or +- */
     int other;          /* whether a byte is none of a whole number */
-    int beyond_ascii;   /* whether a byte is 0 or above 127 */
 } sr_byte_counts;
 
 /* Of one byte or a vector of them, `before` the byte before each. A whole number may have spaces around it, quotes and
@@ -24,7 +23,6 @@ typedef struct {
 #define SR_IS_OF_WHOLE_NUMBER(b, delimiter)                                                                        \
     (SR_IS_DIGIT(b) | (b == '-') | (b == '+') | (b == ' ') | (b == delimiter) | (b == '\n') | (b == '\r')          \
      | (b == '"'))
-#define SR_IS_BEYOND_ASCII(b) ((b == 0) | (b > 127))
 
 #if defined(__GNUC__)
 enum { SR_VECTOR = 16, SR_PIECE = 255 }; /* vectors whose bytes can be counted in a byte each */
@@ -33,7 +31,7 @@ typedef uint8_t sr_vector __attribute__((vector_size(16)));
 static inline ptrdiff_t sr_count_vectors(const uint8_t *bytes, ptrdiff_t n, uint8_t delimiter, sr_byte_counts *counts)
 {
     const sr_vector zero = {0};
-    sr_vector quotes = zero, odd = zero, beyond = zero, whole = ~zero;
+    sr_vector quotes = zero, odd = zero, whole = ~zero;
     ptrdiff_t start = 0;
     while (n - start >= SR_VECTOR) {
         sr_vector delimiters = zero, newlines = zero, returns = zero, pairs = zero;
@@ -48,7 +46,6 @@ static inline ptrdiff_t sr_count_vectors(const uint8_t *bytes, ptrdiff_t n, uint
             quotes |= (sr_vector)(b == '"');
             odd |= (sr_vector)SR_IS_ODD(before, b);
             whole &= (sr_vector)SR_IS_OF_WHOLE_NUMBER(b, delimiter);
-            beyond |= (sr_vector)SR_IS_BEYOND_ASCII(b);
         }
         for (int i = 0; i < SR_VECTOR; i++) {
             counts->delimiters += delimiters[i];
@@ -61,7 +58,6 @@ static inline ptrdiff_t sr_count_vectors(const uint8_t *bytes, ptrdiff_t n, uint
         counts->quotes |= quotes[i];
         counts->odd_numbers |= odd[i];
         counts->other |= !whole[i];
-        counts->beyond_ascii |= beyond[i];
     }
     return start;
 }
@@ -75,7 +71,7 @@ static inline ptrdiff_t sr_count_vectors(const uint8_t *bytes, ptrdiff_t n, uint
 /* Counts bytes; the one before them is read too. */
 static inline sr_byte_counts sr_count_bytes(const uint8_t *bytes, ptrdiff_t n, uint8_t delimiter)
 {
-    sr_byte_counts counts = {0, 0, 0, 0, 0, 0, 0, 0};
+    sr_byte_counts counts = {0, 0, 0, 0, 0, 0, 0};
     for (ptrdiff_t i = sr_count_vectors(bytes, n, delimiter, &counts); i < n; i++) {
         uint8_t b = bytes[i], before = bytes[i - 1];
         counts.delimiters += b == delimiter;
@@ -85,7 +81,6 @@ static inline sr_byte_counts sr_count_bytes(const uint8_t *bytes, ptrdiff_t n, u
         counts.quotes |= b == '"';
         counts.odd_numbers |= SR_IS_ODD(before, b);
         counts.other |= !SR_IS_OF_WHOLE_NUMBER(b, delimiter);
-        counts.beyond_ascii |= SR_IS_BEYOND_ASCII(b);
     }
     return counts;
 }

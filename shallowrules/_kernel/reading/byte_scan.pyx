@@ -15,7 +15,6 @@ cdef extern from "reading/byte_count.h" nogil:
         bint quotes
         bint odd_numbers
         bint other
-        bint beyond_ascii
 
     sr_byte_counts sr_count_bytes(const uint8_t* bytes, Py_ssize_t n, uint8_t delimiter) noexcept
 
@@ -55,7 +54,7 @@ cdef struct Seen:
     Quoting quoting
     Py_ssize_t newlines, returns, pairs
     Py_ssize_t delimiters, ended_lines      # outside of quotes
-    bint quoted, blank_lines, odd_numbers, whole_numbers, is_ascii
+    bint quoted, blank_lines, odd_numbers, whole_numbers
 
 
 cdef void _take_quoted(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
@@ -90,7 +89,6 @@ cdef void _take(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
     seen.pairs += counts.pairs
     seen.quoted |= counts.quotes
     seen.odd_numbers |= counts.odd_numbers
-    seen.is_ascii &= not counts.beyond_ascii
     seen.whole_numbers &= seen.in_header or not counts.other
     if counts.quotes or seen.quoting.inside or seen.quoting.closed:
         _take_quoted(seen, bytes, n)
@@ -121,7 +119,7 @@ cdef class ByteScan:
         self.seen.delimiter = delimiter
         self.seen.single = single
         self.seen.last = NEWLINE
-        self.seen.in_header = self.seen.whole_numbers = self.seen.is_ascii = self.seen.quoting.regular = True
+        self.seen.in_header = self.seen.whole_numbers = self.seen.quoting.regular = True
 
     @property
     def delimiters(self):
@@ -143,10 +141,6 @@ cdef class ByteScan:
     @property
     def whole_numbers(self):
         return bool(self.seen.whole_numbers)
-
-    @property
-    def is_ascii(self):
-        return bool(self.seen.is_ascii)
 
     @property
     def regular(self):

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.rules import GRAMMAR, Number, RuleColumn
+from shallowrules.rules import DOUBLE_EXACT, GRAMMAR, Number, RuleColumn
 
 __all__ = ["NumberColumn", "TextColumn", "TruthColumn"]
 
-SINGLE_EXACT, DOUBLE_EXACT = 2**24, 2**53
-"""Below it, a single and a double tell each whole number from its neighbours."""
+SINGLE_EXACT = 2**24
+"""Up to it, a single tells each whole number from its neighbours."""
 
 NAN_WORDS = ("nan", "+nan", "-nan")
 """The texts of `GRAMMAR.nan`, in small letters."""
