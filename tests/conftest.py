@@ -3,13 +3,17 @@
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
+from comparing import PLACES
 from hypothesis import HealthCheck, settings
 from strategies import Problem
 from tables import TABLES
+
+from shallowrules.errors import MissingExtraError
 
 # No profile limits how long an example takes: the machine may be busy.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,6 +38,30 @@ def interrupts_arrive():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def running():
+    """Return a function that gives the engine of a place, which starts once; it skips where that is not installed."""
+    engines = {}
+    with ExitStack() as opened:
+
+        def running(place):
+            if place not in engines:
+                try:
+                    PLACES[place].check_installed()
+                except MissingExtraError as missing:
+                    pytest.skip(str(missing))
+                engines[place] = opened.enter_context(PLACES[place].open())
+            return engines[place]
+
+        yield running
+
+
+@pytest.fixture
+def engine(request, running):
+    """Return the engine of a place, which is the parameter."""
+    return running(request.param)
 
 
 PLUGINS = ROOT / "tests" / "plugins"

@@ -26,8 +26,7 @@ from rulesets import (
     text_rules,
 )
 
-from shallowrules.engines import ENGINES
-from shallowrules.errors import EngineError, ExportError, MissingExtraError
+from shallowrules.errors import EngineError, ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 
@@ -36,23 +35,14 @@ pytestmark = pytest.mark.slow
 FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
-def started(dialect):
-    try:
-        ENGINES[dialect].check_installed()
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
-    with ENGINES[dialect].open() as server:
-        yield server
+@pytest.fixture
+def postgres(running):
+    return running("postgres")
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    yield from started("postgres")
-
-
-@pytest.fixture(scope="module")
-def mariadb():
-    yield from started("mysql")
+@pytest.fixture
+def mariadb(running):
+    return running("mysql")
 
 
 @pytest.fixture(params=["postgres", "mariadb"])

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from comparing import PLACES
 from fuzz import Round
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shallowrules.engines.columns import Texts
-from shallowrules.errors import MissingExtraError
 
 pytestmark = pytest.mark.slow
 
@@ -21,16 +19,6 @@ OPEN = {
     "duckdb": ("UHUGEINT", "HUGEINT", "DECIMAL(12,2)", "DECIMAL(38,9)", "VARCHAR COLLATE NOCASE.NOACCENT"),
 }
 """Column types in which the conformance run knows of rows that get another cluster, by dialect."""
-
-
-@pytest.fixture(scope="module", params=EMBEDDED)
-def engine(request):
-    try:
-        PLACES[request.param].check_installed()
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
-    with PLACES[request.param].open() as engine:
-        yield engine
 
 
 def columns_of(engine):
@@ -43,7 +31,8 @@ def columns_of(engine):
     ]
 
 
-@settings(max_examples=12, derandomize=True)
+@pytest.mark.parametrize("engine", EMBEDDED, indirect=True)
+@settings(max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chooser=st.randoms(use_true_random=False))
 def test_every_row_gets_the_cluster_of_the_definition(engine, chooser):
     assert list(Round(chooser, engine, columns_of(engine)).findings()) == []

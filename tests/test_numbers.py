@@ -15,20 +15,11 @@ from rulesets import make_rules
 from shallowrules.cli.labelling import label_file
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.engines import ENGINES
-from shallowrules.errors import DataError, MissingExtraError
+from shallowrules.errors import DataError
 from shallowrules.exporters import export
 
 IMPUTED = pytest.mark.parametrize("imputed", [False, True], ids=["", "imputed"])
 READING = pytest.mark.parametrize("reading", READINGS)
-
-
-@pytest.fixture(scope="module")
-def engine(request):
-    try:
-        with ENGINES[request.param].open() as opened:
-            yield opened
-    except MissingExtraError as error:
-        pytest.skip(str(error))
 
 
 EACH_OF_SPARK = 5
@@ -120,6 +111,7 @@ def truth_label(cell, truth, imputed):
 TRUTHS_IMPUTED = pytest.mark.parametrize("imputed", [None, True, False])
 
 
+@pytest.mark.slow
 @ALL_ENGINES
 @TRUTHS_IMPUTED
 def test_texts_that_are_truth_values(engine, imputed):
@@ -131,6 +123,7 @@ def test_texts_that_are_truth_values(engine, imputed):
 TRUTH_DECLARED = [(dialect, kind) for dialect, kinds in numbercases.TRUTH_COLUMNS.items() for kind in kinds]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "declaration"), TRUTH_DECLARED, indirect=["engine"])
 @TRUTHS_IMPUTED
 def test_truth_values_of_every_type(engine, declaration, imputed):
@@ -241,7 +234,7 @@ def labelled(folder, rules, texts):
 # A null number that no double is: in a float column the nearest double means it, in one of whole numbers none does.
 @pytest.mark.parametrize("words", [(), ("inf",)], ids=["a number", "a number and a word"])
 @pytest.mark.parametrize(("kind", "missing"), [("float", {2**53, 2**53 + 1}), ("integer", {2**53 + 1})])
-def test_null_numbers_that_no_double_is(kind, missing, words):
+def test_null_numbers_that_no_double_is(running, kind, missing, words):
     rules = make_rules([("x", kind)], (0, 5, 0, (0, 2**53, 1, 1)))
     imputed = {"float": 3.0, "integer": 3}[kind]
     column = replace(rules.columns[0], nulls=("9007199254740993", *words), imputed=imputed)
@@ -253,23 +246,23 @@ def test_null_numbers_that_no_double_is(kind, missing, words):
     assert [int(rules.assign({"x": [value]})[0]) for value in values] == right
     assert [namespace["assign_cluster"]({"x": value}) for value in values] == right
     for dialect in ("sqlite", "duckdb"):
-        with ENGINES[dialect].open() as engine:
-            for place, declaration in enumerate(("DOUBLE", "BIGINT")):
-                here = [place * 3 + step for step in range(3)]
-                cells = [(values[row], None) for row in here]
-                found = null_labels(engine, declaration, cells, rules)
-                assert found == [right[row] for row in here]
-            assert null_labels(engine, "DOUBLE", [(math.inf, None)], rules) == [1]
+        engine = running(dialect)
+        for place, declaration in enumerate(("DOUBLE", "BIGINT")):
+            here = [place * 3 + step for step in range(3)]
+            cells = [(values[row], None) for row in here]
+            found = null_labels(engine, declaration, cells, rules)
+            assert found == [right[row] for row in here]
+        assert null_labels(engine, "DOUBLE", [(math.inf, None)], rules) == [1]
 
 
-def test_a_null_number_with_a_fraction_is_no_whole_number():
+def test_a_null_number_with_a_fraction_is_no_whole_number(running):
     rules = make_rules([("x", "integer")], (0, 5, 0, 1))
     rules = replace(rules, columns=(replace(rules.columns[0], nulls=("1.5",), imputed=9),))
     values = [1, 2, 1.5]
     assert rules.assign({"x": values}).tolist() == [0, 0, 1]
     for dialect in ("sqlite", "duckdb"):
-        with ENGINES[dialect].open() as engine:
-            assert null_labels(engine, "DOUBLE", [(value, None) for value in values], rules) == [0, 0, 1]
+        cells = [(value, None) for value in values]
+        assert null_labels(running(dialect), "DOUBLE", cells, rules) == [0, 0, 1]
 
 
 def null_labels(engine, declaration, cells, rules):

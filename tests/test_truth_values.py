@@ -10,8 +10,6 @@ from commandline import call
 from rulesets import make_rules
 
 from shallowrules import RuleSet, export
-from shallowrules.engines import ENGINES
-from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.sources import read_table
 
 N_ROWS = 60
@@ -97,16 +95,11 @@ def held(how, truth):
     return {"BOOLEAN": truth, "0 and 1": int(truth), "text": str(truth).upper(), "other words": "tf"[not truth]}[how]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgres", "mysql", "clickhouse"])
-def engine(request):
-    try:
-        with ENGINES[request.param].open() as engine:
-            yield engine
-    except (MissingExtraError, EngineError) as error:
-        pytest.skip(str(error))
+EACH_ENGINE = pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres", "mysql", "clickhouse"], indirect=True)
 
 
 @pytest.mark.slow
+@EACH_ENGINE
 @pytest.mark.parametrize("how", HELD)
 def test_the_database_gives_the_clusters_of_the_tree(engine, how):
     write_visits(("TRUE", "FALSE"))
@@ -132,6 +125,7 @@ def test_the_database_gives_the_clusters_of_the_tree(engine, how):
 
 
 @pytest.mark.slow
+@EACH_ENGINE
 @pytest.mark.parametrize("named", ["visits", "labels", "Counts"])
 def test_check_shows_what_is_wrong_with_a_table(engine, named):
     rules = make_rules([("kind", "text"), ("x", "float")], (0, "A", 0, (1, 0.5, 1, 2)), {1: "it's"})

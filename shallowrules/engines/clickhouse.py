@@ -84,11 +84,12 @@ class ClickHouse(Engine):
         database = f"shallowrules_{uuid.uuid4().hex}"
         with closing(_import_session().Session()) as session:
             engine = cls(session)
+            [[before]] = engine.query("SELECT currentDatabase()")
             engine.query(f"USE {database}", [f"CREATE DATABASE {database} ENGINE = Memory"])
             try:
                 yield engine
             finally:
-                engine.query(f"DROP DATABASE {database}", ["USE default"])
+                engine.query(f"DROP DATABASE {database}", [f"USE {before}"])
 
     def quote(self, name: str) -> str:
         """Return a name as SQL."""
