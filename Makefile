@@ -3,8 +3,9 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
-#   SHORT=1         make sanitize with a twentieth of the kernel's random tables; make wheel with WHEEL_TESTS alone;
-#                   make conformance with a part of the cases
+#   SHORT=1         make sanitize with a twentieth of the kernel's random tables; make wheel with INSTALLED_TESTS alone,
+#                   make test-all with these on the Pythons between the oldest and the newest; make conformance with a
+#                   part of the cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -16,6 +17,8 @@ VERSIONS := 3.11 3.12 3.13
 KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Python compiles the modules that it loads. All modules of an environment take 30 s more.
+export PIP_NO_COMPILE = 1
 
 # Prints the first of the given commands that is a Python of at least 3.11 (or of exactly $$1) and can compile
 # extensions. A name on PATH proves nothing: version managers put stubs there that only fail.
@@ -96,6 +99,14 @@ test sanitize wheel: export OMP_WAIT_POLICY = passive
 test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)
 
+# What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
+# points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
+# tables, labels and texts come out is decided by the same files, which the other tests run.
+INSTALLED_TESTS := packaging public_names threads estimator tradeoff tree metrics kernel_reading \
+	cli cli_process cli_rules cli_label exporters_registry exporters_rendering exporters_markdown exporters_python
+
+# What holds on the oldest Python and on the newest holds between them but for how it was compiled: with SHORT=1, those
+# between run INSTALLED_TESTS.
 test-others: | $(BIN)/python
 	@$(find_python); \
 	here=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
@@ -104,7 +115,9 @@ test-others: | $(BIN)/python
 		python=$$(find_python "$$version" "python$$version" \
 			"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/"$$version"*/bin/python); \
 		if [ -z "$$python" ]; then echo "Python $$version: not found"; continue; fi; \
-		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS='-m "not slow"' || exit 1; \
+		[ "$(SHORT)" = "" ] || [ "$$version" = $(lastword $(VERSIONS)) ] \
+			&& tests= || tests="$(INSTALLED_TESTS:%=tests/test_%.py)"; \
+		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests" || exit 1; \
 	done
 
 test-all: test-others test
@@ -128,12 +141,6 @@ sanitize: $(VENV)/with-test
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
 		tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining*.py
 
-# What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
-# points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
-# tables, labels and texts come out is decided by the same files, which the other tests run.
-WHEEL_TESTS := packaging public_names threads estimator tradeoff tree metrics kernel_reading \
-	cli cli_process cli_rules cli_label exporters_registry exporters_rendering exporters_markdown exporters_python
-
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
 # PYTHONSAFEPATH keeps the folder of their sources off the path. Slow tests are about sources, not packages, and are left out.
@@ -148,7 +155,7 @@ wheel: $(VENV)/with-dev
 	build/wheel/env/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m 'not slow' $(PYTEST_FLAGS) \
-		$(if $(SHORT),$(WHEEL_TESTS:%=$(CURDIR)/tests/test_%.py),$(CURDIR)/tests)
+		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/test_%.py),$(CURDIR)/tests)
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .
