@@ -308,6 +308,49 @@ def test_categories_that_happen_to_be_numbers(folder):
     assert written_clusters("out.csv") == [0, 1, 2, None]
 
 
+def rules_over_numbers(first, *others):
+    """Return rules over categories that are all numbers."""
+    rules = make_rules([("c", "text")], (0, first, 0, (0, others, 1, 2)))
+    known = tuple(value if value in (first, *others) else "-99" for value in rules.columns[0].values)
+    return replace(rules, columns=(replace(rules.columns[0], values=known),))
+
+
+HELD_NUMBERS = {
+    "int8": (pa.int8(), [-7, 30, 2, None, 99]),
+    "int64": (pa.int64(), [2**53, 30, -2, None, 99]),
+    "uint64": (pa.uint64(), [7, 30, 2, None, 2**53]),
+    "float": (pa.float32(), [0.1, 30.0, 1e-5, math.nan, -0.0]),
+    "double": (pa.float64(), [0.1, 30.0, 1e-7, math.nan, -(2.0**53)]),
+    "decimal": (pa.decimal128(9, 2), [Decimal("0.50"), Decimal(30), Decimal("-7.25"), None, Decimal("7.01")]),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+@pytest.mark.parametrize("kind", HELD_NUMBERS)
+def test_categories_that_are_numbers_in_a_file_of_numbers(suffix, kind):
+    held, numbers = HELD_NUMBERS[kind]
+    if suffix == "parquet":
+        pq.write_table(pa.table({"c": pa.array(numbers, held)}), "t.parquet")
+    else:
+        rows = [{"c": None if n is None or n != n else float(n) if kind == "decimal" else n} for n in numbers]
+        Path("t.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    table = read_table(f"t.{suffix}")
+    rules = rules_over_numbers(*table["c"].number_categories().values[:3])
+    rules.to_json("rules.json")
+    assert call(f"t.{suffix}", "-o", "out.csv").exit_code == 0
+    assert written_clusters("out.csv") == [0, 1, 1, None, 2]
+    assert rules.assign(table).tolist() == [0, 1, 1, -1, 2]
+
+
+@pytest.mark.parametrize("beyond", [2**53 + 2, math.inf])
+def test_numbers_that_no_category_can_be_are_refused(beyond):
+    rules_over_numbers("7", "8", "9").to_json("rules.json")
+    pq.write_table(pa.table({"c": [7, beyond]}), "t.parquet")
+    result = call("t.parquet", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert "the rules test it as text" in result.stderr
+
+
 @pytest.mark.parametrize(("kind", "text"), [("boolean", "c\nyes\n"), ("float", "c\nyes\n"), ("integer", "c\nno\n")])
 def test_a_column_of_another_kind_is_refused(folder, kind, text):
     value = kind == "boolean" or 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
-from shallowrules.conversion import INT64
+from shallowrules.conversion import DOUBLE_EXACT, INT64
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
@@ -136,15 +136,10 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     # Of text, also words that others read as missing: in the rules they are values, or they are not.
     as_text = [c.name for c in tested if c.converts_text or not set(c.values).isdisjoint(MISSING_WORDS)]
     empty = not source.row("count(*)")[0]
-    for column, j, field in zip(tested, positions, source.fields(positions, as_text), strict=True):
-        if empty:  # without a value there is no type
-            field = Field(column.type, f"CAST(NULL AS {'DOUBLE' if column.is_numeric else 'VARCHAR'})")
-        elif column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
-            field = Field("text", source.original(j))  # categories that happen to be numbers or truth values here
-        elif column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
-            field = Field("boolean", f"({field.expression} = 1)")
-        elif _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
-            raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
+    for column, j, found in zip(tested, positions, source.fields(positions, as_text), strict=True):
+        # Without a value there is no type.
+        nothing = Field(column.type, f"CAST(NULL AS {'DOUBLE' if column.is_numeric else 'VARCHAR'})")
+        field = nothing if empty else _as_compared(column, source, j, found)
         if column.from_text and field.type == "text":
             _refuse_stray(column, source, field)
         # Beside the columns of the file, whose names may be anything.
@@ -163,6 +158,19 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
 
 
+def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
+    """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
+    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+        return Field("text", source.original(j))  # categories that happen to be numbers or truth values here
+    if column.holds_numbers and field.type in NUMERIC and _are_exact(source, field):
+        return Field("text", _number_text(field.expression))
+    if column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
+        return Field("boolean", f"({field.expression} = 1)")
+    if _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
+        raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
+    return field
+
+
 def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> None:
     """Raise DataError for a text in a column of numbers that is neither a number nor means "no value"."""
     numbered = f"(SELECT row_number() OVER () AS place, {field.expression} AS read FROM {source.relation})"
@@ -173,6 +181,22 @@ def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> Non
         raise DataError(
             f"column {column.name!r} holds numbers, but row {place} has {text!r}: correct it, or leave it empty"
         )
+
+
+def _are_exact(source: DuckDBSource, field: Field) -> bool:
+    """Return whether a double tells each number of a column from its neighbours."""
+    number = f"CAST({field.expression} AS DOUBLE)"
+    return not source.row(f"count(*) FILTER (abs({number}) > {DOUBLE_EXACT} AND NOT isnan({number}))")[0]
+
+
+def _number_text(expression: str) -> str:
+    """Return SQL for `shallowrules.table.number_text` of such numbers, NULL for NaN."""
+    number = f"CAST({expression} AS DOUBLE)"
+    return (
+        f"CASE WHEN isnan({number}) THEN NULL "
+        f"WHEN {number} = trunc({number}) THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) "
+        f"ELSE CAST({number} AS VARCHAR) END"
+    )
 
 
 def _is_zero_one(source: DuckDBSource, field: Field) -> bool:
