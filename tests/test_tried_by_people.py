@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import zipfile
 
 import pytest
@@ -35,6 +36,26 @@ def test_a_first_line_that_names_the_delimiter(tmp_path, line, end, compressed):
     assert table.names == ["a", "b"]
     assert table["a"].values.tolist() == [1.5, 2.5]
     assert file_relation(path) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "said"),
+    [
+        ("a;b\n1;2\n1;2;3\n", 4, " has 3 field"),
+        ('a;b\n1;2\n\n1;"2\n', 5, ": "),
+        ('a;"b\n1;2\n', 2, ": "),
+        ("1,5;2,5\n3;4\n", 2, " holds numbers"),
+        ("\n1;2\n", 2, " is blank"),
+        ("a;b\n1;\0\n", 3, " has a zero byte"),
+        ("a;b\n1;\udcff\n", 3, ": byte 0xff"),
+    ],
+)
+def test_lines_are_counted_from_that_line_on(tmp_path, rows, line, said):
+    path = tmp_path / "t.csv"
+    for first, lines in (("sep=;\n", 0), ("", 1)):
+        path.write_bytes((first + rows).encode(errors="surrogateescape"))
+        with pytest.raises(DataError, match=re.escape(f"t.csv: line {line - lines}{said}")):
+            read_table(path, delimiter=";")
 
 
 def test_a_column_may_be_named_like_that_line(tmp_path):

@@ -71,7 +71,8 @@ class CsvSource(DuckDBSource):
     """A CSV file: everything is text, and a column is numeric if all of its values are.
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
-    that a sample takes for numbers are loaded as such, unless their text is asked for.
+    that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
+    begins in the file, for messages.
     """
 
     def __init__(
@@ -84,18 +85,20 @@ class CsvSource(DuckDBSource):
         name: str,
         scratch: str,
         keep_text: Sequence[str] = (),
+        header_line: int = 1,
     ) -> None:
         self.file = text
+        self._header_line = header_line
         self.delimiter = delimiter
         self.told = told
         self._missing_words = [word for word in MISSING_WORDS if word not in keep_text]
         self._name = name
-        names = _header(text, delimiter)
+        names = _header(text, delimiter, header_line)
         self._scan = scan(text, delimiter, single=len(names) == 1)
         self._regular = self._scan.regular and not self._scan.blank_lines
         if not self._regular:
-            _check_rows(text, delimiter)
-        _check_header(names)
+            _check_rows(text, delimiter, header_line)
+        _check_header(names, header_line)
         # The name that DuckDB gives; data frames write their index without one.
         names = [name or f"column{j}" for j, name in enumerate(names)]
         if len(names) == 1:
@@ -336,7 +339,7 @@ class CsvSource(DuckDBSource):
     def _complain(self, engine: str) -> None:
         """Say which line DuckDB stumbled over, or read the file as the `csv` module does where that finds no fault."""
         if self._regular:
-            _check_rows(self.file, self.delimiter)
+            _check_rows(self.file, self.delimiter, self._header_line)
             self._regular = False
             self._load({})
             return
@@ -476,52 +479,52 @@ def open_text(text: str) -> TextIO:
     return open(text, encoding="utf-8", newline="")
 
 
-def _header(text: str, delimiter: str) -> list[str]:
+def _header(text: str, delimiter: str, header_line: int) -> list[str]:
     """Return the fields of the first line."""
     with open_text(text) as stream:
         try:
             names = next(csv.reader(stream, delimiter=delimiter, strict=True), [])
         except csv.Error:
-            refuse([_first_fault(text, delimiter)])
+            refuse([_first_fault(text, delimiter, header_line)])
     if not names:
-        raise DataError("line 1 is blank; the first line must name the columns")
+        raise DataError(f"line {header_line} is blank; it must name the columns")
     return names
 
 
-def _check_rows(text: str, delimiter: str) -> None:
+def _check_rows(text: str, delimiter: str, header_line: int) -> None:
     """Refuse a file unless all rows have as many fields as the header; every row is checked."""
     with open_text(text) as stream:
         try:
             lengths = set(map(len, csv.reader(stream, delimiter=delimiter, strict=True)))
         except csv.Error as error:
-            fault = _first_fault(text, delimiter)
+            fault = _first_fault(text, delimiter, header_line)
             raise DataError(fault.message, findings=[fault]) from error
     if len(lengths - {0}) > 1:
-        refuse([_first_fault(text, delimiter)])
+        refuse([_first_fault(text, delimiter, header_line)])
 
 
-def _first_fault(text: str, delimiter: str) -> Finding:
+def _first_fault(text: str, delimiter: str, header_line: int) -> Finding:
     """Return what is wrong with the first line that is not a row, and where it begins."""
     with open_text(text) as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        width = line = 0
+        width, line = 0, header_line
         try:
             for row in reader:
                 width = width or len(row)
                 if len(row) not in (0, width):
                     break
-                line = reader.line_num
+                line = header_line + reader.line_num
         except csv.Error as error:
             # A quote that is left open shows only at the end of the file, or of what a field may hold.
-            message = f"line {line + 1}: {error}"
+            message = f"line {line}: {error}"
             if "unexpected end of data" in str(error) or "field limit" in str(error):
-                message = f"line {line + 1}: a field is too long or its quote is never closed ({error})"
-            return Finding("quotes", message, place=line + 1)
-    message = f"line {line + 1} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
-    return Finding("ragged", message, count=len(row), place=line + 1)
+                message = f"line {line}: a field is too long or its quote is never closed ({error})"
+            return Finding("quotes", message, place=line)
+    message = f"line {line} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
+    return Finding("ragged", message, count=len(row), place=line)
 
 
-def _check_header(names: Sequence[str]) -> None:
+def _check_header(names: Sequence[str], header_line: int) -> None:
     """Refuse a first line that can only be data, and warn of one that may be."""
 
     def is_number(name: str) -> bool:
@@ -536,7 +539,7 @@ def _check_header(names: Sequence[str]) -> None:
     shown = ", ".join([*names[:3], "…"] if len(names) > 3 else names)
     # Whole numbers without a sign may be years or positions.
     if not all(name.strip().isdigit() for name in names):
-        raise DataError(f"line 1 holds numbers ({shown}); it must name the columns: add a header line")
+        raise DataError(f"line {header_line} holds numbers ({shown}); it must name the columns: add a header line")
     warnings.warn(
         f"the first line, {shown}, was taken for the column names; if the file has no header, add one",
         ShallowRulesWarning,

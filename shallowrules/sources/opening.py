@@ -167,7 +167,8 @@ def _opened(
         delimiter = find_delimiter(name, text, told.decimal)
     elif delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-    return CsvSource(database, name, text, delimiter, told, table, scratch, keep_text)
+    header_line = 1 if told_by_file is None else 2
+    return CsvSource(database, name, text, delimiter, told, table, scratch, keep_text, header_line)
 
 
 def _without_first_line(text: str, size: int, scratch: str) -> str:
