@@ -40,13 +40,14 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
     labels : array-like of shape (n_rows,)
         Cluster of each row; any values that compare.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights, none negative; 1 by default. Rows of weight 0 do not count.
+        Weights, none negative; 1 by default. Rows of weight 0 do not count, nor do those whose weight is beyond 300
+        decimal places smaller than the largest.
 
     Returns
     -------
     float
-        In squared units of `X`. Accurate for clusters that are tight compared to their distance
-        from the origin.
+        In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
+        their distance from the origin.
     """
     X, labels = np.asarray(X), np.asarray(labels)
     weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
@@ -59,7 +60,14 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
     else:
         known, numbers = np.unique(labels, return_inverse=True)
         k = len(known)
-    return float(within_cluster_sum_of_squares(X, np.ascontiguousarray(numbers, dtype=np.int32), k, weight))
+    numbers = np.ascontiguousarray(numbers, dtype=np.int32)
+    if weight is None:
+        return float(within_cluster_sum_of_squares(X, numbers, k, None))
+    # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
+    exponent = np.frexp(weight.max())[1]
+    cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent))
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(cost, exponent))
 
 
 def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -98,6 +98,30 @@ def test_a_first_row_far_from_its_cluster_costs_no_digits():
     assert partition_cost(X, np.zeros(1001), weight) == pytest.approx(exact_cost(X, np.zeros(1001), weight), rel=1e-11)
 
 
+# Rows of a value, a cluster, and a weight of any size beside any other.
+HEAVY_AND_LIGHT = st.lists(
+    st.tuples(
+        st.sampled_from([0.1, 3.0, -0.75, 1e6, 1e6 + 0.1]), st.integers(0, 1), st.floats(-290, 290) | st.integers(0, 3)
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(HEAVY_AND_LIGHT)
+def test_weights_of_any_size(rows):
+    X = np.array([[value] for value, _, _ in rows])
+    labels = np.array([label for _, label, _ in rows])
+    weight = np.array([10.0**exponent for _, _, exponent in rows])
+    counted = np.where(weight < 1e-290 * weight.max(), 0.0, weight)
+    exact = exact_cost(X, labels, counted)
+    assert partition_cost(X, labels, weight) == pytest.approx(exact, rel=1e-9, abs=1e-270 * weight.max())
+
+
+def test_a_cost_beyond_floats_is_infinite():
+    assert partition_cost([[0.0], [1e10]], [0, 0], [1e300, 1e300]) == np.inf
+
+
 def test_labels_may_be_anything_that_compares():
     X = np.array([[0.0], [2.0], [10.0]])
     for labels in ([7, 7, -3], ["a", "a", "b"], [0.5, 0.5, 2.5]):

@@ -9,6 +9,8 @@ from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
 cdef enum:
     N_PARTS = 16      # of the rows, summed apart and then in order, whatever the number of threads
 
+cdef double NEXT_TO_NOTHING = 2.0 ** -20
+
 
 def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k, weight, int n_threads=1):
     """Return the sum of weighted squared distances of rows to the mean of their cluster.
@@ -38,11 +40,18 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
     cdef double[:, ::1] origin = origin_array, cost = cost_array, weights = weights_array
     cdef double[:, :, ::1] sums = sums_array
     cdef unsigned char[::1] seen = seen_array
+    cdef double[::1] heaviest = np.zeros(k)
     cdef const double[::1] weight_view = np.empty(0) if weight is None else weight
     cdef const double* w = NULL if weight is None else &weight_view[0]
-    # Sums of differences from a row of the cluster keep the digits that an offset would take.
+    # Sums of differences from a row of the cluster keep the digits that an offset would take. Beside far heavier rows
+    # it would be an offset itself.
+    for i in range(n if w != NULL else 0):
+        if 0 <= labels[i] < k:
+            heaviest[labels[i]] = max(heaviest[labels[i]], w[i])
     for i in range(n):
-        if 0 <= labels[i] < k and not seen[labels[i]] and (w == NULL or w[i] > 0):
+        if not 0 <= labels[i] < k or seen[labels[i]]:
+            continue
+        if w == NULL or (w[i] > 0 and w[i] >= NEXT_TO_NOTHING * heaviest[labels[i]]):
             seen[labels[i]] = 1
             origin_array[labels[i]] = X_cluster[i]
     for part in prange(N_PARTS, nogil=True, num_threads=n_threads, schedule="static"):
@@ -63,7 +72,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
         )
     # What the rounding of the mean adds to the sum of squares is known and subtracted.
     excess = sums_array.sum(axis=0)
-    return max(float(cost_array[:, 0].sum() - (excess * excess / safe).sum()), 0.0)
+    return max(float(cost_array[:, 0].sum() - (excess / safe * excess).sum()), 0.0)
 
 
 cdef void _add_up(
