@@ -84,7 +84,6 @@ REFUSALS: tuple[Refusal, ...] = (
         )
         for dialect, kind, statement in (
             ("duckdb", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS VARCHAR)"),
-            ("spark", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS STRING)"),
         )
     ),
 )

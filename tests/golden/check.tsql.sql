@@ -21,47 +21,30 @@ WITH [labels] AS (
   SELECT [label], COUNT(*) AS [n]
   FROM [labels]
   GROUP BY [label]
+), [training] AS (
+  SELECT 1 AS [label], N'1' AS [title], 146 AS [n], 0.418338 AS [share]
+  UNION ALL SELECT 4 AS [label], N'4' AS [title], 105 AS [n], 0.300860 AS [share]
+  UNION ALL SELECT 2 AS [label], N'2 (#2 *large* -- DROP)' AS [title], 86 AS [n], 0.246418 AS [share]
+  UNION ALL SELECT 0 AS [label], N'0 (small orders)' AS [title], 12 AS [n], 0.034384 AS [share]
+), [findings] AS (
+  SELECT
+    N'rows of a cluster' AS [finding],
+    [training].[title] AS [value],
+    COALESCE([counts].[n], 0) AS [rows_found],
+    [training].[n] AS [rows_in_training],
+    [training].[share] AS [share_in_training]
+  FROM [training] LEFT JOIN [counts] ON [counts].[label] = [training].[label]
+  UNION ALL
+  SELECT N'rows without a cluster', N'-', COALESCE(SUM([n]), 0), 0, 0.0
+  FROM [counts]
+  WHERE [label] IS NULL
 )
 SELECT
-  N'rows of a cluster' AS [finding],
-  N'1' AS [value],
-  COALESCE(SUM([n]), 0) AS [rows_found],
-  146 AS [rows_in_training],
-  COALESCE(SUM([n]), 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
-  0.418338 AS [share_in_training]
-FROM [counts]
-WHERE [label] = 1
-UNION ALL
-SELECT
-  N'rows of a cluster' AS [finding],
-  N'4' AS [value],
-  COALESCE(SUM([n]), 0) AS [rows_found],
-  105 AS [rows_in_training],
-  COALESCE(SUM([n]), 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
-  0.300860 AS [share_in_training]
-FROM [counts]
-WHERE [label] = 4
-UNION ALL
-SELECT
-  N'rows of a cluster' AS [finding],
-  N'2 (#2 *large* -- DROP)' AS [value],
-  COALESCE(SUM([n]), 0) AS [rows_found],
-  86 AS [rows_in_training],
-  COALESCE(SUM([n]), 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
-  0.246418 AS [share_in_training]
-FROM [counts]
-WHERE [label] = 2
-UNION ALL
-SELECT
-  N'rows of a cluster' AS [finding],
-  N'0 (small orders)' AS [value],
-  COALESCE(SUM([n]), 0) AS [rows_found],
-  12 AS [rows_in_training],
-  COALESCE(SUM([n]), 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
-  0.034384 AS [share_in_training]
-FROM [counts]
-WHERE [label] = 0
-UNION ALL
-SELECT N'rows without a cluster', N'-', COALESCE(SUM([n]), 0), 0, COALESCE(SUM([n]), 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0), 0.0
-FROM [counts]
-WHERE [label] IS NULL
+  [finding],
+  [value],
+  [rows_found],
+  [rows_in_training],
+  [rows_found] * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
+  [share_in_training]
+FROM [findings]
+ORDER BY [rows_in_training] DESC, [finding] DESC, [rows_found] DESC, [value]

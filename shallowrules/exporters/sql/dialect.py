@@ -17,7 +17,7 @@ from sqlglot.expressions import to_identifier
 from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.rendering import one_line
 
-__all__ = ["STANDARD_TEXTS", "Dialect", "Names", "Nan", "Numbers", "Texts", "fold_ascii", "fold_nothing"]
+__all__ = ["STANDARD_TEXTS", "Dialect", "Limits", "Names", "Nan", "Numbers", "Texts", "fold_ascii", "fold_nothing"]
 
 RENAME = ("use another name (for a column, the option ", OptionName("columns"), " maps the old one to it)")
 
@@ -87,6 +87,8 @@ class Names:
         Whether ``*`` beside other expressions has to be written ``t.*``.
     alias : str
         Between a table and its alias.
+    no_table : str
+        What a SELECT of constants ends with.
     """
 
     fold: Callable[[str], str]
@@ -97,6 +99,7 @@ class Names:
     backticks: bool = False
     qualify_star: bool = False
     alias: str = " AS "
+    no_table: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +218,33 @@ class Numbers:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What is too large for the engine, and what to do then.
+
+    Attributes
+    ----------
+    branches : int or None
+        Branches of one CASE at most; what has more is written as several.
+    unset : int or None
+        Bytes up to which a query needs no setting.
+    setting : str
+        What to run before a longer one, given a ``{size}`` of bytes.
+    """
+
+    branches: int | None = None
+    unset: int | None = None
+    setting: str = ""
+
+    def caveat(self, text: str) -> str:
+        """Return what to know of a text that needs a setting; nothing where it does not."""
+        size = len(text.encode())
+        if self.unset is None or size <= self.unset:
+            return ""
+        # A power of two, with room for the query that an expression is put into.
+        return f"A query of this length needs more than the defaults: {self.setting.format(size=1 << (2 * size).bit_length())}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dialect:
     """The facts about one SQL dialect that rules depend on.
 
@@ -228,6 +258,7 @@ class Dialect:
     numbers : Numbers
     true, false : tuple of str
         The texts of `Texts.trimmed` that are truth values, in small letters.
+    limits : Limits
     """
 
     name: str
@@ -237,6 +268,7 @@ class Dialect:
     numbers: Numbers
     true: tuple[str, ...]
     false: tuple[str, ...]
+    limits: Limits = Limits()
 
     def identifier(self, name: str) -> str:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""

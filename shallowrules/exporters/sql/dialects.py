@@ -14,6 +14,7 @@ from shallowrules.exporters.base import check_text
 from shallowrules.exporters.sql.dialect import (
     STANDARD_TEXTS,
     Dialect,
+    Limits,
     Names,
     Nan,
     Numbers,
@@ -332,12 +333,15 @@ DIALECTS: Mapping[str, Dialect] = {
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float="typeof({value}) IN ('float', 'double')",
             exact=_TRY_EXACT,
-            truth=None,
+            # Of a BOOLEAN, which is compared with no number, TRY_CAST makes a valid query.
+            truth=("typeof({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
             beside_doubles=None,
             beside_integers="as singles",
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
+        limits=Limits(branches=100),
     ),
     # Trino itself compares NaN false, but hands a filter on to the database that has the table: PostgreSQL and Oracle
     # sort NaN above all numbers.
@@ -394,6 +398,12 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        # max_query_size is 262,144 bytes and max_ast_elements 50,000, of 3 bytes and more each: "`a` > 1 AND " has 4.
+        # A SETTINGS clause comes too late: the query is cut before it is read.
+        limits=Limits(
+            unset=150_000,
+            setting="SET max_query_size = {size}, max_ast_elements = {size}, max_expanded_ast_elements = {size}",
+        ),
     ),
     "oracle": Dialect(
         name="oracle",
@@ -404,7 +414,7 @@ DIALECTS: Mapping[str, Dialect] = {
             infinite=None,
             is_nan="{value} = BINARY_DOUBLE_NAN",
         ),
-        names=Names(fold=fold_nothing, longest=128, unit="bytes", refused='"', qualify_star=True, alias=" "),
+        names=Names(fold=fold_nothing, longest=128, unit="bytes", refused='"', qualify_star=True, alias=" ", no_table=" FROM DUAL"),
         texts=replace(
             STANDARD_TEXTS,
             column="{column} COLLATE BINARY",

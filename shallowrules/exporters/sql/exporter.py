@@ -3,11 +3,12 @@
 CASE has no ELSE, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
-name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``caveat`` (what is
-to be known of the dialect, or nothing), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of
-every cluster and rule. In the style ``check`` they see ``check``: ``labels`` and ``counts``, two names that the table
-has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the
-``predicate`` of a value that no training row had.
+name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a
+SELECT of constants ends with), ``max_branches`` (of one CASE), ``caveat`` (what is to be known of the dialect, or
+nothing), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
+style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
+and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
+value that no training row had.
 """
 
 from __future__ import annotations
@@ -119,9 +120,16 @@ class SqlExporter:
             cluster_column=settings.cluster_column,
             qualify_star=dialect.names.qualify_star,
             alias=dialect.names.alias,
+            no_table=dialect.names.no_table,
+            max_branches=dialect.limits.branches or len(rules),
             caveat=_caveat(rules, dialect),
             options={**vars(settings), "columns": dict(settings.columns), "template": None},
         )
+        text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+        caveat = dialect.limits.caveat(text)
+        if not caveat:
+            return text
+        context["caveat"] = " ".join(filter(None, [context["caveat"], caveat]))
         return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
 
     def check_columns(self, names: Sequence[str], **options: Any) -> None:
@@ -160,12 +168,11 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
 
 def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
     """Return what the style ``check`` is laid out from, besides the rules."""
-    labels, counts = (f"{stem} of check" if table[-1].casefold() == stem else stem for stem in ("labels", "counts"))
+    stems = ("labels", "counts", "training", "findings")
     texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
     dialect = predicates.dialect
     return {
-        "labels": labels,
-        "counts": counts,
+        **{stem: f"{stem} of check" if table[-1].casefold() == stem else stem for stem in stems},
         "columns": [
             {
                 "finding": f"new value in {predicates.names[feature]}",
