@@ -82,9 +82,7 @@ REFUSALS: tuple[Refusal, ...] = (
             "A truth value in a number type with decimals is a text such as 1.00: no cluster.",
             statement,
         )
-        for dialect, kind, statement in (
-            ("duckdb", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS VARCHAR)"),
-        )
+        for dialect, kind, statement in (("duckdb", r"DECIMAL.*", "SELECT CAST(CAST(1 AS DECIMAL(12,2)) AS VARCHAR)"),)
     ),
 )
 """As docs/numbers.md lists them."""

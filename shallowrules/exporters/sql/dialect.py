@@ -240,8 +240,8 @@ class Limits:
         size = len(text.encode())
         if self.unset is None or size <= self.unset:
             return ""
-        # A power of two, with room for the query that an expression is put into.
-        return f"A query of this length needs more than the defaults: {self.setting.format(size=1 << (2 * size).bit_length())}"
+        enough = 1 << (2 * size).bit_length()  # with room for the query that an expression is put into
+        return f"A query of this length needs more than the defaults: {self.setting.format(size=enough)}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -414,7 +414,15 @@ DIALECTS: Mapping[str, Dialect] = {
             infinite=None,
             is_nan="{value} = BINARY_DOUBLE_NAN",
         ),
-        names=Names(fold=fold_nothing, longest=128, unit="bytes", refused='"', qualify_star=True, alias=" ", no_table=" FROM DUAL"),
+        names=Names(
+            fold=fold_nothing,
+            longest=128,
+            unit="bytes",
+            refused='"',
+            qualify_star=True,
+            alias=" ",
+            no_table=" FROM DUAL",
+        ),
         texts=replace(
             STANDARD_TEXTS,
             column="{column} COLLATE BINARY",
