@@ -1,4 +1,4 @@
-"""Two versions of the package side by side: equal trees, equal texts, and the ratio of what a user waits for.
+"""Two versions of the package side by side: equal trees and labels, and the ratio of what a user waits for.
 
 Run it with the environment of the newer version, and name the Python of the environment that has the other::
 
@@ -10,24 +10,28 @@ Notes
 Each version runs in a worker process of its own. Tables and centers are made here, once, and read by both from files,
 so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
 gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
-dialect) must be equal, to the last bit. Only then is anything timed: growing, refining and labelling of `TIMED`.
+dialect) is compared, to the last bit, and each kind that differs is named with one such fit. Growing, refining and
+labelling of `TIMED` are timed unless trees, labels or figures differ: two versions may write other texts of one tree.
 
 A step is done by both workers in each round, by the one that begins in turn, each repeated for at least `SECONDS`; a
 round's time is the least of these. Two times are taken: the processor time of the process, which other processes of
 the machine hardly change, and that of the clock. Of each, a line shows the ratio of the newer version to the other one,
 least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One thread
-is timed by both, two by the clock alone: a thread that waits takes processor time.
+is timed by both, two by the clock alone: a thread that waits takes processor time. Labelling of text and files is the
+same work for any number of threads, and timed with one.
 
-The exit status is 1 where anything differs. Ratios are printed and never judged, because they also depend on how busy
-the machine is.
+The exit status is 1 where anything differs, a text too. Ratios are printed and never judged, because they also depend
+on how busy the machine is.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -65,12 +69,27 @@ STEPS: dict[str, dict[str, Any]] = {
     "grow, refine": {"refine": "full"},
     "predict": {"refine": "none"},
     "assign": {"refine": "none"},
+    "assign columns": {"refine": "none"},
+    "assign text": {"refine": "none"},
+    "label": {"refine": "none"},
     "imm": {"method": "imm"},
     "exkmc": {"method": "exkmc"},
 }
-"""What is timed, and with which options; `predict` and `assign` label the rows that the tree was grown on."""
-METHODS_TIMED_ON = "blobs100000x20-k20"
-"""The table on which IMM and ExKMC are timed; of tables that are asked for, each."""
+"""What is timed, and with which options.
+
+`predict` and `assign` label the rows that the tree was grown on, as one array; `assign columns` at most `SMALL` of them
+as a list per column; `assign text` as text with a decimal comma, by rules that were told of it; the command `label` as
+a CSV file.
+"""
+OF_TEXT = ("assign columns", "assign text", "label")
+TIMED_ON_ONE = ("imm", "exkmc", *OF_TEXT)
+ONE = "blobs100000x20-k20"
+"""The table on which the steps of `TIMED_ON_ONE` are timed; of tables that are asked for, each."""
+MUST_AGREE = ("tree", "labels", "figures")
+"""What must be equal for a ratio of times to mean anything."""
+
+ARRAYS = ("feature", "threshold", "left", "right", "cluster", "rows", "weight")
+"""All arrays of a tree."""
 
 DIALECTS = ("ansi", "sqlite", "duckdb", "postgres", "mysql", "snowflake", "bigquery", "spark", "trino", "clickhouse")
 
@@ -92,14 +111,17 @@ def fingerprint(model: Any, X: NDArray[Any]) -> dict[str, str]:
 
     tree, rules = model.tree_, model.rules_
     figures = [model.inertia_, model.normalized_cost_, model.wad_, model.waes_, model.reference_inertia_]
-    texts = [export(rules, "sql", dialect=dialect, style=style) for dialect in DIALECTS for style in ("where", "case")]
-    return {
-        "tree": digest(tree.feature, tree.threshold, tree.left, tree.right),
+    found = {
+        "tree": digest(*(getattr(tree, name) for name in ARRAYS)),
         "labels": digest(model.labels_, model.predict(X), rules.assign(X)),
         "figures": digest(model.cluster_centers_, np.array(figures)),
-        "rules": digest(str(rules)),
-        "texts": digest(*texts, export(rules, "python"), export(rules, "markdown")),
+        "printed rules": digest(str(rules)),
+        "python": digest(export(rules, "python")),
+        "markdown": digest(export(rules, "markdown")),
     }
+    for dialect in DIALECTS:
+        found[f"sql {dialect}"] = digest(*(export(rules, "sql", dialect=dialect, style=s) for s in ("where", "case")))
+    return found
 
 
 class Worker:
@@ -151,8 +173,41 @@ class Worker:
             run = lambda: model.predict(X)  # noqa: E731
         elif step == "assign":
             run = lambda: model.rules_.assign(X)  # noqa: E731
+        elif step in OF_TEXT:
+            run = self.prepare_labelling(model.rules_, X[:SMALL], step)
         run()
         return run
+
+    def prepare_labelling(self, rules: Any, X: NDArray[Any], step: str) -> Callable[[], Any]:
+        """Return the labelling of rows that are no array."""
+        from shallowrules import RuleSet
+        from shallowrules.cli import main as command
+
+        columns = {column.name: values for column, values in zip(rules.columns, X.T.tolist(), strict=True)}
+        if step == "assign columns":
+            return lambda: rules.assign(columns)
+        if step == "assign text":
+            document = rules.to_dict()
+            for column in document["columns"]:
+                column.update(decimal=",", nulls=["NA"])
+            told = RuleSet.from_dict(document)
+            texts = {name: [str(value).replace(".", ",") for value in values] for name, values in columns.items()}
+            return lambda: told.assign(texts)
+        folder = tempfile.mkdtemp(dir=self.folder)  # each version writes its own
+        files = [str(Path(folder, name)) for name in ("rules.json", "table.csv", "labelled.csv")]
+        rules.to_json(files[0])
+        np.savetxt(files[1], X, "%.17g", delimiter=",", header=",".join(columns), comments="")
+
+        def label() -> None:
+            sys.argv = ["shallowrules", "label", *files[:2], "-o", files[2], "--force"]
+            with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+                try:
+                    command()
+                except SystemExit as ended:
+                    status = ended.code
+            assert not status, "the command failed"
+
+        return label
 
     def time(self, table: str, step: str, threads: int) -> tuple[float, float]:
         """Return the least processor time and the least time that a step takes, in as many runs as fill `SECONDS`."""
@@ -224,8 +279,10 @@ def write_tables(folder: Path, names: list[str], data: Path, quick: bool) -> Ite
         yield name, *X.shape
 
 
-def differences(new: Version, other: Version, table: str, rows: int, columns: int, threads: list[int]) -> list[str]:
-    """Return what differs between two versions on one table."""
+def differences(
+    new: Version, other: Version, table: str, rows: int, columns: int, threads: list[int]
+) -> dict[str, list[str]]:
+    """Return what differs between two versions on one table: by kind, the fits."""
     wide = columns > WIDE
     methods = ["exshallow none"] if wide else list(METHODS)
     asked: list[tuple[Any, ...]] = [
@@ -233,11 +290,12 @@ def differences(new: Version, other: Version, table: str, rows: int, columns: in
     ]
     if rows <= SMALL and not wide:
         asked += [("compare_own", table, refine) for refine in ("none", "full")]
-    found = []
+    found: dict[str, list[str]] = {}
     for question in asked:
         mine, theirs = new.ask(*question), other.ask(*question)
-        found += [f"{' '.join(map(str, question[1:]))}: {name}" for name in mine if mine[name] != theirs[name]]
-    print(f"{table}: {len(asked)} fits, {'all equal' if not found else 'DIFFERENT'}", flush=True)
+        for kind in (kind for kind in mine if mine[kind] != theirs[kind]):
+            found.setdefault(kind, []).append(" ".join(map(str, question[1:])))
+    print(f"{table}: {len(asked)} fits, {'DIFFERENT: ' + ', '.join(found) if found else 'all equal'}", flush=True)
     return found
 
 
@@ -257,17 +315,18 @@ def ratios(
     return found
 
 
-def print_times(new: Version, other: Version, tables: list[str], methods_on: list[str], rounds: int) -> None:
-    """Time the steps on some tables and print a line for each; IMM and ExKMC on `methods_on` alone."""
+def print_times(new: Version, other: Version, tables: list[str], on_one: list[str], rounds: int) -> None:
+    """Time the steps on some tables and print a line for each; those of `TIMED_ON_ONE` on the tables `on_one` alone."""
     print(f"time of this version by that of the other: least by least of {rounds} rounds (quartiles of the rounds)")
     for table, step in itertools.product(tables, STEPS):
-        if step in ("imm", "exkmc") and table not in methods_on:
+        if step in TIMED_ON_ONE and table not in on_one:
             continue
         processor, one = ratios(new, other, table, step, 1, rounds)
-        _, two = ratios(new, other, table, step, 2, rounds)
-        named = zip(("processor", "clock", "clock, 2 threads"), (processor, one, two), strict=True)
-        shown = [f"{name} {ratio:.3f} ({low:.3f} to {high:.3f})" for name, (ratio, low, high) in named]
-        print(f"{table:20} {step:13} {'   '.join(shown)}", flush=True)
+        named = {"processor": processor, "clock": one}
+        if step not in OF_TEXT:
+            _, named["clock, 2 threads"] = ratios(new, other, table, step, 2, rounds)
+        shown = [f"{name} {ratio:.3f} ({low:.3f} to {high:.3f})" for name, (ratio, low, high) in named.items()]
+        print(f"{table:20} {step:15} {'   '.join(shown)}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -301,12 +360,18 @@ def main(arguments: list[str] | None = None) -> int:
         new, other = Version(sys.executable, folder), Version(options.other, folder)
         print(f"{new.ask('version')}\nagainst {other.ask('version')}", flush=True)
         shapes = list(write_tables(folder, names, options.data, options.quick))
-        faults = [fault for shape in shapes for fault in differences(new, other, *shape, threads)]
-        print("\n".join(["DIFFERENT: " + fault for fault in faults] or ["every tree, label and text is equal"]))
-        if not options.no_times and not faults:
+        faults: dict[str, list[str]] = {}
+        for shape in shapes:
+            for kind, fits in differences(new, other, *shape, threads).items():
+                faults.setdefault(kind, []).extend(fits)
+        for kind, fits in faults.items():
+            print(f"DIFFERENT: {kind} in {len(fits)} fits, such as {fits[0]}")
+        if not faults:
+            print("every tree, label and text is equal")
+        if not options.no_times and faults.keys().isdisjoint(MUST_AGREE):
             list(write_tables(folder, [name for name in timed if name not in names], options.data, options.quick))
-            methods_on = timed if options.tables else [METHODS_TIMED_ON]
-            print_times(new, other, timed, methods_on, 1 if options.quick else options.rounds)
+            on_one = timed if options.tables else [ONE]
+            print_times(new, other, timed, on_one, 1 if options.quick else options.rounds)
         new.close()
         other.close()
     return int(bool(faults))
