@@ -94,7 +94,7 @@ class Conversion:
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
-        return re.compile(f"{self.pattern}|{GRAMMAR.infinity}|{GRAMMAR.nan}")
+        return re.compile(f"(?P<whole>{GRAMMAR.whole})|{self.pattern}|{GRAMMAR.infinity}|{GRAMMAR.nan}")
 
     def _finite(self, token: str) -> Number | None:
         number = self.number(token)
@@ -104,23 +104,26 @@ class Conversion:
         """Return whether a text means "no value"."""
         return text.strip(" ") in self.nulls
 
-    def is_missing(self, text: str) -> bool:
-        """Return whether a text in a column of numbers means "no value": the empty text and NaN do in any case."""
+    def read(self, text: str) -> Number | None:
+        """Return what a text in a column of numbers is: a number, NaN where it means "no value", None for neither.
+
+        The empty text means "no value" in any case.
+        """
         text = text.strip(" ")
-        return not text or text in self.nulls or _NAN.fullmatch(text) is not None
+        return math.nan if not text or text in self.nulls else self.number(text)
 
     def number(self, text: str) -> Number | None:
         """Return the number that a text holds, NaN where that is its name, None where it holds none."""
         text = text.strip(" ")
         if len(text) > GRAMMAR.longest:
             return None
-        if _WHOLE.fullmatch(text) and int(text) in INT64:
-            return int(text)
-        return float(text.replace(self.decimal, ".")) if self._number.fullmatch(text) else None
+        found = self._number.fullmatch(text)
+        if found is None:
+            return None
+        if found["whole"] is not None and (whole := int(text)) in INT64:
+            return whole
+        return float(text.replace(self.decimal, "."))
 
-
-_WHOLE = re.compile(GRAMMAR.whole)
-_NAN = re.compile(GRAMMAR.nan)
 
 PLAIN = Conversion()
 """The values are compared as they are."""

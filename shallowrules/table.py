@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import repeat
 from numbers import Integral, Real
+from types import NoneType
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -115,8 +118,15 @@ class Column:
         if self.is_numeric:
             absent = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
         else:
-            absent = np.fromiter(map(is_missing, self.values), bool, len(self.values))
+            known = self.value_types <= {str, bool, NoneType}  # of which None alone is missing
+            missing = (value is None for value in self.values.tolist()) if known else map(is_missing, self.values)
+            absent = np.fromiter(missing, bool, len(self.values))
         return absent if self.missing is None else absent | self.missing
+
+    @cached_property
+    def value_types(self) -> frozenset[Any]:
+        """The types of the values, as Python has them."""
+        return frozenset(map(type, self.values.tolist()))
 
     def numbers(self) -> NDArray[Any]:
         """Return the values of a numeric column; DataError names a column that is not numeric."""
@@ -155,6 +165,9 @@ class Column:
         kind = bool if values and isinstance(values[0], bool) else str
         if self.is_numeric and self.absent.all():
             return np.full(len(self.values), -1, dtype=np.intp)  # without a value there is no type either
+        place: dict[Value, int] = {value: i for i, value in enumerate(values)}
+        if self.missing is None and self.value_types <= {kind, NoneType}:
+            return np.fromiter(map(place.get, self.values.tolist(), repeat(-1)), np.intp, len(self.values))
         other = self._first_other(kind is str)
         if other is not None:
             wanted = "text" if kind is str else "true and false"
@@ -162,7 +175,6 @@ class Column:
                 f"column {self.name!r} must hold {wanted}, but holds {other!r} ({type(other).__name__}): "
                 "convert it first"
             )
-        place: dict[Value, int] = {value: i for i, value in enumerate(values)}
         present = zip(self.values.tolist(), self.absent.tolist(), strict=True)
         return np.fromiter(
             (-1 if absent else place.get(value, -1) for value, absent in present), np.intp, len(self.values)
@@ -325,6 +337,14 @@ def _column(name: str, values: NDArray[Any]) -> Column:
     """Type a NumPy array; an object array is numeric if all of it is."""
     kind = values.dtype.kind
     if kind == "O":
+        types = set(map(type, values.tolist()))
+        if str in types:
+            return Column(name, "text", values)
+        if types == {float}:
+            return Column(name, "float", values.astype(np.float64))
+        if types == {int}:
+            with suppress(OverflowError):
+                return Column(name, "integer", values.astype(np.int64))
         missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
         present = values[~missing]
         if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):

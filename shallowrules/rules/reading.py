@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ def read_texts(column: Column, conversion: Conversion) -> Column:
 
 def read_truths(column: Column) -> Column:
     """Return the truth values of a column, which may hold them as numbers or as text."""
+    if column.missing is None and column.value_types <= {bool, NoneType}:
+        return Column(column.name, "boolean", column.values.astype(object))
     truths = np.full(len(column.values), None, dtype=object)
     present = zip(column.values.tolist(), column.absent.tolist(), strict=True)
     for row, (value, absent) in enumerate(present):
@@ -79,12 +82,13 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
     """Return the numbers in a column of text, in which some may be numbers already."""
     absent = column.absent.copy()
     numbers: list[Any] = []
-    for row, value in enumerate(column.values):
+    for row, (value, missing) in enumerate(zip(column.values.tolist(), column.absent.tolist(), strict=True)):
         number: Any = value
         if isinstance(value, str):
-            absent[row] |= conversion.is_missing(value)
-            number = conversion.number(value)
-        if absent[row]:
+            number = conversion.read(value)
+            missing |= number != number
+        if missing:
+            absent[row] = True
             number = 0
         elif number is None or isinstance(number, bool | np.bool_ | bytes):
             raise DataError(
