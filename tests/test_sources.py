@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 
@@ -196,3 +197,18 @@ def test_a_pattern_that_matches_no_file(tmp_path):
     with pytest.raises(DataError, match="no such file, and none that the pattern fits"):
         files_of(str(tmp_path / "*.csv"))
     np.testing.assert_equal(files_of("none.csv"), ["none.csv"])
+
+
+BREAKS = ("\n", "\r", "\r\n")
+
+
+@pytest.mark.parametrize("end", BREAKS)
+@pytest.mark.parametrize("in_name", ["", *BREAKS])
+@pytest.mark.parametrize("in_value", ["", *BREAKS])
+def test_line_breaks_in_names_and_values_of_csv(tmp_path, end, in_name, in_value):
+    rows = [["k", f"a{in_name}b"], ["p", f"x{in_value}1"], ["q", "y"], ["r", f"{in_value}z"]]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator=end).writerows(rows)
+    table = read_table(tmp_path / "t.csv")
+    columns = [column.values.tolist() for column in table.columns]
+    assert [table.names, *map(list, zip(*columns, strict=True))] == rows

@@ -108,6 +108,7 @@ class CsvSource(DuckDBSource):
         self._tried = self._sampled_types()
         self._loaded: dict[int, ColumnType] | None = None
         self._n_rows: int | None = None
+        self._rewritten_rows: int | None = None
 
     @property
     def relation(self) -> str:
@@ -308,7 +309,7 @@ class CsvSource(DuckDBSource):
             self._create(types)
         self._loaded = types
         [(n_rows,)] = self.database.execute(f"SELECT count(*) FROM {self._name}").fetchall()
-        if self._regular and not self._fits(n_rows):
+        if not (self._fits(n_rows) if self._regular else n_rows == self._rewritten_rows):
             self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
 
     def _fits(self, n_rows: int) -> bool:
@@ -346,11 +347,18 @@ class CsvSource(DuckDBSource):
         raise DataError(f"cannot be read: {engine}; quote the fields in the file, or use Parquet")
 
     def _rewrite(self) -> None:
-        """Write a copy with every field quoted, one line end, and no blank lines."""
+        """Write a copy with every field quoted, one line end, no blank lines, and no line break in the header.
+
+        DuckDB takes that for the end of the header, and passes over rows below it.
+        """
         with open_text(self.file) as stream, open(self._rewritten_to, "w", encoding="utf-8", newline="") as copy:
             writer = csv.writer(copy, delimiter=self.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            writer.writerows(filter(None, csv.reader(stream, delimiter=self.delimiter, strict=True)))
-        self.file = self._rewritten_to
+            rows = filter(None, csv.reader(stream, delimiter=self.delimiter, strict=True))
+            next(rows)
+            writer.writerow(f"c{j}" for j in range(len(self.names)))
+            written = itertools.count()
+            writer.writerows(row for row, _ in zip(rows, written, strict=False))
+        self.file, self._rewritten_rows = self._rewritten_to, next(written)
 
     def _sampled_types(self) -> dict[int, ColumnType]:
         """Return the columns that a sample takes for numbers; which way to try first, and nothing more."""
