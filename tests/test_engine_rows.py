@@ -64,7 +64,7 @@ def test_single_precision_and_truth_values(engine, table):
 
 
 def test_texts_come_back_as_they_went_in(engine, table):
-    texts = ["", " a ", "a\tb", "a\nb", "a\r\nb", "\\N", "\\", "'", '"', "\\.", "é😀", "\u2028", None]
+    texts = ["", " a ", "a\tb", "a\nb", "a\r\nb", "\\N", "\\", "'", '"', "\\.", "é😀", "\u2028", "\b\f\v\x7f", None]
     texts += ["a\0b"] * engine.holds_nul
     engine.create(table, [("i", engine.types["integer"]), ("c", engine.types["text"])], list(enumerate(texts)))
     assert [text for _, text in engine.query(f"SELECT i, c FROM {table} ORDER BY i")] == texts

@@ -118,7 +118,7 @@ def as_text(value: Cell) -> str | None:
 
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
-_ESCAPED = {escape[1]: character for character, escape in _ESCAPES.items()}
+_ESCAPED = {escape[1]: character for character, escape in _ESCAPES.items()} | {"b": "\b", "f": "\f"}  # of ClickHouse
 
 
 def escape_line(values: Iterable[Cell]) -> str:
