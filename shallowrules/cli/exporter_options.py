@@ -48,6 +48,14 @@ class ExporterChoice:
         values = (item for value in self.given.values() for item in (value if isinstance(value, tuple) else (value,)))
         return [str(value) for value in values if isinstance(value, Path)]
 
+    @property
+    def facts(self) -> set[str]:
+        """The facts of a run that options of the exporter have for their default."""
+        from shallowrules.exporters.options import describe_options
+
+        sources = (spec.command_line.default_from for spec in describe_options(self.exporter.options))
+        return {source for source in sources if source is not None}
+
     def offer(self, arguments: Sequence[str], taken: Iterable[str], unprefixed: Iterable[str]) -> None:
         """Make the options.
 
@@ -83,6 +91,8 @@ class ExporterChoice:
             self.options.append(self._option(spec, names))
 
     def _option(self, spec: OptionSpec, names: Sequence[str]) -> click.Option:
+        from shallowrules.exporters.options import DEFAULTS_OF_FACTS
+
         def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
             if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
                 self.given[spec.name] = _collect(spec, value, context, parameter)
@@ -91,7 +101,9 @@ class ExporterChoice:
         declared = [f"--{name}/--no-{name}" if flag else f"--{name}" for name in names]
         metavar = "OLD=NEW" if spec.shape == "mapping" else METAVARS[spec.kind]
         source = spec.command_line.default_from if self.prefix else None
-        default = f"the {source}'s name" if source else _shown_default(spec, names[0])
+        default = _shown_default(spec, names[0])
+        if source is not None:
+            default = DEFAULTS_OF_FACTS[source].format(default)
         texts = [
             spec.help,
             "May be repeated." if spec.shape != "one" else "",

@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
 
 __all__ = ["describe_work", "fit_rules", "prepare_model"]
 
 
 def fit_rules(
-    tables: Tables,
+    rows: Tables | DatabaseRows,
     chosen: FitOptions,
     growing: MethodOptions,
     reading: ReadingOptions,
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> RuleSet:
     """Read a table, check its column names, cluster it and grow the tree."""
-    loaded, model = prepare_model(tables, chosen, reading, growing.parameters(), check)
+    loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
     from shallowrules.tradeoff import fit_to_goal
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
@@ -54,7 +55,7 @@ def fit_rules(
 
 
 def prepare_model(
-    tables: Tables,
+    rows: Tables | DatabaseRows,
     chosen: FitOptions,
     reading: ReadingOptions,
     parameters: dict[str, Any],
@@ -63,16 +64,18 @@ def prepare_model(
     """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
     from shallowrules.cli.preparation import prepare, working_remedy
     from shallowrules.estimator import ExplainableKMeans
+    from shallowrules.sources.connecting import hide_password
 
-    with progress(f"reading {show_tables(tables)}"):
+    with progress(f"reading {show_tables(rows)}"):
         try:
-            loaded = prepare(tables, chosen, reading)
+            loaded = prepare(rows, chosen, reading)
         except RefusedTable as refused:
-            remedy = working_remedy(tables, chosen, reading, refused)
+            remedy = working_remedy(rows, chosen, reading, refused)
             typed = typed_arguments()
             if remedy is None or typed is None:
                 raise
-            command = join_words(["shallowrules", *amended(typed, remedy, chosen.columns, chosen.exclude)])
+            words = amended(typed, remedy, chosen.columns, chosen.exclude)
+            command = join_words(["shallowrules", *map(hide_password, words)])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
         check([*loaded.table.names, *loaded.other_columns])

@@ -28,7 +28,7 @@ from shallowrules.encoding.checks import (
 )
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning, counted
 from shallowrules.rules.reading import read_texts
-from shallowrules.sources import Source, Where, files_of, open_source
+from shallowrules.sources import Source, Where, input_files, open_source
 from shallowrules.table import Column, Table
 
 __all__ = ["LoadedTable", "prepare", "working_remedy"]
@@ -136,7 +136,7 @@ def _columns_of(refusals: Sequence[Refusal]) -> set[str]:
 
 def working_remedy(where: Where, fit: FitOptions, reading: ReadingOptions, refused: RefusedTable) -> Remedy | None:
     """Return options with which the table is not refused, tried out; None where none are found."""
-    if not all(map(os.path.isfile, files_of(where))):
+    if not all(map(os.path.isfile, input_files(where))):
         return None  # a pipe is read once
     remedy = refused.remedy
     for _ in range(MAX_TRIALS):

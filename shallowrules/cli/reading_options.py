@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.options import together
 
-__all__ = ["ReadingOptions", "Tables", "reading_options", "show_tables", "table_argument"]
+if TYPE_CHECKING:
+    from shallowrules.sources import DatabaseRows
+
+__all__ = [
+    "ReadingOptions",
+    "Tables",
+    "reading_options",
+    "rows_of",
+    "show_tables",
+    "table_argument",
+    "table_or_database",
+]
 
 Tables = str | tuple[str, ...]
 """What a command was given as TABLE: a file, folder or pattern, or several of these."""
@@ -33,13 +46,46 @@ def _tables(context: click.Context, parameter: click.Parameter, names: tuple[str
     return names[0] if len(names) == 1 else names
 
 
-def show_tables(tables: Tables) -> str:
-    """Return what a command was given as TABLE, for a line on the terminal."""
-    return tables if isinstance(tables, str) else f"{tables[0]} and {len(tables) - 1} more"
+def show_tables(rows: Tables | DatabaseRows) -> str:
+    """Return what a command reads, for a line on the terminal."""
+    return f"{rows[0]} and {len(rows) - 1} more" if isinstance(rows, tuple) else str(rows)
+
+
+def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows:
+    """Return what a command with `table_or_database` reads; UsageError unless it is one thing."""
+    database, sample = options["database"], options["sample"]
+    if database is None:
+        for name in ("query", "sample"):
+            if options[name] is not None:
+                raise click.UsageError(f"--{name} is for rows of a database: say which by --database URL")
+        if not tables:
+            raise click.UsageError("Missing argument 'TABLE': a file to read, or --database URL and --table NAME")
+        return tables
+    if tables:
+        raise click.UsageError(f"TABLE {show_tables(tables)} and --database exclude each other: read one of them")
+    from shallowrules.sources import DatabaseRows
+
+    return DatabaseRows(database, options["table"], options["query"], sample, options["seed"])
 
 
 table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
 """A file, a folder or a pattern; or several, whose rows are one table."""
+
+table_or_database = together(
+    click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables),
+    click.option(
+        "--database",
+        metavar="URL",
+        help="Database to read from in place of TABLE, such as postgresql://user@host/name or sqlite:///file.db; or "
+        "@NAME, an entry of shallowrules.toml.",
+    ),
+    click.option("--table", metavar="SCHEMA.T", help="Table or view of the database."),
+    click.option("--query", metavar="SQL", help="SELECT statement whose rows to read, in place of --table."),
+    click.option(
+        "--sample", type=click.IntRange(min=1), metavar="N", help="Read N rows that the database draws (--seed)."
+    ),
+)
+"""TABLE, or the options that name rows of a database: what `rows_of` takes, beside --seed."""
 
 reading_options = together(
     click.option(

@@ -82,6 +82,7 @@ class MariaDB(Engine):
     holds_infinity = False
 
     def __init__(self, client: str, folder: str) -> None:
+        self.url = f"mariadb://root@localhost/test?unix_socket={folder}/socket&charset=utf8mb4"
         self._command = [client, "--no-defaults", f"--socket={folder}/socket", "--user=root", "--batch"]
         self._command += ["--skip-column-names", "--default-character-set=utf8mb4", "--database=test"]
 

@@ -51,6 +51,7 @@ class Postgres(Engine):
     holds_nul = False
 
     def __init__(self, psql: str, folder: str) -> None:
+        self.url = f"postgresql://shallowrules@/postgres?host={folder}"
         self._command = [psql, "-h", folder, "-U", "shallowrules", "-d", "postgres", "-XqAt", "-v", "ON_ERROR_STOP=1"]
         self._command += ["-F", BETWEEN_CELLS, "-R", BETWEEN_ROWS, "-P", f"null={NULL}"]
         [[version]] = self.query("SHOW server_version")

@@ -29,17 +29,24 @@ METADATA_KEY = "command_line"
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
+Fact = Literal["table", "dialect"]
+"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database."""
+
+DEFAULTS_OF_FACTS: Mapping[Fact, str] = {"table": "the table's name", "dialect": "that of --database, else {}"}
+"""How the help of ``run`` says what a default follows from, around the field's own default."""
+
+
 @dataclass(frozen=True)
 class CommandLine:
     """What the command line cannot know from a field alone: see `on_command_line`."""
 
     name: str | None = None
     unprefixed: bool = False
-    default_from: Literal["table"] | None = None
+    default_from: Fact | None = None
 
 
 def on_command_line(
-    name: str | None = None, *, unprefixed: bool = False, default_from: Literal["table"] | None = None
+    name: str | None = None, *, unprefixed: bool = False, default_from: Fact | None = None
 ) -> dict[str, CommandLine]:
     """Return the metadata of a field that says how the command line offers it.
 
@@ -50,8 +57,9 @@ def on_command_line(
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
-    default_from : {"table"}, optional
-        What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts.
+    default_from : {"table", "dialect"}, optional
+        What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
+        the SQL dialect of the database that has it, and the field's own default where a file has it.
     """
     return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}
 

@@ -4,6 +4,18 @@
 """
 
 from shallowrules.sources.base import Provenance, Source
-from shallowrules.sources.opening import Where, file_relation, files_of, open_source, read_table
+from shallowrules.sources.database import DatabaseRows
+from shallowrules.sources.opening import Files, Where, file_relation, files_of, input_files, open_source, read_table
 
-__all__ = ["Provenance", "Source", "Where", "file_relation", "files_of", "open_source", "read_table"]
+__all__ = [
+    "DatabaseRows",
+    "Files",
+    "Provenance",
+    "Source",
+    "Where",
+    "file_relation",
+    "files_of",
+    "input_files",
+    "open_source",
+    "read_table",
+]

@@ -15,6 +15,7 @@ from shallowrules.errors import OptionError, check_choice
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
+from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
 from shallowrules.sources.files import files_of, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
@@ -25,10 +26,18 @@ from shallowrules.table import Table
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["Where", "file_relation", "files_of", "open_source", "read_table"]
+__all__ = ["Files", "Where", "file_relation", "files_of", "input_files", "open_source", "read_table"]
 
-Where = str | Path | Sequence[str | Path]
-"""What rows are opened by: a file, several files, a folder or a pattern."""
+Files = str | Path | Sequence[str | Path]
+"""A file, several files, a folder or a pattern."""
+
+Where = Files | DatabaseRows
+"""What rows are opened by."""
+
+
+def input_files(where: Where) -> list[str]:
+    """Return the files that rows come from; none where a database has them."""
+    return [] if isinstance(where, DatabaseRows) else files_of(where)
 
 
 def read_table(
@@ -43,16 +52,16 @@ def read_table(
     encoding: str = "utf-8",
     as_text: Sequence[str] = (),
 ) -> Table:
-    """Read a CSV, Parquet or JSON file, or several that are one table.
+    """Read a CSV, Parquet or JSON file, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
     ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind.
 
     Parameters
     ----------
-    where : str, Path or sequence of these
+    where : str, Path or sequence of these, or DatabaseRows
         Files, folders (all tables in them, without the package's own results) or patterns such as
-        ``"sales/*.parquet"``.
+        ``"sales/*.parquet"``. The options of text files mean nothing to a database, whose columns have types.
     columns : sequence of str, optional
         Read these columns only, in this order.
     exclude : sequence of str
@@ -125,6 +134,10 @@ def open_source(
     check_encoding(encoding)
     told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
     kept = tuple(word.strip(" ") for word in keep_text)
+    if isinstance(where, DatabaseRows):
+        with open_rows(where) as rows:
+            yield rows
+        return
     files = files_of(where)
     with TemporaryDirectory(prefix="shallowrules-") as scratch:
         if len(files) == 1:

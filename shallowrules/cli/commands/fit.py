@@ -11,13 +11,13 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
 __all__ = ["command"]
 
 
 @click.command("fit", short_help="Cluster a table and write its rules as JSON.")
-@table_argument
+@table_or_database
 @fit_options
 @method_options
 @click.option(
@@ -32,10 +32,11 @@ def command(tables: Tables, output: Path | None, **options: Any) -> None:
       shallowrules fit wine.csv -k 3 -o rules.json
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
-    from shallowrules.sources import files_of
+    from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    check_target(output, *files_of(tables))
-    rules = fit_rules(tables, chosen, growing, gather(ReadingOptions, options))
+    rows = rows_of(tables, options)
+    check_target(output, *input_files(rows))
+    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options))
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

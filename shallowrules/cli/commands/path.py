@@ -10,13 +10,13 @@ from shallowrules.cli.fitting import describe_work, prepare_model
 from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_option
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
 __all__ = ["command"]
 
 
 @click.command("path", short_help="Show what shorter rules cost.")
-@table_argument
+@table_or_database
 @refine_option
 @fit_options
 @reading_options
@@ -34,7 +34,8 @@ def command(tables: Tables, refine: str, **options: Any) -> None:
     from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
-    loaded, model = prepare_model(tables, chosen, gather(ReadingOptions, options), {"refine": refine})
+    rows = rows_of(tables, options)
+    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), {"refine": refine})
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)

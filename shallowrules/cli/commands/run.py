@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from glob import has_magic
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,11 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, table_argument
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 from shallowrules.errors import OptionError
+
+if TYPE_CHECKING:
+    from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
 
@@ -26,6 +29,9 @@ WRITTEN = "sql,python,markdown"
 """The exporters whose files are written unless the user names others."""
 
 RULES_FILE = "rules.json"
+
+NAMES_OF_DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql", "databricks": "spark"}
+"""SQL dialects by the name that a URL has for a database, where it is another."""
 
 
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
@@ -61,7 +67,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     "--column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
-@table_argument
+@table_or_database
 @fit_options
 @method_options
 @click.option(
@@ -77,7 +83,15 @@ def _split_names(values: Sequence[str]) -> list[str]:
 )
 @reading_options
 @click.pass_obj
-def command(chosen: list[ExporterChoice], /, tables: Tables, output: Path | None, force: bool, **options: Any) -> None:
+def command(
+    chosen: list[ExporterChoice],
+    /,
+    tables: Tables,
+    output: Path | None,
+    force: bool,
+    table: str | None,
+    **options: Any,
+) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py and report.md.
 
     \b
@@ -87,13 +101,18 @@ def command(chosen: list[ExporterChoice], /, tables: Tables, output: Path | None
       shallowrules run customers.csv --labels segment --exclude customer_id,city
       shallowrules run customers.csv -k 6 --write sql,markdown --sql-dialect postgres
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
+      shallowrules run --database postgresql://me@localhost/shop --table visits -k 4
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export
 
-    stem = _stem(tables)
+    rows = rows_of(tables, {"table": table, **options})
+    stem = _stem(rows)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    facts = {"table": [stem]}
+    wanted = {fact for choice in chosen for fact in choice.facts}
+    facts = {"table": _table_of(rows, table, stem), **(_dialect_of(rows) if "dialect" in wanted else {})}
+    if table is not None and "table" not in wanted and tables:
+        raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     files = _name_files(chosen)
     for choice in chosen:
@@ -108,7 +127,7 @@ def command(chosen: list[ExporterChoice], /, tables: Tables, output: Path | None
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(tables, fitting, growing, gather(ReadingOptions, options), check_names)
+    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names)
     texts = {RULES_FILE: rules.to_json()}
     with progress("writing the rules"):
         for file, choice in zip(files, chosen, strict=True):
@@ -134,10 +153,36 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
     return names
 
 
-def _stem(tables: Tables) -> str:
-    """Return the name of the first file without folder and endings; of a pattern, without its wildcards."""
+def _table_of(rows: Tables | DatabaseRows, table: str | None, stem: str) -> str | Sequence[str]:
+    """Return what SQL calls the table unless --sql-table says so: --table, or else the name of the file."""
+    from shallowrules.sources import DatabaseRows
+
+    if isinstance(rows, DatabaseRows):
+        return rows.name_parts or [stem]
+    return [stem] if table is None else table
+
+
+def _dialect_of(rows: Tables | DatabaseRows) -> dict[str, str]:
+    """Return the SQL dialect of a database as a fact of the run; none where it has no dialect here."""
+    from shallowrules.exporters.sql import DIALECTS
+    from shallowrules.sources import DatabaseRows
+
+    if not isinstance(rows, DatabaseRows):
+        return {}
+    dialect = NAMES_OF_DIALECTS.get(rows.backend, rows.backend)
+    return {"dialect": dialect} if dialect in DIALECTS else {}
+
+
+def _stem(tables: Tables | DatabaseRows) -> str:
+    """Return the name of the first file without folder and endings; of a pattern, without its wildcards.
+
+    Rows of a database have that of their table.
+    """
+    from shallowrules.sources import DatabaseRows
     from shallowrules.sources.files import STANDARD_INPUT
 
+    if isinstance(tables, DatabaseRows):
+        return re.sub(r"[^\w. -]", "_", (tables.name_parts or ["query"])[-1])
     path = Path(tables if isinstance(tables, str) else tables[0])
     if str(path) == STANDARD_INPUT:
         return "table"

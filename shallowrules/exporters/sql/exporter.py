@@ -66,7 +66,7 @@ class SqlOptions:
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
-    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True))
+    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True, default_from="dialect"))
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
     style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))

@@ -1,0 +1,300 @@
+"""Rows of a database: a table or the result of a query, streamed into typed columns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError, Finding, OptionError
+from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
+from shallowrules.sources.connecting import connect, find_url, hide_password
+from shallowrules.table import Column
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class DatabaseRows:
+    """Which rows of a database to read.
+
+    Parameters
+    ----------
+    database : str
+        A URL, or ``@name`` for an entry of ``shallowrules.toml``.
+    table : str, optional
+        A table or view, behind its schema and a dot where it is not in the usual one. A name with a dot in it stands in
+        double quotes.
+    query : str, optional
+        A SELECT statement, in place of a table.
+    sample : int, optional
+        At most this many rows, drawn at random by the database. They are the same in every run as long as the database
+        keeps its rows in the same order.
+    seed : int
+        Of the sample.
+
+    Raises
+    ------
+    OptionError
+        Unless there is either a table or a query, and a sample of at least one row.
+    """
+
+    database: str
+    table: str | None = None
+    query: str | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise OptionError("--database wants either --table or --query: the rows to read", option="database")
+        if self.sample is not None and self.sample < 1:
+            raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
+        _ = self.name_parts  # OptionError if they are none
+
+    def __str__(self) -> str:
+        what = "a query" if self.table is None else f"table {self.table}"
+        part = "" if self.sample is None else f"{self.sample:,} rows of "
+        return f"{part}{what} in {hide_password(self.database)}"
+
+    @property
+    def name_parts(self) -> list[str]:
+        """Schema and table, or the table; empty for a query."""
+        return [] if self.table is None else _name_parts(self.table)
+
+    @property
+    def backend(self) -> str:
+        """The kind of database, as a URL names it, such as "postgresql"."""
+        return str(find_url(self.database).get_backend_name())
+
+
+@contextmanager
+def open_rows(rows: DatabaseRows) -> Iterator[DatabaseSource]:
+    """Open rows of a database until the end of the context.
+
+    Raises
+    ------
+    DataError
+        If the database cannot be reached, or refuses what is asked; the message is the database's, without a password.
+    OptionError
+        If the URL or the name of the database is not known.
+    MissingExtraError
+        If SQLAlchemy or the driver of the database is not installed.
+    """
+    with connect(find_url(rows.database)) as connection:
+        yield DatabaseSource(connection, rows)
+
+
+class DatabaseSource(Source):
+    """A table of a database, or the result of a query.
+
+    Columns are typed by their values, which drivers give in Python's types: whole numbers that fit 64 bits and NUMERIC
+    values without a fraction in their type are integers, other numbers floats, enums text. A column declared BOOLEAN is
+    one of truth values, also where the database keeps it as 0 and 1 (SQLite, MariaDB).
+    """
+
+    def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
+        self._connection = connection
+        self._rows = rows
+        self._relation = self._relation_of(rows)
+        # No row is fetched, and nothing of a query's result is computed where the database can see it.
+        described = self._connection.exec_driver_sql(f"SELECT * FROM {self._relation} WHERE 1 = 0")
+        names = [str(entry[0]) for entry in described.cursor.description]
+        described.close()
+        super().__init__(names, Provenance("database", (str(rows),)))
+        self._n_rows: int | None = None
+
+    def _relation_of(self, rows: DatabaseRows) -> str:
+        if rows.table is not None:
+            return ".".join(map(self._quote, rows.name_parts))
+        return f"(\n{str(rows.query).strip().removesuffix(';')}\n) AS {self._quote('rows of the query')}"
+
+    def _quote(self, name: str) -> str:
+        mark = self._connection.dialect.identifier_preparer.initial_quote
+        return f"{mark}{name.replace(mark, mark * 2)}{mark}"
+
+    def count_rows(self) -> int:
+        """Return the number of rows; DataError if there are none."""
+        if self._n_rows is None:
+            [counted] = self._connection.exec_driver_sql(f"SELECT count(*) FROM {self._relation}").one()
+            self._n_rows = int(counted) if self._rows.sample is None else min(int(counted), self._rows.sample)
+        if not self._n_rows:
+            raise DataError(f"{self.provenance}: there are no rows")
+        return self._n_rows
+
+    def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
+        """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
+        builders = [ColumnBuilder(self.names[j]) for j in positions]
+        listed = ", ".join(self._quote(self.names[j]) for j in positions)
+        n_rows = 0
+        for batch in self._fetch(f"SELECT {listed} FROM {self._relation}"):
+            n_rows += len(batch)
+            for builder, values in zip(builders, zip(*batch, strict=True), strict=True):
+                builder.add(values)
+        self._n_rows = n_rows
+        self.count_rows()  # refuses a table without rows
+        truths = self._declared_truths()
+        return [_as_truths(builder.column()) if builder.name in truths else builder.column() for builder in builders]
+
+    def _fetch(self, statement: str) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the rows of a query in batches, by a cursor of the server where it has any."""
+        if self._rows.sample is not None:
+            statement = self._sampled(statement, self._rows.sample)
+        streaming = self._connection.execution_options(stream_results=True)
+        result = streaming.exec_driver_sql(statement)
+        try:
+            while batch := result.fetchmany(BATCH_ROWS):
+                yield batch
+        finally:
+            result.close()
+
+    def _sampled(self, statement: str, n_rows: int) -> str:
+        """Return a query for some rows at random, the same whenever it is asked for."""
+        name, seed = self._connection.dialect.name, self._rows.seed
+        if name == "postgresql":
+            self._connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).uniform(-1, 1)})")
+            drawn = "random()"
+        elif name in ("mysql", "mariadb"):
+            drawn = f"RAND({seed})"
+        elif name == "sqlite":
+            driver: Any = self._connection.connection.driver_connection
+            driver.create_function("shallowrules_random", 0, random.Random(seed).random)
+            drawn = "shallowrules_random()"
+        elif name == "duckdb":
+            self._connection.exec_driver_sql("SET threads = 1")  # several draw in an order of their own
+            self._connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).random()})")
+            drawn = "random()"
+        else:
+            raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
+        return f"{statement} ORDER BY {drawn} LIMIT {n_rows}"
+
+    def _declared_truths(self) -> set[str]:
+        """Return the columns of a table that are declared as truth values, where the database has numbers for them."""
+        if self._rows.table is None or self._connection.dialect.name not in ("sqlite", "mysql", "mariadb"):
+            return set()
+        from sqlalchemy import Boolean, inspect
+
+        *schema, table = self._rows.name_parts
+        # By a connection of its own: SQLAlchemy's own statements have parameters.
+        columns = inspect(self._connection.engine).get_columns(table, schema=".".join(schema) or None)
+        return {
+            str(column["name"])
+            for column in columns
+            if isinstance(column["type"], Boolean) or getattr(column["type"], "display_width", None) == 1
+        }
+
+
+class ColumnBuilder:
+    """A column that grows by batches of values in Python's types."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._parts: list[NDArray[Any]] = []
+        self._missing: list[NDArray[np.bool_]] = []
+        self._scaled = False
+
+    def add(self, values: Values) -> None:
+        """Add the values of some rows, None where one is missing."""
+        types = set(map(type, values))
+        has_missing = NoneType in types
+        missing = np.zeros(len(values), bool)
+        if has_missing:
+            missing = np.fromiter((value is None for value in values), bool, len(values))
+        if Decimal in types and not self._scaled:
+            self._scaled = any(isinstance(value, Decimal) and _has_scale(value) for value in values)
+        self._missing.append(missing)
+        self._parts.append(_array(values, types - {NoneType}, has_missing=has_missing))
+
+    def column(self) -> Column:
+        """Return all of it as a column."""
+        missing = np.concatenate(self._missing) if self._missing else np.zeros(0, bool)
+        kinds = {part.dtype.kind for part, absent in zip(self._parts, self._missing, strict=True) if not absent.all()}
+        if kinds == {"i"}:
+            whole = [part if part.dtype.kind == "i" else np.zeros(len(part), np.int64) for part in self._parts]
+            return Column(self.name, "integer", np.concatenate(whole), missing if missing.any() else None)
+        if kinds == {"f"}:
+            floats = [part if part.dtype.kind == "f" else np.full(len(part), np.nan) for part in self._parts]
+            return Column(self.name, "float", np.concatenate(floats), missing if missing.any() else None)
+        objects = np.empty(len(missing), object)
+        start = 0
+        for part in self._parts:
+            objects[start : start + len(part)] = part.tolist() if part.dtype.kind != "O" else part
+            start += len(part)
+        objects[missing] = None
+        types = set(map(type, objects.tolist())) - {NoneType}
+        if types == {str}:
+            return Column(self.name, "text", objects)
+        if not types <= {int, float, Decimal, bool} or (bool in types and len(types) > 1):
+            return Column(self.name, "other", objects)
+        if Decimal in types and not self._scaled and types <= {int, Decimal} and _fit(objects[~missing]):
+            objects[~missing] = [int(value) for value in objects[~missing]]
+        return Column.of(self.name, objects)
+
+
+def _array(values: Values, types: set[type], *, has_missing: bool) -> NDArray[Any]:
+    """Return values as numbers where they are of one type that NumPy has, else as objects."""
+    if types == {float}:
+        given = (np.nan if value is None else value for value in values) if has_missing else values
+        return np.fromiter(given, np.float64, len(values))
+    if types == {int}:
+        given = (0 if value is None else value for value in values) if has_missing else values
+        try:
+            return np.fromiter(given, np.int64, len(values))
+        except OverflowError:
+            pass  # beyond 64 bits
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
+
+
+def _has_scale(value: Decimal) -> bool:
+    """Return whether a decimal has digits behind its point, or is no number."""
+    exponent = value.as_tuple().exponent
+    return not isinstance(exponent, int) or exponent < 0
+
+
+def _fit(values: NDArray[Any]) -> bool:
+    """Return whether whole numbers fit 64 bits."""
+    return all(-(2**63) <= value < 2**63 for value in values)
+
+
+def _as_truths(column: Column) -> Column:
+    """Return a column of 0 and 1 as one of truth values; as it is with any other number in it."""
+    if column.type != "integer" or not np.isin(column.values, (0, 1)).all():
+        return column
+    truths = np.array([bool(value) for value in column.values], object)
+    truths[column.absent] = None
+    return Column(column.name, "boolean", truths)
+
+
+def _name_parts(name: str) -> list[str]:
+    """Return schema and table: the parts between dots that are not in double quotes, without these."""
+    parts, quoted = [""], False
+    position = 0
+    while position < len(name):
+        letter = name[position]
+        if letter == '"' and quoted and name[position : position + 2] == '""':
+            parts[-1] += '"'
+            position += 1
+        elif letter == '"':
+            quoted = not quoted
+        elif letter == "." and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+        position += 1
+    if quoted or not all(parts):
+        raise OptionError(f"--table {name}: a part of the name is empty, or a quote is open", option="table")
+    return parts

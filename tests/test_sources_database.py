@@ -1,0 +1,321 @@
+"""Rows of a database: typed by their values, streamed, sampled; names and passwords that do no harm."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from commandline import call
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rulesets import hostile_names, hostile_texts
+
+from shallowrules import RuleSet, export
+from shallowrules.errors import DataError, OptionError
+from shallowrules.sources import DatabaseRows, read_table
+from shallowrules.sources.connecting import find_url
+from shallowrules.sources.database import ColumnBuilder
+
+pytest.importorskip("sqlalchemy")
+duckdb = pytest.importorskip("duckdb")
+
+SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mysql")]
+FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 40}
+
+
+class File:
+    """A database in a file, filled as the engines are."""
+
+    def __init__(self, dialect, path):
+        self.dialect, self.path = dialect, path
+        self.url = f"{dialect}:///{path}"
+        self.types = {"integer": "BIGINT", "float": "DOUBLE", "text": "TEXT", "boolean": "BOOLEAN"}
+
+    def quote(self, name):
+        return '"' + name.replace('"', '""') + '"'
+
+    def run(self, statement, *rows):
+        connection = {"sqlite": sqlite3.connect, "duckdb": duckdb.connect}[self.dialect](str(self.path))
+        connection.executemany(statement, rows) if rows else connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def create(self, table, columns, rows):
+        self.run(f"CREATE TABLE {self.quote(table)} ({', '.join(f'{self.quote(n)} {kind}' for n, kind in columns)})")
+        held = [[float(v) if isinstance(v, Decimal) and self.dialect == "sqlite" else v for v in row] for row in rows]
+        if held:
+            self.run(f"INSERT INTO {self.quote(table)} VALUES ({', '.join('?' * len(columns))})", *held)
+
+    def drop(self, table):
+        self.run(f"DROP TABLE {self.quote(table)}")
+
+
+@pytest.fixture(params=["sqlite", "duckdb", *SERVERS])
+def database(request, tmp_path, running):
+    if request.param in ("sqlite", "duckdb"):
+        return File(request.param, tmp_path / "file.db")
+    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[request.param])
+    return running(request.param)
+
+
+@pytest.fixture
+def fill(database):
+    """Return a function that makes a table, which is dropped at the end."""
+    made = []
+
+    def fill(table, columns, rows):
+        database.create(table, columns, rows)
+        made.append(table)
+
+    yield fill
+    for table in made:
+        database.drop(table)
+
+
+def rows_of(database, table, **options):
+    return DatabaseRows(database.url, f'"{table}"', **options)
+
+
+def test_columns_keep_their_types(database, fill):
+    kinds = database.types
+    columns = [("n", kinds["integer"]), ("x", kinds["float"]), ("t", kinds["text"]), ("b", kinds["boolean"])]
+    columns += [("cents", "DECIMAL(12,2)"), ("whole", "DECIMAL(10,0)"), ("day", "DATE")]
+    big = 2**53 + 1
+    rows = [
+        (big, 0.1, "a", True, Decimal("7.00"), Decimal(7), "2024-03-31"),
+        (None, None, None, None, None, None, None),
+        (-(2**63), -1e300, "%s :p {{ %% \\ '\"é\u2028", False, Decimal("-0.50"), Decimal(-9), "2024-04-01"),
+    ]
+    fill("kinds", columns, rows)
+    table = read_table(rows_of(database, "kinds"))
+    found = {column.name: column for column in table.columns}
+    whole = "float" if database.dialect == "sqlite" else "integer"  # SQLite has no decimals: the test wrote doubles
+    other = "text" if database.dialect == "sqlite" else "other"  # nor dates
+    types = {"n": "integer", "x": "float", "t": "text", "b": "boolean", "cents": "float", "whole": whole, "day": other}
+    assert {name: column.type for name, column in found.items() if name != "whole"} == {
+        name: kind for name, kind in types.items() if name != "whole"
+    }
+    assert found["whole"].is_numeric
+    assert all(column.absent.tolist() == [False, True, False] for column in table.columns)
+    present = [0, 2]
+    assert found["n"].values[present].tolist() == [big, -(2**63)]
+    assert found["x"].values[present].tolist() == [0.1, -1e300]
+    assert found["t"].values[present].tolist() == ["a", rows[2][2]]
+    assert found["b"].values[present].tolist() == [True, False]
+    assert found["cents"].values[present].tolist() == [7.0, -0.5]
+    assert found["whole"].values[present].tolist() == [7, -9]
+
+
+def test_a_query_and_chosen_columns(database, fill):
+    fill("some", [("n", database.types["integer"]), ("x", database.types["float"])], [(i, i / 2) for i in range(9)])
+    query = f"SELECT n, x * 2 AS twice, '100%s' AS t FROM {database.quote('some')} WHERE n > 2;  "
+    table = read_table(DatabaseRows(database.url, query=query), exclude=["n"])
+    assert table.names == ["twice", "t"]
+    assert sorted(table["twice"].values.tolist()) == [3, 4, 5, 6, 7, 8]
+    assert set(table["t"].values) == {"100%s"}
+
+
+def test_a_sample_is_drawn_by_its_seed(database, fill):
+    fill("many", [("n", database.types["integer"])], [(i,) for i in range(500)])
+    read = [
+        sorted(read_table(rows_of(database, "many", sample=50, seed=seed))["n"].values.tolist()) for seed in (1, 1, 2)
+    ]
+    assert read[0] == read[1] != read[2]
+    assert len(set(read[0])) == 50
+    assert max(read[0]) > 100
+    assert read_table(rows_of(database, "many", sample=1000)).n_rows == 500
+
+
+def test_more_rows_than_a_batch(database, fill, monkeypatch):
+    monkeypatch.setattr("shallowrules.sources.database.BATCH_ROWS", 7)
+    rows = [(i if i % 3 else None, 0.5 if i < 40 else None) for i in range(50)]
+    fill("batches", [("n", database.types["integer"]), ("x", database.types["float"])], rows)
+    table = read_table(rows_of(database, "batches"))
+    assert table.n_rows == 50
+    assert table["n"].type == "integer"
+    assert sorted(table["n"].values[~table["n"].absent].tolist()) == [i for i in range(50) if i % 3]
+    assert int(table["x"].absent.sum()) == 10
+
+
+def test_what_a_database_refuses_is_its_own_answer(database, fill):
+    fill("empty", [("n", database.types["integer"])], [])
+    with pytest.raises(DataError, match="nowhere"):
+        read_table(DatabaseRows(database.url, "nowhere"))
+    with pytest.raises(DataError, match="nix"):
+        read_table(DatabaseRows(database.url, query="SELECT nix"))
+    with pytest.raises(DataError, match="there are no rows"):
+        read_table(rows_of(database, "empty"))
+
+
+@settings(**FUZZED)
+@given(data=st.data())
+def test_hostile_names_and_texts_come_back(database, data):
+    names = data.draw(
+        st.lists(hostile_names.filter(lambda name: "\0" not in name), min_size=2, max_size=3, unique_by=str.lower)
+    )
+    table, *columns = (name[:20].strip() or "x" for name in names)
+    texts = data.draw(st.lists(hostile_texts.filter(lambda text: "\0" not in text), min_size=1, max_size=3))
+    if len({name.lower() for name in columns}) < len(columns):
+        return
+    try:
+        database.create(
+            table, [(name, database.types["text"]) for name in columns], [[t] * len(columns) for t in texts]
+        )
+    except Exception:
+        return  # a name that this database cannot have
+    try:
+        quoted = '"' + table.replace('"', '""') + '"'
+        found = read_table(DatabaseRows(database.url, quoted))
+        assert found.names == columns
+        for name in columns:
+            assert sorted(found[name].values.tolist()) == sorted(texts)
+    finally:
+        database.drop(table)
+
+
+def test_rules_of_a_table_are_those_of_its_file(database, fill, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("sample", "wine", "-o", "wine.csv").exit_code == 0
+    wine = read_table("wine.csv")
+    kinds = [(column.name, database.types[column.type]) for column in wine.columns]
+    fill("wines", kinds, list(zip(*(column.values.tolist() for column in wine.columns), strict=True)))
+    assert call("fit", "wine.csv", "-k", "3", "-o", "file.json").exit_code == 0
+    done = call("fit", "--database", database.url, "--table", "wines", "-k", "3", "-o", "database.json")
+    assert done.exit_code == 0, done.output
+    one, other = RuleSet.from_json("file.json"), RuleSet.from_json("database.json")
+    assert (one.nodes, one.columns) == (other.nodes, other.columns)
+    done = call("run", "--database", database.url, "--table", "wines", "-k", "3", "--style", "select")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "wines_rules" / "rules.sql").read_text()
+    assert text == export(other, "sql", dialect=database.dialect, table=["wines"], style="select")
+    assert call("path", "--database", database.url, "--table", "wines", "-k", "3", "--sample", "100").exit_code == 0
+
+
+# Without a database ------------------------------------------------------------------------------------
+
+
+def column_of(*batches):
+    builder = ColumnBuilder("x")
+    for batch in batches:
+        builder.add(tuple(batch))
+    return builder.column()
+
+
+CELLS = st.one_of(
+    st.none(), st.integers(-(2**64), 2**64), st.floats(), st.decimals(allow_nan=False, allow_infinity=False), st.text()
+)
+
+
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_batches_are_one_column(batches):
+    """However the rows are cut into batches, the column is the same."""
+    whole, cut = column_of([cell for batch in batches for cell in batch]), column_of(*batches)
+    assert (whole.type, whole.absent.tolist()) == (cut.type, cut.absent.tolist())
+    present = ~whole.absent
+    assert list(map(repr, whole.values[present].tolist())) == list(map(repr, cut.values[present].tolist()))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([1, None, 2**63 - 1], "integer"),
+        ([1, 2**63], "float"),
+        ([1, 0.5], "float"),
+        ([Decimal("1.0"), 2], "float"),
+        ([Decimal("1"), None], "integer"),
+        ([math.nan, None], "float"),
+        (["1", 1], "other"),
+        ([b"x"], "other"),
+        ([True, None], "boolean"),
+        ([True, 1], "other"),
+    ],
+)
+def test_types_by_values(cells, kind):
+    assert column_of(cells).type == kind
+    assert column_of(*([cell] for cell in cells)).type == kind
+
+
+def test_a_column_declared_as_truth_values_that_holds_other_numbers(tmp_path):
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("t", [("b", "BOOLEAN")], [[0], [2]])
+    column = read_table(DatabaseRows(file.url, "t"))["b"]
+    assert (column.type, column.values.tolist()) == ("integer", [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--database", "sqlite:///x.db"], "either --table or --query"),
+        (["--database", "sqlite:///x.db", "--table", "t", "--query", "SELECT 1"], "either --table or --query"),
+        (["--database", "sqlite:///x.db", "--table", "t", "file.csv"], "exclude each other"),
+        (["file.csv", "--query", "SELECT 1"], "--query is for rows of a database"),
+        (["file.csv", "--sample", "5"], "--sample is for rows of a database"),
+        (["--database", "sqlite:///x.db", "--table", "t"], "there is no file x.db"),
+        (["--database", "nonsense", "--table", "t"], "no URL of a database"),
+        (["--database", "@prod", "--table", "t"], "there is no file shallowrules.toml"),
+        (["--database", "sqlite:///x.db", "--table", 'a"b'], "a quote is open"),
+        ([], "Missing argument 'TABLE'"),
+    ],
+)
+def test_what_is_not_one_thing_to_read(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    done = call("fit", "-k", "2", *arguments)
+    assert done.exit_code != 0
+    assert said in " ".join(done.output.split())
+
+
+SECRET = "s3cr3t:p@ss/w%20rd"
+
+
+def test_a_password_is_in_no_message(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    (tmp_path / "shallowrules.toml").write_text(
+        '[databases.env]\nurl = "postgresql://me@127.0.0.1:1/shop"\npassword_env = "SHOP_PASSWORD"\n'
+        '[databases.file]\nurl = "mysql://me@127.0.0.1:1/shop"\npassword_file = "secret"\n'
+        '[databases.unset]\nurl = "mysql://me@127.0.0.1:1/shop"\npassword_env = "NOT_SET_HERE"\n'
+        '[databases.odd]\nurl = "mysql://me@127.0.0.1:1/shop"\npasword = "hidden"\n'
+    )
+    assert find_url("@env").password == find_url("@file").password == SECRET
+    for name in ("@env", "@file", "postgresql://me:hidden@127.0.0.1:1/shop", "mysql://me:hidden@127.0.0.1:1/shop"):
+        done = call("fit", "--database", name, "--table", "t", "-k", "2")
+        assert done.exit_code == 1
+        assert SECRET not in done.output
+        assert "hidden" not in done.output
+    for name in ("unset", "odd", "none"):
+        with pytest.raises(OptionError, match=name) as error:
+            find_url(f"@{name}")
+        assert "hidden" not in str(error.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["postgres", "mysql"])
+def test_a_password_is_in_nothing_that_is_said_or_written(place, running, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    server = running(place)
+    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[place])
+    if place == "mysql":
+        server.query("GRANT SELECT ON test.* TO reader", ["CREATE USER IF NOT EXISTS reader IDENTIFIED BY 'hidden'"])
+    user = {"postgres": "shallowrules", "mysql": "reader"}[place]
+    url = re.sub("://[^/]*@", f"://{user}:hidden@", server.url)
+    kinds = [("id", server.types["integer"]), *((name, server.types["float"]) for name in "xy")]
+    rng = np.random.default_rng(0)
+    server.create("points", kinds, [[i, *map(float, rng.normal(size=2))] for i in range(60)])
+    try:
+        refused = call("run", "--database", url, "--table", "points", "-k", "2")
+        assert "This works" in refused.output
+        assert "--exclude id" in refused.output
+        done = call("run", "--database", url, "--table", "points", "-k", "2", "--exclude", "id")
+        missing = call("run", "--database", url, "--table", "nowhere", "-k", "2", "-o", "other")
+    finally:
+        server.drop("points")
+    assert (refused.exit_code, done.exit_code, missing.exit_code) == (1, 0, 1)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 4
+    for text in (refused.output, done.output, missing.output, *(path.read_text() for path in files)):
+        assert "hidden" not in text
