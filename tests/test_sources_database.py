@@ -300,7 +300,10 @@ def test_a_password_is_in_nothing_that_is_said_or_written(place, running, tmp_pa
     server = running(place)
     pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[place])
     if place == "mysql":
-        server.query("GRANT SELECT ON test.* TO reader", ["CREATE USER IF NOT EXISTS reader IDENTIFIED BY 'hidden'"])
+        server.query(
+            "GRANT SELECT ON test.* TO reader@localhost",
+            ["CREATE USER IF NOT EXISTS reader@localhost IDENTIFIED BY 'hidden'"],
+        )
     user = {"postgres": "shallowrules", "mysql": "reader"}[place]
     url = re.sub("://[^/]*@", f"://{user}:hidden@", server.url)
     kinds = [("id", server.types["integer"]), *((name, server.types["float"]) for name in "xy")]
