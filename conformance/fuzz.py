@@ -22,6 +22,7 @@ from typing import Any
 
 from cases import CONVERSIONS, TEXT_CONVERSIONS
 from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
+from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
 from values import CONTROLS, EDGES, STRAY, applies, draw
 
@@ -115,15 +116,20 @@ class Round:
         return self.chooser.choice([kind for kind in self.columns if applies(column, kind)])
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Draw rows: values of the kinds of the conformance run, and texts put together of pieces."""
+        """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.
+
+        Values that an engine is known to refuse (`refusals.py`) are left out.
+        """
         columns = []
         for j, kind in enumerate(self.kinds):
-            values = [value for _, value in draw(self.rules, j, kind, self.chooser.randrange(2**32))]
+            column_type = self.rules.columns[j].type
+            drawn = draw(self.rules, j, kind, self.chooser.randrange(2**32))
             if isinstance(kind.holds, Texts) and kind.holds.words is None:
                 made = (self._made(j) for _ in range(40))
-                values += [text for text in made if kind.holds.holds(text)]
-            columns.append(values)
-        return [tuple(self.chooser.choice(values) for values in columns) for _ in range(ROWS)]
+                drawn += [("ordinary", text) for text in made if kind.holds.holds(text)]
+            dialect = self.engine.dialect
+            columns.append([value for name, value in drawn if not refusal_of(dialect, column_type, name, str(kind))])
+        return [tuple(self.chooser.choice(values) for values in columns) for _ in range(ROWS)] if all(columns) else []
 
     def _made(self, j: int) -> str:
         chooser, column = self.chooser, self.rules.columns[j]

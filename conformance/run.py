@@ -24,7 +24,7 @@ from pathlib import Path
 from cases import Case, cases
 from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
 from forms import FORMS
-from refusals import REFUSALS, Refusal
+from refusals import Refusal, refusal_of
 from results import Result
 from values import applies, block_of
 
@@ -44,7 +44,6 @@ class Run:
         self.engine = engine
         self.place = place
         self.result = Result(engine.title, engine.version)
-        self.refusals = [refusal for refusal in REFUSALS if refusal.dialect == engine.dialect]
         self.columns = [kind for kind in engine.columns if self.prepare(kind)]
 
     def prepare(self, kind: ColumnType) -> bool:
@@ -108,7 +107,7 @@ class Run:
         for row, kind in enumerate(block.kinds):
             cell = (kind, block.type)
             if row in wrong:
-                listed = next((one for one in self.refusals if one.covers(case.name, *cell)), None)
+                listed = refusal_of(self.engine.dialect, case.type, *cell)
                 if listed is not None:
                     self.refuse(block, [row], listed)
                     continue

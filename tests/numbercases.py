@@ -71,6 +71,14 @@ READINGS = {
     ),
 }
 
+WIDE = (2**64 + 2**11 + 1, 2**64 + 3 * 2**11 - 1, 2**68 + 2**15 + 1, 5 * 2**64 + 2**12 - 1)
+"""Whole numbers of which two steps that each round may make another double than one does."""
+
+NUMBERS = Reading(
+    "float", ".", ("-9",), 3.0, _beside(-9.0, 0.1, 1.5, 2.675, 7.0, 1234.56, float(BIG + 2), *map(float, WIDE))
+)
+"""How rules read a column that is never text."""
+
 # What is a number whatever the type of the column; "." stands for the decimal separator.
 _NUMBERS: Cells = [
     ("0", 0), ("7", 7), ("+7", 7), ("-7", -7), ("007", 7), (" 7 ", 7), ("7.", 7.0), (".5", 0.5), ("-.5", -0.5),
@@ -125,6 +133,11 @@ _DECIMALS: Cells = [
     *((Decimal(n), Decimal(n)) for n in ("7.0", "0.1", "1.5", f"{BIG + 1}.0", f"{BIG + 1}.5", f"{2**62 + 1}.0")),
     (None, MISSING),
 ]
+_LONG_DECIMALS: Cells = [
+    *((Decimal(n), Decimal(n)) for n in ("7.0", "0.1", "1.5", "2.675", "1234.56", "7.000000000000000001")),
+    (None, MISSING),
+]
+_WIDE: Cells = [*((n, n) for n in WIDE), (10**30, 10**30), (BIG + 1, BIG + 1), (7, 7), (None, MISSING)]
 _CENTS: Cells = [(Decimal("7.00"), 7), (Decimal("1.50"), Decimal("1.5")), (None, MISSING)]
 _ENUM: Cells = [("7", 7), ("NA", MISSING), ("x", NEITHER), (None, MISSING)]
 _MINUS_NINE: Cells = [(-9, MISSING)]
@@ -143,7 +156,10 @@ NUMBER_COLUMNS: Mapping[str, Mapping[str, Cells]] = {
         "DOUBLE": [*_DOUBLES, *_INFINITE, *_NAN],
         "FLOAT": [*_SINGLES, *_INFINITE, *_NAN],
         "BIGINT": _WHOLE,
-        "HUGEINT": [*_WHOLE, (2**63, 2**63), (10**30, 10**30)],
+        "HUGEINT": [*_WHOLE, (2**63, 2**63), *_WIDE],
+        "UHUGEINT": _WIDE,
+        "DECIMAL(38,0)": _WIDE,
+        "DECIMAL(38,20)": _LONG_DECIMALS,
         "UTINYINT": [(7, 7), (None, MISSING)],
         "DECIMAL(22,1)": _DECIMALS,
         "DECIMAL(9,2)": _CENTS,
@@ -179,9 +195,12 @@ NUMBER_COLUMNS: Mapping[str, Mapping[str, Cells]] = {
         "Nullable(Float32)": [*_SINGLES, *_INFINITE, *_NAN],
         "Nullable(Int64)": _WHOLE,
         "Int64": [cell for cell in _WHOLE if cell[0] is not None],
-        "Nullable(Int128)": [*_WHOLE, (2**63, 2**63), (10**30, 10**30)],
+        "Nullable(Int128)": [*_WHOLE, (2**63, 2**63), *_WIDE],
+        "UInt256": [cell for cell in _WIDE if cell[0] is not None],
         "Nullable(UInt8)": [(7, 7), (None, MISSING)],
         "Nullable(Decimal(22,1))": _DECIMALS,
+        "Nullable(Decimal(38,20))": _LONG_DECIMALS,
+        "Nullable(Decimal(76,20))": _LONG_DECIMALS,
         "Decimal(12,2)": [cell for cell in _CENTS if cell[0] is not None],
         "Nullable(Enum8('7' = 1, 'NA' = 2, 'x' = 3))": _ENUM,
         "Nullable(FixedString(5))": _SHORT,
@@ -201,7 +220,10 @@ NUMBER_COLUMNS: Mapping[str, Mapping[str, Cells]] = {
 }
 """By dialect, the declarations of columns that hold numbers, with what their cells are."""
 
-SIGNED = ("BIGINT", "DOUBLE", "FLOAT", "REAL", "NUMERIC", "DECIMAL(12,2)", "Nullable(Int64)", "Nullable(Float32)")
+SIGNED = (
+    *("BIGINT", "HUGEINT", "DOUBLE", "FLOAT", "REAL", "NUMERIC", "DECIMAL(12,2)", "DECIMAL(38,20)"),
+    *("Nullable(Int64)", "Nullable(Float32)", "Nullable(Decimal(38,20))", "Nullable(Decimal(76,20))"),
+)
 """Declarations in which -9 is tried, a word for "no value" that is a number."""
 
 
@@ -215,6 +237,13 @@ def cells_of(dialect: str, declaration: str, reading: str) -> Cells:
     return cells
 
 
+def numbers_of(dialect: str, declaration: str) -> Cells:
+    """Return the cells to try in a column of a declared type that never holds text: none, where it does."""
+    cells = cells_of(dialect, declaration, "float")
+    held = [(cell, meaning) for cell, meaning in cells if not isinstance(cell, str)]
+    return held if any(cell is not None for cell, _ in held) else []
+
+
 _TRUE_TEXTS = [(text, True) for text in ("true", "TRUE", "True", "t", "T", "1", " 1 ", "1.0")]
 _FALSE_TEXTS = [(text, False) for text in ("false", "FALSE", "False", "f", "F", "0", " 0", "0.0")]
 _NO_TRUTHS = [(text, None) for text in ("yes", "no", "2", "10", "truth", "", "-", "0.5", "tr\u00fce")] + [(None, None)]
@@ -224,7 +253,7 @@ TRUTH_TEXTS: Sequence[tuple[str | None, bool | None]] = [*_TRUE_TEXTS, *_FALSE_T
 
 TRUTH_COLUMNS: Mapping[str, Sequence[str]] = {
     "sqlite": ("BOOLEAN", "INTEGER", "REAL", "TEXT", ""),
-    "duckdb": ("BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL(3,0)"),
+    "duckdb": ("BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL(3,0)", "DECIMAL(12,2)"),
     "postgres": ("BOOLEAN", "INTEGER", "DOUBLE PRECISION", "NUMERIC(1)", "REAL"),
     "mysql": ("BOOLEAN", "INT", "DOUBLE", "BIT(1)", "DECIMAL(1)"),
     "clickhouse": ("Nullable(Bool)", "Nullable(UInt8)", "Nullable(Float64)"),

@@ -88,6 +88,18 @@ def test_columns_of_every_type(engine, declaration, reading, imputed):
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
 
 
+NUMERIC = [(dialect, kind) for dialect, kind in DECLARED if numbercases.numbers_of(dialect, kind)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "declaration"), NUMERIC, indirect=["engine"])
+@IMPUTED
+def test_columns_of_numbers_that_are_never_text(engine, declaration, imputed):
+    cells, how = numbercases.numbers_of(engine.dialect, declaration), numbercases.NUMBERS
+    found = labels_in(engine, declaration, cells, how, imputed=imputed)
+    assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
+
+
 def truth_rules(name, imputed):
     rules = make_rules([(name, "boolean")], (0, True, 0, 1))
     return replace(rules, columns=(replace(rules.columns[0], imputed=imputed),))

@@ -193,9 +193,10 @@ class Numbers:
     truth : tuple of str, or None
         What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
-    beside_doubles : str or None
-        What makes a double of a ``{value}`` that is a number, where the engine compares a whole number of 64 bits
-        exactly with a double; None where it takes the nearest double by itself.
+    beside_doubles : tuple of str and int, or None
+        What makes the nearest double of a ``{value}`` that is a number, where the engine would compare that number
+        otherwise with a double, and the number from which on, without its sign, this can matter; None where the engine
+        takes the nearest double by itself.
     beside_integers : {"exactly", "exactly or not at all", "as doubles", "as singles"}
         How a column of a floating type is compared with a whole number: by its value; by its value, but a column of
         decimals fails beside a whole number of more digits than it has; both as doubles; or both as singles where the
@@ -213,7 +214,7 @@ class Numbers:
     is_float: str | None
     exact: str
     truth: tuple[str, str] | None
-    beside_doubles: str | None
+    beside_doubles: tuple[str, int] | None
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
 
 

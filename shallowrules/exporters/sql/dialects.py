@@ -22,7 +22,7 @@ from shallowrules.exporters.sql.dialect import (
     fold_ascii,
     fold_nothing,
 )
-from shallowrules.rules import FALSE_TEXTS, GRAMMAR, TRUE_TEXTS
+from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS
 
 __all__ = ["ALIASES", "DIALECTS", "find_dialect"]
 
@@ -58,9 +58,20 @@ def _infinities(infinity: str) -> str:
 
 
 # SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
-# alone. Its reader may be one unit in the last place off for numbers beyond 1e-280 and 1e280.
+# alone. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not. JSON
+# has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
 _SQLITE_INFINITIES = _infinities("9e999")
+_SQLITE_DOUBLE = (
+    "CASE WHEN json_valid(ltrim({text}, '+')) THEN CAST(json_extract(ltrim({text}, '+'), '$') AS REAL) "
+    "ELSE CAST({text} AS REAL) END"
+)
 _SQLITE_REAL = "CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
+
+# DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest is had of its text.
+_DUCKDB_DOUBLE = (
+    "CASE WHEN typeof({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
+    "ELSE TRY_CAST({value} AS DOUBLE) END"
+)
 
 # PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
 _POSTGRES_DOUBLE = (
@@ -77,13 +88,17 @@ _MYSQL_INFINITIES = (
     "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
 )
 
+# ClickHouse makes a double of a Decimal, and of a whole number of 128 bits and more, by steps that each round: -999 as
+# Decimal(38, 20) is not -999e0. The nearest double is had of its text; a sum with 0 makes a double of a Float32 before.
+_CLICKHOUSE_DOUBLE = "toFloat64OrNull(toString({value} + 0))"
+
 # A text is read with the decimal separator of the session, which this gives.
 _ORACLE_POINT = "SUBSTR(TO_CHAR(0.5, 'FM0D0'), 2, 1)"
 
 _INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 _TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
-# Beyond a DECIMAL, what is left of the difference is its sign.
-_TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
+# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, what is left of the difference is its sign.
+_TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, 18)) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
 
 # What the names of BigQuery's columns may not begin with, in any case, nor hold.
 _BIGQUERY_REFUSED = (
@@ -129,7 +144,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_text="typeof({value}) = 'text'",
             # A pattern sees nothing behind the character 0.
             is_number="length({text}) <= {longest} AND instr({text}, char(0)) = 0 AND " + _by_wildcards("GLOB", "*"),
-            to_double="CAST({text} AS REAL)",
+            to_double=_SQLITE_DOUBLE,
             infinities=_SQLITE_INFINITIES,
             from_number=_SQLITE_REAL,
             either="CAST({text} AS NUMERIC)",
@@ -137,7 +152,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_float="typeof({value}) = 'real'",
             exact="{value}",
             truth=None,
-            beside_doubles=_SQLITE_REAL,
+            beside_doubles=(_SQLITE_REAL, DOUBLE_EXACT),
             beside_integers="exactly",
         ),
         true=TRUE_TEXTS,
@@ -165,13 +180,13 @@ DIALECTS: Mapping[str, Dialect] = {
             is_number="length({text}) <= {longest} AND regexp_full_match({text}, '{pattern}')",
             to_double=_TRY_DOUBLE,
             infinities=None,
-            from_number="TRY_CAST({value} AS DOUBLE)",
+            from_number=_DUCKDB_DOUBLE,
             either=None,
             whole="TRY_CAST({text} AS HUGEINT) - {bound}",
             is_float="typeof({value}) IN ('FLOAT', 'DOUBLE')",
             exact=_TRY_EXACT,
-            truth=None,
-            beside_doubles=None,
+            truth=("typeof({value}) LIKE 'DECIMAL%'", "{value}"),
+            beside_doubles=(_DUCKDB_DOUBLE, DOUBLE_EXACT),
             beside_integers="as singles",
         ),
         true=TRUE_TEXTS,
@@ -242,7 +257,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_float=None,
             exact="{value} + 0.0 - {steps}",
             truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value}"),
-            beside_doubles="({value} + 0e0)",
+            beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
             beside_integers="as doubles",
         ),
         true=TRUE_TEXTS,
@@ -392,8 +407,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_float="toTypeName({value}) LIKE '%Float%'",
             exact="ifNull(toFloat64(toDecimal256OrNull({text}, 20) - {bound}), toFloat64OrNull({text}) - {bound})",
             truth=None,
-            beside_doubles="if(toTypeName({value}) LIKE '%Decimal%', toFloat64OrNull(toString({value})), "
-            "toFloat64({value}))",
+            beside_doubles=(_CLICKHOUSE_DOUBLE, 0),
             beside_integers="exactly or not at all",
         ),
         true=TRUE_TEXTS,

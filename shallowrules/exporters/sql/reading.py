@@ -104,8 +104,9 @@ class NumberColumn:
             if self.column.from_text:
                 return self._number(facts.to_double, facts.from_number), self.dialect.number(number)
             value = self.value
-            if facts.beside_doubles is not None and abs(number) >= DOUBLE_EXACT:
-                value = facts.beside_doubles.format(value=value)
+            if facts.beside_doubles is not None:
+                as_double, matters_from = facts.beside_doubles
+                value = as_double.format(value=value) if abs(number) >= matters_from else value
             return value, self.dialect.number(number)
         if number != int(number):  # a null number
             read = self._number(facts.to_double, facts.from_number) if self.column.from_text else self.value
