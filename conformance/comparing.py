@@ -76,26 +76,37 @@ def create(engine: Engine, blocks: Sequence[Block]) -> None:
     engine.create(TABLE, declared, rows())
 
 
-def labels_of(engine: Engine, block: Block, style: str, before: Sequence[str] = ()) -> list[int | str | None]:
-    """Return the cluster that SQL of a style gives each row of a block; "several" where predicates overlap."""
-    number = engine.quote(NUMBER)
-    options: dict[str, Any] = {"dialect": engine.dialect, "columns": block.names}
-    if style == "where":
-        # Its own names stand in the predicates.
-        predicates = cluster_predicates(block.rules, **options)
-        selects = [f"SELECT {number}, {label} FROM {TABLE} WHERE {text}" for label, text in predicates.items()]
-        statement = "\nUNION ALL ".join(selects)
+def labels_of(
+    engine: Engine, blocks: Sequence[Block], style: str, before: Sequence[str] = ()
+) -> list[list[int | str | None]]:
+    """Return the cluster that SQL of a style gives each row of each block; "several" where predicates overlap."""
+    labels: list[list[int | str | None]] = [[None] * len(block.rows) for block in blocks]
+    rows = engine.query(_statement(engine, blocks, style), [*MAX_QUERY.get(engine.dialect, ()), *before])
+    if style == "case":
+        found = ((row, place, label) for row, *each in rows for place, label in enumerate(each))
     else:
-        text = export(block.rules, "sql", style=style, table=[TABLE], cluster_column=CLUSTER, **options)
-        if style == "case":
-            statement = f"SELECT {number}, {text}\nFROM {TABLE}"
-        else:
-            statement = f"SELECT {number}, {engine.quote(CLUSTER)} FROM ({text}\n) AS labelled"
-    labels: list[int | str | None] = [None] * len(block.rows)
-    for row, label in engine.query(statement, [*MAX_QUERY.get(engine.dialect, ()), *before]):
-        if label is not None and row is not None and int(row) < len(labels):
-            labels[int(row)] = int(label) if labels[int(row)] is None else "several"
+        found = ((row, int(str(place)), label) for row, place, label in rows)
+    for row, place, label in found:
+        if label is not None and row is not None and int(row) < len(labels[place]):
+            labels[place][int(row)] = int(label) if labels[place][int(row)] is None else "several"
     return labels
+
+
+def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
+    """Return a query of row number, block and label; for the style "case" of row number and the label by each block."""
+    number = engine.quote(NUMBER)
+    parts: list[str] = []
+    for place, block in enumerate(blocks):
+        options: dict[str, Any] = {"dialect": engine.dialect, "columns": block.names}
+        if style == "where":
+            # Its own names stand in the predicates.
+            for label, text in cluster_predicates(block.rules, **options).items():
+                parts.append(f"SELECT {number}, {place}, {label} FROM {TABLE} WHERE {text}")
+            continue
+        text = export(block.rules, "sql", style=style, table=[TABLE], cluster_column=CLUSTER, **options)
+        labelled = f"SELECT {number}, {place}, {engine.quote(CLUSTER)} FROM ({text}\n) AS labelled"
+        parts.append(text if style == "case" else labelled)
+    return f"SELECT {number}, {', '.join(parts)}\nFROM {TABLE}" if style == "case" else "\nUNION ALL ".join(parts)
 
 
 class ParquetFiles(DuckDB):

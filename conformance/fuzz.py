@@ -151,7 +151,7 @@ class Round:
         try:
             for style in STYLES:
                 try:
-                    found = labels_of(self.engine, block, style)
+                    [found] = labels_of(self.engine, [block], style)
                 except ExportError as error:
                     if "character 0" not in str(error):
                         yield f"{style}: the exporter refuses: {error}"

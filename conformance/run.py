@@ -36,6 +36,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 EACH_OF_SHORT = {"sqlite": 2, "duckdb": 4, "postgres": 10, "mysql": 20, "clickhouse": 10, "spark": 40}
 """Of an engine's cases the short form runs one in this many."""
 
+TOGETHER = {"spark": 20}
+"""Blocks that are compared by one query, where planning a query takes longer than running it; elsewhere one."""
+
 
 class Run:
     """One engine's run."""
@@ -65,42 +68,55 @@ class Run:
         if not blocks:
             return
         create(self.engine, blocks)
-        failed = [block for block in blocks if not self.compare(case, block)]
+        together = TOGETHER.get(self.place, 1)
+        groups = [blocks[start : start + together] for start in range(0, len(blocks), together)]
+        failed = [block for group in groups for block in self.compare(case, group)]
         self.engine.drop(TABLE)
         for block in failed:  # find the rows that the engine does not take
             for kind in dict.fromkeys(block.kinds):
                 part = block.only(kind)
                 create(self.engine, [part])
-                self.compare(case, part, final=True)
+                self.compare(case, [part], final=True)
                 self.engine.drop(TABLE)
 
-    def compare(self, case: Case, block: Block, final: bool = False) -> bool:
-        """Compare each style, and one of them under each setting; False where the engine refuses a statement."""
-        expected = block.expected()
+    def compare(self, case: Case, blocks: Sequence[Block], final: bool = False) -> list[Block]:
+        """Compare each style, and one of them under each setting; return the blocks of which it refuses a statement."""
         runs: list[tuple[str, Sequence[str], str | None]] = [(style, (), None) for style in STYLES]
         if case.settings:
             runs += [("case", (setting,), back) for setting, back in self.engine.settings.items()]
-        wrong: dict[int, str] = {}
+        expected = [block.expected() for block in blocks]
+        wrong: list[dict[int, str]] = [{} for _ in blocks]
         for style, before, back in runs:
             try:
-                found = labels_of(self.engine, block, style, before)
-            except EngineError as error:
-                if not final:
-                    return False
-                self.count(case, block, dict.fromkeys(range(len(expected)), f"{style}: {error.answer}"))
-                return False
-            except ExportError as error:
-                self.refuse(block, range(len(expected)), None)
-                self.result.findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
-                return True
+                found = labels_of(self.engine, blocks, style, before)
+            except (EngineError, ExportError) as error:
+                if len(blocks) > 1:
+                    return [failed for block in blocks for failed in self.compare(case, [block], final)]
+                return self.refused(case, blocks[0], style, error, final)
             finally:
                 if back is not None:
                     self.engine.query(back)
-            for row, (label, wanted) in enumerate(zip(found, expected, strict=True)):
-                if label != wanted:
-                    wrong.setdefault(row, f"{style} {' '.join(before)} gives {label}, the tree {wanted}")
-        self.count(case, block, wrong)
-        return True
+            for place, wanted in enumerate(expected):
+                for row, (label, right) in enumerate(zip(found[place], wanted, strict=True)):
+                    if label != right:
+                        text = f"{style} {' '.join(before)} gives {label}, the tree {right}"
+                        wrong[place].setdefault(row, text)
+        for block, findings in zip(blocks, wrong, strict=True):
+            self.count(case, block, findings)
+        return []
+
+    def refused(
+        self, case: Case, block: Block, style: str, error: EngineError | ExportError, final: bool
+    ) -> list[Block]:
+        """Count a block that the engine or the exporter refuses; return one that is to be tried in parts."""
+        if isinstance(error, ExportError):
+            self.refuse(block, range(len(block.rows)), None)
+            self.result.findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
+            return []
+        if not final:
+            return [block]
+        self.count(case, block, dict.fromkeys(range(len(block.rows)), f"{style}: {error.answer}"))
+        return []
 
     def count(self, case: Case, block: Block, wrong: dict[int, str]) -> None:
         """Count the rows of a block, and those of them that went wrong."""
