@@ -28,7 +28,7 @@ STAGES = {
     "estimator": ["estimator", "tradeoff"],
     "engines": ["engines"],
     "cli": ["cli", "verification", "boundary"],
-    "open": ["errors", "files", "labels", "summation"],
+    "open": ["errors", "files", "labels", "qualified_names", "summation"],
     "face": [""],  # the package's __init__
 }
 

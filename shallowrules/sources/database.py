@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, Finding, OptionError
+from shallowrules.qualified_names import split_table
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.connecting import connect, find_url, hide_password
 from shallowrules.table import Column
@@ -62,7 +63,7 @@ class DatabaseRows:
             raise OptionError("--database wants either --table or --query: the rows to read", option="database")
         if self.sample is not None and self.sample < 1:
             raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
-        _ = self.name_parts  # OptionError if they are none
+        _ = self.name_parts  # OptionError if it is no name
 
     def __str__(self) -> str:
         what = "a query" if self.table is None else f"table {self.table}"
@@ -72,7 +73,7 @@ class DatabaseRows:
     @property
     def name_parts(self) -> list[str]:
         """Schema and table, or the table; empty for a query."""
-        return [] if self.table is None else _name_parts(self.table)
+        return [] if self.table is None else split_table(self.table)
 
     @property
     def backend(self) -> str:
@@ -277,24 +278,3 @@ def _as_truths(column: Column) -> Column:
     truths = np.array([bool(value) for value in column.values], object)
     truths[column.absent] = None
     return Column(column.name, "boolean", truths)
-
-
-def _name_parts(name: str) -> list[str]:
-    """Return schema and table: the parts between dots that are not in double quotes, without these."""
-    parts, quoted = [""], False
-    position = 0
-    while position < len(name):
-        letter = name[position]
-        if letter == '"' and quoted and name[position : position + 2] == '""':
-            parts[-1] += '"'
-            position += 1
-        elif letter == '"':
-            quoted = not quoted
-        elif letter == "." and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += letter
-        position += 1
-    if quoted or not all(parts):
-        raise OptionError(f"--table {name}: a part of the name is empty, or a quote is open", option="table")
-    return parts

@@ -13,7 +13,6 @@ value that no training row had.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +28,7 @@ from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.labels import MIN_LABEL
+from shallowrules.qualified_names import split_table
 from shallowrules.rules import Cluster, RuleColumn, RuleSet
 
 __all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates", "neither_predicate"]
@@ -77,7 +77,7 @@ class SqlOptions:
     def __post_init__(self) -> None:
         check_choice("style", self.style, STYLES, option="style")
         find_dialect(self.dialect)
-        _split_table(self.table)
+        split_table(self.table)
         _check_columns(self.columns)
         check_text("cluster_column", self.cluster_column)
         check_cluster_as(self.cluster_as)
@@ -111,7 +111,7 @@ class SqlExporter:
         for cluster in context["clusters"]:
             cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
             cluster["label"] = labels[cluster["index"]]
-        table = _split_table(settings.table)
+        table = split_table(settings.table)
         if settings.style == "check":
             context["check"] = _describe_check(rules, predicates, table)
         context.update(
@@ -252,25 +252,3 @@ def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, 
                 "for one: rename one in the database and say so by ",
                 COLUMNS,
             )
-
-
-_TABLE_PART = r'(?:"(?:[^"]|"")+"|[^".][^.]*)'
-_TABLE = re.compile(rf"{_TABLE_PART}(?:\.{_TABLE_PART})*")
-
-
-def _split_table(table: Any) -> list[str]:
-    """Return the parts of a table's name: schema and the like, then the table."""
-    if isinstance(table, list | tuple):
-        parts = list(table)
-    elif isinstance(table, str) and _TABLE.fullmatch(table):
-        found = re.findall(_TABLE_PART, table)
-        parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in found]
-    else:
-        parts = []
-    if not parts or not all(isinstance(part, str) and part for part in parts):
-        raise OptionError(
-            f"{table!r} is not a table name: dots separate its parts, a part with dots or quotes goes in "
-            'double quotes, for example "my.schema".customers',
-            option="table",
-        )
-    return parts
