@@ -55,6 +55,7 @@ PIECES = [
 ]  # fmt: skip
 
 LONG = 4000
+LONGEST_TABLE = 15
 ROWS = 12
 KEPT = "kept"
 """A table that has to stay as it is."""
@@ -79,7 +80,8 @@ class Hostile:
         kinds = [chooser.choice(["text", "text", "text", "float", "boolean"]) for _ in range(chooser.randint(1, 3))]
         names = [f"{j}{self._text()}" if chooser.random() < 0.5 else f"{self._text()}{j}" for j in range(len(kinds))]
         self.columns = list(zip(names, kinds, strict=True))
-        self.table, self.cluster_column = self._text() + "t", self._text() + "c"
+        # ClickHouse makes a folder of the table's name.
+        self.table, self.cluster_column = self._text()[:LONGEST_TABLE] + "t", self._text() + "c"
         plain = [(f"c{j}", kind) for j, kind in enumerate(kinds)]
         tree = self._tree(0)
         titles = {cluster: f"{self._text()}{cluster}" for cluster in range(5)}
