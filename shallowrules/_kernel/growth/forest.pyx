@@ -46,7 +46,7 @@ cdef void _plan_cuts(State* state, int index, Scratch* scratches, int n_threads,
     if node.last_center - node.first_center == 1 or not choose_cuts(
         state, index, scratches, n_threads, forest.tradeoffs, forest.wanted, n_wanted, forest.cuts
     ):
-        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
+        make_leaf(&state.table, &state.slots, &state.centers, node, &scratches.rows)
         return
     node.tradeoffs = 0
     node.planned_cut = forest.cuts[0]

@@ -6,28 +6,33 @@ from libc.math cimport INFINITY, log2
 from shallowrules._kernel.growth.nearest_lists cimport distance_to
 from shallowrules._kernel.growth.objective cimport tie_limit
 from shallowrules._kernel.growth.partition cimport mark_sides, partition_centers, partition_rows
-from shallowrules._kernel.growth.state cimport LEAF, NOT_CUT_YET, CenterOrder, Cut, Node, Slots, State, Table
+from shallowrules._kernel.growth.state cimport (
+    LEAF, NOT_CUT_YET, CenterOrder, Cut, Node, RowBuffers, Slots, State, Table
+)
 from shallowrules._kernel.shared.matrix cimport load_point
 
 
 cdef void make_leaf(
-    const Table* table, const Slots* slots, const CenterOrder* centers, Node* node, double* point
+    const Table* table, const Slots* slots, const CenterOrder* centers, Node* node, RowBuffers* buffers
 ) noexcept nogil:
     """End a branch: with its one center, or, if no cut is valid, with the first of the cheapest of several."""
-    cdef int i
+    cdef const int* members = centers.order + node.first_center
+    cdef int n_members = node.last_center - node.first_center, i
+    cdef double* cost = buffers.lane_distance  # by place in `members`
     cdef double lowest = INFINITY, limit
     node.feature = LEAF
-    node.center = centers.order[node.first_center]
-    if node.last_center - node.first_center == 1:
+    node.center = members[0]
+    if n_members == 1:
         return
-    for i in range(node.first_center, node.last_center):
-        lowest = min(lowest, _cost_of_leaf(table, slots, node, centers.order[i], point))
+    for i in range(n_members):
+        cost[i] = _cost_of_leaf(table, slots, node, members[i], buffers.point)
+        lowest = min(lowest, cost[i])
     # Sums depend on the order of the rows in their last digits.
     limit = tie_limit(lowest)
     node.center = INT_MAX
-    for i in range(node.first_center, node.last_center):
-        if centers.order[i] < node.center and _cost_of_leaf(table, slots, node, centers.order[i], point) <= limit:
-            node.center = centers.order[i]
+    for i in range(n_members):
+        if members[i] < node.center and cost[i] <= limit:
+            node.center = members[i]
 
 
 cdef double _cost_of_leaf(

@@ -29,7 +29,7 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads, dou
     if node.last_center - node.first_center == 1 or not choose_cuts(
         state, index, scratches, n_threads, &tradeoff, &wanted, 1, &cut
     ):
-        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
+        make_leaf(&state.table, &state.slots, &state.centers, node, &scratches.rows)
         return False
     cut_node(state, index, &cut, scratches.rows.members, n_threads, index + 1, -1)
     for side in range(2):

@@ -97,7 +97,7 @@ cdef double _look_ahead(
         if is_poll_due(&scratches.worker.unpolled, codes):
             poll_interrupts(&state.progress, min(ahead.work / ahead.max_work, 1.0))
     if candidates.count == 0:
-        make_leaf(&state.table, &state.slots, &state.centers, node, scratches.rows.point)
+        make_leaf(&state.table, &state.slots, &state.centers, node, &scratches.rows)
         if n_centers > 1:
             return INFINITY
         return _leaf_objective(
