@@ -9,26 +9,26 @@ from libc.string cimport memcpy
 
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    Buffers, Rows, Tree, Work, descend, point_of, prefetch_row, squared_distance, weight_of
+    Buffers, Effort, Rows, Stale, Tree, Walk, descend, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.threads cimport threads_for
 
 
-cdef int list_leaves(const Tree* tree, Buffers* buffers, int node) noexcept nogil:
-    """List the leaves below a node from left to right, to buffers.leaves; return how many."""
+cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil:
+    """List the leaves below a node from left to right, to walk.leaves; return how many."""
     cdef int n_stacked = 1, n_found = 0
-    buffers.stack[0] = node
+    walk.stack[0] = node
     while n_stacked:
         n_stacked -= 1
-        node = buffers.stack[n_stacked]
+        node = walk.stack[n_stacked]
         if tree.feature[node] >= 0:
-            buffers.stack[n_stacked] = tree.right[node]
-            buffers.stack[n_stacked + 1] = tree.left[node]
+            walk.stack[n_stacked] = tree.right[node]
+            walk.stack[n_stacked + 1] = tree.left[node]
             n_stacked += 2
         else:
-            buffers.leaves[n_found] = node
+            walk.leaves[n_found] = node
             n_found += 1
     return n_found
 
@@ -60,15 +60,12 @@ cdef int count_conditions(const Tree* tree, unsigned char* is_seen, int leaf, in
     return size
 
 
-cdef int threads_for_node(const Work* work, int node) noexcept nogil:
-    cdef const Tree* tree = &work.tree
-    return threads_for(tree.last[node] - tree.first[node], work.n_threads)
+cdef int threads_for_node(const Tree* tree, int n_threads, int node) noexcept nogil:
+    return threads_for(tree.last[node] - tree.first[node], n_threads)
 
 
-cdef void _measure_leaf(Work* work, int leaf, double* buffer) noexcept nogil:
+cdef void _measure_leaf(const Rows* rows, Tree* tree, int leaf, double* buffer) noexcept nogil:
     """Find the mean of a leaf's rows, their weight, and their squared distances to it."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
     cdef Py_ssize_t m = rows.n_columns, i, j
     cdef double* mean = tree.mean + leaf * m
     cdef double mass = 0.0, w, sum = 0.0
@@ -96,10 +93,10 @@ cdef void _measure_leaf(Work* work, int leaf, double* buffer) noexcept nogil:
     tree.sum_of_squares[leaf] = sum
 
 
-cdef void route_to_leaves(Work* work, int node, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+cdef void route_to_leaves(
+    const Rows* rows, Tree* tree, int node, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
     """Find the leaves of some of a node's rows."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
     cdef Py_ssize_t i
     for i in range(begin, end):
         tree.leaf[tree.order[i]] = descend(rows, tree, node, tree.order[i])
@@ -126,69 +123,62 @@ cdef void _set_ranges(Tree* tree, int* stack, int node) noexcept nogil:
             n_stacked += 2
 
 
-cdef void gather_leaves(Work* work, int node) noexcept nogil:
+cdef void gather_leaves(
+    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int node
+) noexcept nogil:
     """Order a node's rows by their leaves, and find each leaf's mean and sum of squares."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef int n_leaves = list_leaves(tree, buffers, node), i, slot
+    cdef int n_leaves = list_leaves(tree, walk, node), i, slot
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], place = first, at
     for i in range(n_leaves):
-        buffers.count[buffers.leaves[i]] = 0
+        buffers.count[walk.leaves[i]] = 0
     for at in range(first, last):
         buffers.count[tree.leaf[tree.order[at]]] += 1
     for i in range(n_leaves):
-        tree.first[buffers.leaves[i]] = tree.last[buffers.leaves[i]] = place
-        place += buffers.count[buffers.leaves[i]]
+        tree.first[walk.leaves[i]] = tree.last[walk.leaves[i]] = place
+        place += buffers.count[walk.leaves[i]]
     for at in range(first, last):
         slot = tree.order[at]
         buffers.swap[tree.last[tree.leaf[slot]]] = slot
         tree.last[tree.leaf[slot]] += 1
     memcpy(tree.order + first, buffers.swap + first, (last - first) * sizeof(int))
-    for i in prange(n_leaves, num_threads=threads_for_node(work, node), schedule="dynamic", chunksize=1):
-        _measure_leaf(work, buffers.leaves[i], buffers.point + threadid() * rows.n_columns)
-    _set_ranges(tree, buffers.stack, node)
+    for i in prange(n_leaves, num_threads=threads_for_node(tree, n_threads, node), schedule="dynamic", chunksize=1):
+        _measure_leaf(rows, tree, walk.leaves[i], buffers.point + threadid() * rows.n_columns)
+    _set_ranges(tree, walk.stack, node)
 
 
-cdef double objective_below(Work* work, int node) noexcept nogil:
+cdef double objective_below(const Tree* tree, Walk* walk, double condition_penalty, int node) noexcept nogil:
     """Return what the leaves below a node add to the objective."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef int i, leaf, n_leaves = list_leaves(tree, buffers, node)
+    cdef int i, leaf, n_leaves = list_leaves(tree, walk, node)
     cdef double sum = 0.0
     for i in range(n_leaves):
-        leaf = buffers.leaves[i]
+        leaf = walk.leaves[i]
         sum += leaf_cost(
-            tree.sum_of_squares[leaf], tree.mass[leaf], count_conditions(tree, buffers.is_seen, leaf, -1),
-            rows.condition_penalty,
+            tree.sum_of_squares[leaf], tree.mass[leaf], count_conditions(tree, walk.is_seen, leaf, -1),
+            condition_penalty,
         )
     return sum
 
 
-cdef void count_visit(Work* work, int node) noexcept nogil:
-    """Count the rows of a node as visited; now and then poll interrupts."""
-    cdef double n_rows = <double>(work.tree.last[node] - work.tree.first[node])
-    work.effort.rows_visited += n_rows
-    if is_poll_due(&work.effort.unpolled, n_rows * work.rows.n_features):
-        poll_interrupts(&work.effort.progress, min(work.effort.rows_visited / work.effort.max_rows, 1.0))
+cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) noexcept nogil:
+    """Count rows as visited; now and then poll interrupts."""
+    effort.rows_visited += <double>n_rows
+    if is_poll_due(&effort.unpolled, <double>n_rows * n_features):
+        poll_interrupts(&effort.progress, min(effort.rows_visited / effort.max_rows, 1.0))
 
 
-cdef void mark_stale(Work* work, int node) noexcept nogil:
+cdef void mark_stale(const Tree* tree, Stale* stale, int* stack, int node) noexcept nogil:
     """Mark what may have changed with a node: all below it, and all above it with the leaves next to them."""
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
     cdef int n_stacked = 1, below = node
     while tree.parent[below] >= 0:
         below = tree.parent[below]
-        work.cut_is_stale[below] = 1
-        work.move_is_stale[tree.left[below]] = work.move_is_stale[tree.right[below]] = 1
-    buffers.stack[0] = node
+        stale.cut[below] = 1
+        stale.moves[tree.left[below]] = stale.moves[tree.right[below]] = 1
+    stack[0] = node
     while n_stacked:
         n_stacked -= 1
-        below = buffers.stack[n_stacked]
-        work.cut_is_stale[below] = work.move_is_stale[below] = 1
+        below = stack[n_stacked]
+        stale.cut[below] = stale.moves[below] = 1
         if tree.feature[below] >= 0:
-            buffers.stack[n_stacked] = tree.left[below]
-            buffers.stack[n_stacked + 1] = tree.right[below]
+            stack[n_stacked] = tree.left[below]
+            stack[n_stacked + 1] = tree.right[below]
             n_stacked += 2

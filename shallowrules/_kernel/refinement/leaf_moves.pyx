@@ -16,7 +16,7 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport explanation_cost
 from shallowrules._kernel.refinement.state cimport (
-    MIN_GAIN, Buffers, Move, MoveBuffers, Rows, Tree, Work, descend, point_of, weight_of
+    MIN_GAIN, Buffers, CodeRange, Move, MoveBuffers, Rows, Tree, Walk, Work, descend, point_of, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -27,18 +27,16 @@ cdef enum:
     POWER_ITERATIONS = 3    # roughly the direction is enough to pick features
 
 
-cdef inline int _split_bin(const Rows* rows, const Buffers* buffers, int slot, Py_ssize_t f) noexcept nogil:
+cdef inline int _split_bin(const Rows* rows, const CodeRange* codes, int slot, Py_ssize_t f) noexcept nogil:
     """Return which of SPLIT_BINS equal parts of the range of codes a row is in."""
-    cdef int code = rows.codes[slot * rows.n_features + f] - buffers.low[f]
-    return <int>(<int64_t>code * SPLIT_BINS // (buffers.high[f] - buffers.low[f] + 1))
+    cdef int code = rows.codes[slot * rows.n_features + f] - codes.low[f]
+    return <int>(<int64_t>code * SPLIT_BINS // (codes.high[f] - codes.low[f] + 1))
 
 
-cdef double _removal_cost(Work* work, int leaf) noexcept nogil:
+cdef double _removal_cost(
+    const Rows* rows, const Tree* tree, Walk* walk, Buffers* buffers, MoveBuffers* moves, int leaf
+) noexcept nogil:
     """Return by how much the objective rises when a leaf goes and its sibling takes its parent's place."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef MoveBuffers* moves = &work.moves
     cdef int parent = tree.parent[leaf], sibling, i, n_leaves, heir, slot, n_saved
     cdef Py_ssize_t j, m = rows.n_columns, at
     cdef double rise, w, mass, squares, apart, gap
@@ -48,15 +46,15 @@ cdef double _removal_cost(Work* work, int leaf) noexcept nogil:
     cdef const double* point
     sibling = tree.right[parent] if tree.left[parent] == leaf else tree.left[parent]
     rise = -explanation_cost(
-        tree.mass[leaf], count_conditions(tree, buffers.is_seen, leaf, -1), rows.condition_penalty
+        tree.mass[leaf], count_conditions(tree, walk.is_seen, leaf, -1), rows.condition_penalty
     )
-    n_leaves = list_leaves(tree, buffers, sibling)
+    n_leaves = list_leaves(tree, walk, sibling)
     if n_leaves * (m + 1) > moves.n_sums:  # too many to inherit: such a leaf is at the top of the tree
         return INFINITY
     for i in range(n_leaves):
-        heir = buffers.leaves[i]
-        buffers.n_conditions[heir] = count_conditions(tree, buffers.is_seen, heir, parent)
-        n_saved = count_conditions(tree, buffers.is_seen, heir, -1) - buffers.n_conditions[heir]
+        heir = walk.leaves[i]
+        buffers.n_conditions[heir] = count_conditions(tree, walk.is_seen, heir, parent)
+        n_saved = count_conditions(tree, walk.is_seen, heir, -1) - buffers.n_conditions[heir]
         rise -= explanation_cost(tree.mass[heir], n_saved, rows.condition_penalty)
         buffers.count[heir] = i
     memset(moves.sums, 0, n_leaves * (m + 1) * sizeof(double))
@@ -70,7 +68,7 @@ cdef double _removal_cost(Work* work, int leaf) noexcept nogil:
         sums[m] += w
     # Sums of squares around the mean of the leaf, of each heir's share of it, of both together: no large ones cancel.
     for i in range(n_leaves):
-        heir = buffers.leaves[i]
+        heir = walk.leaves[i]
         sums = moves.sums + i * (m + 1)
         mass = sums[m]
         if mass == 0.0:
@@ -86,23 +84,18 @@ cdef double _removal_cost(Work* work, int leaf) noexcept nogil:
     return rise
 
 
-cdef void _find_axis(Work* work, int leaf) noexcept nogil:
-    """Find roughly the direction in which a leaf's rows vary most, to moves.axis, by power iteration."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef MoveBuffers* moves = &work.moves
+cdef void _find_axis(const Rows* rows, const Tree* tree, int leaf, double* axis, double* buffer) noexcept nogil:
+    """Find roughly the direction in which a leaf's rows vary most, by power iteration; axis: [2, m], the first."""
     cdef Py_ssize_t first = tree.first[leaf], last = tree.last[leaf], at, j, m = rows.n_columns
     cdef const double* mean = tree.mean + leaf * m
     cdef const double* point
-    cdef double* axis = moves.axis
-    cdef double* sums = moves.axis + m
+    cdef double* sums = axis + m
     cdef double length, along
     cdef int farthest = tree.order[first], _round
     for at in range(first, last):
         if tree.own_distance[tree.order[at]] > tree.own_distance[farthest]:
             farthest = tree.order[at]
-    point = point_of(rows, farthest, buffers.point)
+    point = point_of(rows, farthest, buffer)
     for j in range(m):
         axis[j] = point[j] - mean[j]
     for _round in range(POWER_ITERATIONS):
@@ -116,7 +109,7 @@ cdef void _find_axis(Work* work, int leaf) noexcept nogil:
             axis[j] /= length
             sums[j] = 0.0
         for at in range(first, last):
-            point = point_of(rows, tree.order[at], buffers.point)
+            point = point_of(rows, tree.order[at], buffer)
             along = 0.0
             for j in range(m):
                 along += (point[j] - mean[j]) * axis[j]
@@ -126,16 +119,14 @@ cdef void _find_axis(Work* work, int leaf) noexcept nogil:
         memcpy(axis, sums, m * sizeof(double))
 
 
-cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
+cdef Py_ssize_t _pick_features(
+    const Rows* rows, const Tree* tree, const unsigned char* is_seen, Buffers* buffers, MoveBuffers* moves, int leaf
+) noexcept nogil:
     """List the features by which a leaf may be cut, ascending, to moves.picked; return how many.
 
     To evaluate all cuts of a feature takes time for every clustered column. Of many features those are picked whose
     cuts separate the rows best in one direction, the one of their largest variance.
     """
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef MoveBuffers* moves = &work.moves
     cdef Py_ssize_t first = tree.first[leaf], last = tree.last[leaf], at, j, f, d = rows.n_features
     cdef Py_ssize_t m = rows.n_columns, n_picked = 0, best_feature
     cdef const double* mean = tree.mean + leaf * m
@@ -147,7 +138,7 @@ cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
         for f in range(d):
             moves.picked[f] = <int>f
         return d
-    _find_axis(work, leaf)
+    _find_axis(rows, tree, leaf, moves.axis, buffers.point)
     for at in range(first, last):
         point = point_of(rows, tree.order[at], buffers.point)
         along = 0.0
@@ -157,7 +148,7 @@ cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
     for f in range(d):
         memset(sums, 0, 2 * SPLIT_BINS * sizeof(double))
         for at in range(first, last):
-            bin = _split_bin(rows, buffers, tree.order[at], f)
+            bin = _split_bin(rows, &buffers.codes, tree.order[at], f)
             sums[2 * bin] += buffers.delta[at]
             sums[2 * bin + 1] += weight_of(rows, tree.order[at])
         along = mass = best = 0.0
@@ -166,8 +157,8 @@ cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
             mass += sums[2 * bin + 1]
             rest = tree.mass[leaf] - mass
             if mass > 0.0 and rest > MIN_GAIN * mass:
-                w = 0.0 if buffers.is_seen[2 * f + 1] else rows.condition_penalty * mass
-                w += 0.0 if buffers.is_seen[2 * f] else rows.condition_penalty * rest
+                w = 0.0 if is_seen[2 * f + 1] else rows.condition_penalty * mass
+                w += 0.0 if is_seen[2 * f] else rows.condition_penalty * rest
                 best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
         moves.score[f] = best
     for _pick in range(MAX_SPLIT_FEATURES):
@@ -183,42 +174,42 @@ cdef Py_ssize_t _pick_features(Work* work, int leaf) noexcept nogil:
     return n_picked
 
 
-cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, int* low, int* high) noexcept nogil:
+cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* codes) noexcept nogil:
     """Find the range of codes of a leaf's rows, by feature."""
     cdef Py_ssize_t d = rows.n_features, f, at
     cdef int code
     for f in range(d):
-        low[f] = rows.n_codes
-        high[f] = -1
+        codes.low[f] = rows.n_codes
+        codes.high[f] = -1
     for at in range(tree.first[leaf], tree.last[leaf]):
         for f in range(d):
             code = rows.codes[tree.order[at] * d + f]
-            low[f] = min(low[f], code)
-            high[f] = max(high[f], code)
+            codes.low[f] = min(codes.low[f], code)
+            codes.high[f] = max(codes.high[f], code)
 
 
-cdef void _sum_bins(Work* work, int leaf, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-    """Add up a leaf's rows, around its mean, in the bins of some of the picked features."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef MoveBuffers* moves = &work.moves
+cdef void _sum_bins(
+    const Rows* rows, const Tree* tree, const CodeRange* codes, const int* features, Py_ssize_t n_features, int leaf,
+    double* sums, double* buffer,
+) noexcept nogil:
+    """Add up a leaf's rows, around its mean, in the bins of some features; sums: [n_features, SPLIT_BINS, m + 1]."""
     cdef Py_ssize_t at, j, p, m = rows.n_columns
     cdef int slot, bin
     cdef double w
-    cdef double* sums
+    cdef double* sum
     cdef const double* mean = tree.mean + leaf * m
     cdef const double* point
-    memset(moves.sums, 0, (end - begin) * SPLIT_BINS * (m + 1) * sizeof(double))
+    memset(sums, 0, n_features * SPLIT_BINS * (m + 1) * sizeof(double))
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
         w = weight_of(rows, slot)
-        point = point_of(rows, slot, work.buffers.point)
-        for p in range(begin, end):
-            bin = _split_bin(rows, &work.buffers, slot, moves.picked[p])
-            sums = moves.sums + ((p - begin) * SPLIT_BINS + bin) * (m + 1)
+        point = point_of(rows, slot, buffer)
+        for p in range(n_features):
+            bin = _split_bin(rows, codes, slot, features[p])
+            sum = sums + (p * SPLIT_BINS + bin) * (m + 1)
             for j in range(m):
-                sums[j] += w * (point[j] - mean[j])
-            sums[m] += w
+                sum[j] += w * (point[j] - mean[j])
+            sum[m] += w
 
 
 cdef int _scan_bins(
@@ -253,12 +244,10 @@ cdef int _scan_bins(
     return best_bin
 
 
-cdef void _find_split(Work* work, int leaf) noexcept nogil:
-    """Find the cut in two of a leaf, between bins, that leaves the lowest objective."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef MoveBuffers* moves = &work.moves
+cdef void _find_split(
+    const Rows* rows, const Tree* tree, unsigned char* is_seen, Buffers* buffers, MoveBuffers* moves, int leaf
+) noexcept nogil:
+    """Find the cut in two of a leaf, between bins, that leaves the lowest objective, to moves.split."""
     cdef Py_ssize_t at, p, m = rows.n_columns, begin = 0, end, n_picked
     cdef Py_ssize_t step = max(1, moves.n_sums // (SPLIT_BINS * (m + 1)) - 1)
     cdef int slot, bin, best_bin = -1
@@ -268,26 +257,28 @@ cdef void _find_split(Work* work, int leaf) noexcept nogil:
     best.feature = -1
     if tree.last[leaf] - tree.first[leaf] < 2:
         return
-    _find_codes(rows, tree, leaf, buffers.low, buffers.high)
-    mark_path(tree, buffers.is_seen, leaf, -1)
-    n_picked = _pick_features(work, leaf)
+    _find_codes(rows, tree, leaf, &buffers.codes)
+    mark_path(tree, is_seen, leaf, -1)
+    n_picked = _pick_features(rows, tree, is_seen, buffers, moves, leaf)
     while begin < n_picked:
         end = min(begin + step, n_picked)
-        _sum_bins(work, leaf, begin, end)
+        _sum_bins(
+            rows, tree, &buffers.codes, moves.picked + begin, end - begin, leaf, moves.sums, buffers.point
+        )
         for p in range(begin, end):
             bin = _scan_bins(
-                rows, buffers.is_seen, tree.mass[leaf], moves.sums + (p - begin) * SPLIT_BINS * (m + 1), total,
+                rows, is_seen, tree.mass[leaf], moves.sums + (p - begin) * SPLIT_BINS * (m + 1), total,
                 moves.picked[p], best,
             )
             best_bin = bin if bin >= 0 else best_bin
         begin = end
-    forget_path(tree, buffers.is_seen, leaf)
+    forget_path(tree, is_seen, leaf)
     if best.feature < 0:
         return
     best.value = -INFINITY
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
-        if _split_bin(rows, buffers, slot, best.feature) <= best_bin:
+        if _split_bin(rows, &buffers.codes, slot, best.feature) <= best_bin:
             best.value = max(best.value, entry(&rows.X_explain, rows.row[slot], best.feature))
 
 
@@ -337,27 +328,29 @@ cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double tota
     return best if gone[0] >= 0 else 0.0
 
 
-cdef void _take_away(Work* work, int leaf) noexcept nogil:
+cdef void _take_away(
+    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int leaf
+) noexcept nogil:
     """Take away a leaf: its sibling takes the place of their parent, and its rows."""
-    cdef Tree* tree = &work.tree
     cdef int parent = tree.parent[leaf]
     cdef int above = tree.parent[parent]  # there is one: below the root are all leaves, and the one to cut is not
     cdef int sibling = tree.right[parent] if tree.left[parent] == leaf else tree.left[parent]
     tree.first[sibling] = tree.first[parent]
     tree.last[sibling] = tree.last[parent]
-    route_to_leaves(work, sibling, tree.first[leaf], tree.last[leaf])
+    route_to_leaves(rows, tree, sibling, tree.first[leaf], tree.last[leaf])
     tree.parent[sibling] = above
     if tree.left[above] == parent:
         tree.left[above] = sibling
     else:
         tree.right[above] = sibling
-    gather_leaves(work, sibling)
+    gather_leaves(rows, tree, walk, buffers, n_threads, sibling)
 
 
-cdef void _cut_in_two(Work* work, int leaf, int left, int right) noexcept nogil:
+cdef void _cut_in_two(
+    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int leaf, const Move* split, int left,
+    int right,
+) noexcept nogil:
     """Cut a leaf in two; `left` and `right` are nodes that are free."""
-    cdef Tree* tree = &work.tree
-    cdef const Move* split = &work.moves.split[leaf]
     tree.feature[leaf] = split.feature
     tree.cut[leaf] = split.value
     tree.left[leaf] = left
@@ -366,29 +359,33 @@ cdef void _cut_in_two(Work* work, int leaf, int left, int right) noexcept nogil:
     tree.feature[left] = tree.feature[right] = -1
     tree.center[left] = tree.center[leaf]
     tree.center[leaf] = -1
-    route_to_leaves(work, leaf, tree.first[leaf], tree.last[leaf])
-    gather_leaves(work, leaf)
+    route_to_leaves(rows, tree, leaf, tree.first[leaf], tree.last[leaf])
+    gather_leaves(rows, tree, walk, buffers, n_threads, leaf)
 
 
 cdef double move_leaf(Work* work, double total) noexcept nogil:
     """Take away one leaf and cut another in two, where that pays; return by how much the objective falls."""
+    cdef const Rows* rows = &work.rows
     cdef Tree* tree = &work.tree
+    cdef Walk* walk = &work.walk
+    cdef Buffers* buffers = &work.buffers
+    cdef MoveBuffers* moves = &work.moves
     cdef int node, gone = -1, cut = -1, parent, sibling
     cdef double change
     for node in range(tree.n_nodes):
-        if tree.feature[node] < 0 and work.move_is_stale[node]:
-            count_visit(work, node)
-            work.moves.removal[node] = _removal_cost(work, node)
-            _find_split(work, node)
-            work.move_is_stale[node] = 0
-    _rank_splits(tree, &work.moves)
-    change = _choose_move(tree, &work.moves, total, &gone, &cut)
+        if tree.feature[node] < 0 and work.stale.moves[node]:
+            count_visit(&work.effort, tree.last[node] - tree.first[node], rows.n_features)
+            moves.removal[node] = _removal_cost(rows, tree, walk, buffers, moves, node)
+            _find_split(rows, tree, walk.is_seen, buffers, moves, node)
+            work.stale.moves[node] = 0
+    _rank_splits(tree, moves)
+    change = _choose_move(tree, moves, total, &gone, &cut)
     if gone < 0:
         return 0.0
     parent = tree.parent[gone]
     sibling = tree.right[parent] if tree.left[parent] == gone else tree.left[parent]
-    _take_away(work, gone)
-    _cut_in_two(work, cut, parent, gone)
-    mark_stale(work, sibling)
-    mark_stale(work, cut)
+    _take_away(rows, tree, walk, buffers, work.n_threads, gone)
+    _cut_in_two(rows, tree, walk, buffers, work.n_threads, cut, &moves.split[cut], parent, gone)
+    mark_stale(tree, &work.stale, walk.stack, sibling)
+    mark_stale(tree, &work.stale, walk.stack, cut)
     return -change

@@ -9,6 +9,7 @@ further. A cut is taken if the true objective falls and no leaf loses all its ro
 
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 
 from shallowrules._kernel.refinement.finished_tree cimport (
@@ -16,8 +17,8 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    MIN_GAIN, PREFETCH_DISTANCE, Buffers, Move, RecutBuffers, Rows, Term, TermAt, Tree, Work, descend, point_of,
-    prefetch_row, squared_distance, weight_of
+    MIN_GAIN, PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, Term, TermAt, Tree, Walk,
+    Work, descend, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.threads cimport CHUNK
@@ -30,17 +31,14 @@ cdef enum:
 
 
 cdef void _weigh_rows(
-    Work* work, int node, Py_ssize_t begin, Py_ssize_t end, double max_cost, double* buffer
+    const Rows* rows, const Tree* tree, const int* n_conditions, int node, Py_ssize_t begin, Py_ssize_t end,
+    double max_cost, int* other, double* delta, double* buffer
 ) noexcept nogil:
     """Find how much more some of a node's rows cost through its left subtree, its own edge not counted.
 
     A cut that sends a row where it costs more than all rows do now is never chosen. So a row costs at most `max_cost`
     there: one far away would leave sums no digits for what the others cost.
     """
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t i
     cdef int slot, own
     cdef double w, cost, penalty = rows.condition_penalty
@@ -49,28 +47,25 @@ cdef void _weigh_rows(
         slot = tree.order[i]
         own = tree.leaf[slot]
         w = weight_of(rows, slot)
-        cost = tree.own_distance[slot] + penalty * buffers.n_conditions[own]
+        cost = tree.own_distance[slot] + penalty * n_conditions[own]
         if i < tree.last[tree.left[node]]:
-            recut.other[i] = descend(rows, tree, tree.right[node], slot)
+            other[i] = descend(rows, tree, tree.right[node], slot)
         else:
-            recut.other[i] = descend(rows, tree, tree.left[node], slot)
-        cost -= squared_distance(
-            point_of(rows, slot, buffer), tree.mean + recut.other[i] * rows.n_columns, rows.n_columns
-        )
-        cost -= penalty * buffers.n_conditions[recut.other[i]]
+            other[i] = descend(rows, tree, tree.left[node], slot)
+        cost -= squared_distance(point_of(rows, slot, buffer), tree.mean + other[i] * rows.n_columns, rows.n_columns)
+        cost -= penalty * n_conditions[other[i]]
         cost = max(w * cost, -max_cost)
-        buffers.delta[i] = cost if i < tree.last[tree.left[node]] else -cost
+        delta[i] = cost if i < tree.last[tree.left[node]] else -cost
 
 
-cdef void _tally_terms(Work* work, int node, Py_ssize_t first_feature, Py_ssize_t last_feature) noexcept nogil:
+cdef void _tally_terms(
+    const Rows* rows, const Tree* tree, const int* other, const double* delta, const EdgePenalty* penalty, int node,
+    Py_ssize_t first_feature, Py_ssize_t last_feature, CodeRange* codes, Term* terms,
+) noexcept nogil:
     """Add up by code what a node's rows cost more on the left."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t i, f, d = rows.n_features, middle = tree.last[tree.left[node]]
     cdef int slot, left, right
-    cdef double w, delta
+    cdef double w, extra
     cdef const int* code
     cdef const double* left_as_left
     cdef const double* left_as_right
@@ -78,44 +73,47 @@ cdef void _tally_terms(Work* work, int node, Py_ssize_t first_feature, Py_ssize_
     cdef const double* right_as_right
     cdef Term* term
     for f in range(first_feature, last_feature):
-        buffers.low[f] = rows.n_codes
-        buffers.high[f] = -1
+        codes.low[f] = rows.n_codes
+        codes.high[f] = -1
     for i in range(tree.first[node], tree.last[node]):
         if i + PREFETCH_DISTANCE < tree.last[node]:
             sr_prefetch(rows.codes + tree.order[i + PREFETCH_DISTANCE] * d)
         slot = tree.order[i]
-        left = tree.leaf[slot] if i < middle else recut.other[i]
-        right = recut.other[i] if i < middle else tree.leaf[slot]
-        delta = buffers.delta[i]
+        left = tree.leaf[slot] if i < middle else other[i]
+        right = other[i] if i < middle else tree.leaf[slot]
+        extra = delta[i]
         w = weight_of(rows, slot)
         code = rows.codes + slot * d
-        left_as_left = recut.penalty_left + left * d
-        left_as_right = recut.penalty_right + left * d
-        right_as_left = recut.penalty_left + right * d
-        right_as_right = recut.penalty_right + right * d
+        left_as_left = penalty.left + left * d
+        left_as_right = penalty.right + left * d
+        right_as_left = penalty.left + right * d
+        right_as_right = penalty.right + right * d
         for f in range(first_feature, last_feature):
-            buffers.low[f] = min(buffers.low[f], code[f])
-            buffers.high[f] = max(buffers.high[f], code[f])
+            codes.low[f] = min(codes.low[f], code[f])
+            codes.high[f] = max(codes.high[f], code[f])
         for f in range(first_feature, last_feature):
-            term = recut.terms + f * rows.n_codes + code[f]
-            term.as_is += delta + w * (left_as_left[f] - right_as_right[f])
-            term.swapped += w * (right_as_left[f] - left_as_right[f]) - delta
+            term = terms + f * rows.n_codes + code[f]
+            term.as_is += extra + w * (left_as_left[f] - right_as_right[f])
+            term.swapped += w * (right_as_left[f] - left_as_right[f]) - extra
 
 
-cdef void _scan_terms(Work* work, int f, double limit) noexcept nogil:
-    """Find the best ends of bins of a feature, and clear its terms."""
-    cdef const Rows* rows = &work.rows
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
-    cdef double as_is = recut.base[2 * f], swapped = recut.base[2 * f + 1]
-    cdef Move* move = recut.moves + 2 * f
-    cdef Term* term = recut.terms + f * rows.n_codes
+cdef void _scan_terms(
+    int f, const CodeRange* codes, const double* base, double limit, Term* term, Move* move
+) noexcept nogil:
+    """Find the best two ends of bins of a feature, subtrees as they are and swapped; clear its terms.
+
+    Parameters
+    ----------
+    base, move : [2] the feature's
+    term : [n_codes] the feature's
+    """
+    cdef double as_is = base[0], swapped = base[1]
     cdef int code
     move[0].objective = move[1].objective = limit
     move[0].feature = move[1].feature = -1
     move[0].swapped = False
     move[1].swapped = True
-    for code in range(buffers.low[f], buffers.high[f]):
+    for code in range(codes.low[f], codes.high[f]):
         as_is += term[code].as_is
         swapped += term[code].swapped
         term[code].as_is = term[code].swapped = 0.0
@@ -127,7 +125,7 @@ cdef void _scan_terms(Work* work, int f, double limit) noexcept nogil:
             move[1].objective = swapped
             move[1].code = code
             move[1].feature = f
-    term[buffers.high[f]].as_is = term[buffers.high[f]].swapped = 0.0
+    term[codes.high[f]].as_is = term[codes.high[f]].swapped = 0.0
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:
@@ -135,30 +133,31 @@ cdef int by_value(const void* a, const void* b) noexcept nogil:
     return -1 if one < two else (1 if one > two else 0)
 
 
-cdef inline double _term_of(const Work* work, int node, Py_ssize_t i, int f, bint swapped) noexcept nogil:
+cdef inline double _term_of(
+    const Rows* rows, const Tree* tree, int other, double delta, const EdgePenalty* penalty, int node, Py_ssize_t i,
+    int f, bint swapped,
+) noexcept nogil:
     """Return what a row of a node costs more on the left of a cut of a feature."""
-    cdef const Rows* rows = &work.rows
-    cdef const Tree* tree = &work.tree
-    cdef const Buffers* buffers = &work.buffers
-    cdef const RecutBuffers* recut = &work.recut
-    cdef int slot = tree.order[i], own = tree.leaf[slot], other = recut.other[i]
+    cdef int slot = tree.order[i], own = tree.leaf[slot]
     cdef int left = own if i < tree.last[tree.left[node]] else other
     cdef int right = other if i < tree.last[tree.left[node]] else own
     cdef Py_ssize_t d = rows.n_features
     cdef double w = weight_of(rows, slot)
     if swapped:
-        return w * (recut.penalty_left[right * d + f] - recut.penalty_right[left * d + f]) - buffers.delta[i]
-    return buffers.delta[i] + w * (recut.penalty_left[left * d + f] - recut.penalty_right[right * d + f])
+        return w * (penalty.left[right * d + f] - penalty.right[left * d + f]) - delta
+    return delta + w * (penalty.left[left * d + f] - penalty.right[right * d + f])
 
 
-cdef void _place_threshold(Work* work, int node, Move* move) noexcept nogil:
-    """Find the value of a move's cut: at the end of its bin, or at a better place inside it or the next."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
+cdef void _place_threshold(
+    const Rows* rows, const Tree* tree, const int* other, const double* delta, const EdgePenalty* penalty, int node,
+    int highest, Move* move, TermAt* items,
+) noexcept nogil:
+    """Find the value of a move's cut: at the end of its bin, or at a better place inside it or the next.
+
+    `highest` is the highest code that the node's rows have on the feature; `items` [r] is written to.
+    """
     cdef Py_ssize_t i, n, d = rows.n_features, count = 0
-    cdef int f = move.feature, code, above = buffers.high[f]
+    cdef int f = move.feature, code, above = highest
     cdef const unsigned char* single_valued = rows.single_valued + f * rows.n_codes
     cdef double objective = move.objective
     move.value = -INFINITY
@@ -173,109 +172,104 @@ cdef void _place_threshold(Work* work, int node, Move* move) noexcept nogil:
     for i in range(tree.first[node], tree.last[node]):
         code = rows.codes[tree.order[i] * d + f]
         if code == move.code or code == above:
-            recut.items[count].value = entry(&rows.X_explain, rows.row[tree.order[i]], f)
-            recut.items[count].term = _term_of(work, node, i, f, move.swapped)
+            items[count].value = entry(&rows.X_explain, rows.row[tree.order[i]], f)
+            items[count].term = _term_of(rows, tree, other[i], delta[i], penalty, node, i, f, move.swapped)
             if code == move.code:
-                objective -= recut.items[count].term
+                objective -= items[count].term
             count += 1
-    qsort(recut.items, count, sizeof(TermAt), by_value)
+    qsort(items, count, sizeof(TermAt), by_value)
     for n in range(count - 1):
-        objective += recut.items[n].term
-        if objective < move.objective and recut.items[n].value < recut.items[n + 1].value:
+        objective += items[n].term
+        if objective < move.objective and items[n].value < items[n + 1].value:
             move.objective = objective
-            move.value = recut.items[n].value
+            move.value = items[n].value
 
 
-cdef bint _keeps_leaves(Work* work, int node, const Move* move) noexcept nogil:
+cdef bint _keeps_leaves(
+    const Rows* rows, Tree* tree, Walk* walk, const int* other, int node, const Move* move, int64_t* count
+) noexcept nogil:
     """Enter every row of a node at its leaf after a move; False, and nothing entered, if a leaf would lose all."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t i, middle = tree.last[tree.left[node]]
-    cdef int slot, n_leaves = list_leaves(tree, buffers, node), j, pass_
+    cdef int slot, n_leaves = list_leaves(tree, walk, node), j, pass_
     cdef bint goes
     for j in range(n_leaves):
-        buffers.count[buffers.leaves[j]] = 0
+        count[walk.leaves[j]] = 0
     for pass_ in range(2):
         for i in range(tree.first[node], tree.last[node]):
             slot = tree.order[i]
             goes = entry(&rows.X_explain, rows.row[slot], move.feature) <= move.value
             if (i < middle) != (goes != move.swapped):
                 if pass_ == 0:
-                    buffers.count[recut.other[i]] += 1
+                    count[other[i]] += 1
                 else:
-                    tree.leaf[slot] = recut.other[i]
+                    tree.leaf[slot] = other[i]
             elif pass_ == 0:
-                buffers.count[tree.leaf[slot]] += 1
+                count[tree.leaf[slot]] += 1
         for j in range(n_leaves if pass_ == 0 else 0):
-            if buffers.count[buffers.leaves[j]] == 0:
+            if count[walk.leaves[j]] == 0:
                 return False
     return True
 
 
-cdef void _set_cut(Work* work, int node, int feature, double cut, bint swapped) noexcept nogil:
+cdef void _set_cut(Tree* tree, int node, int feature, double cut, bint swapped) noexcept nogil:
     """Give a node another cut, its subtrees swapped or not."""
-    cdef Tree* tree = &work.tree
     tree.feature[node] = feature
     tree.cut[node] = cut
     if swapped:
         tree.left[node], tree.right[node] = tree.right[node], tree.left[node]
 
 
-cdef void _charge_edges(Work* work, int node) noexcept nogil:
+cdef void _charge_edges(
+    const Rows* rows, const Tree* tree, Walk* walk, int node, int* n_conditions, EdgePenalty* penalty
+) noexcept nogil:
     """Say for the leaves below a node what they are explained by, and what the node's own edge would cost them."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
-    cdef int n_leaves = list_leaves(tree, buffers, node), i, leaf
+    cdef int n_leaves = list_leaves(tree, walk, node), i, leaf
     cdef Py_ssize_t f, d = rows.n_features
     for i in range(n_leaves):
-        leaf = buffers.leaves[i]
-        buffers.n_conditions[leaf] = mark_path(tree, buffers.is_seen, leaf, node)
+        leaf = walk.leaves[i]
+        n_conditions[leaf] = mark_path(tree, walk.is_seen, leaf, node)
         for f in range(d):
-            recut.penalty_left[leaf * d + f] = 0.0 if buffers.is_seen[2 * f + 1] else rows.condition_penalty
-            recut.penalty_right[leaf * d + f] = 0.0 if buffers.is_seen[2 * f] else rows.condition_penalty
-        forget_path(tree, buffers.is_seen, leaf)
-        recut.mass_left[leaf] = recut.mass_right[leaf] = 0.0
+            penalty.left[leaf * d + f] = 0.0 if walk.is_seen[2 * f + 1] else rows.condition_penalty
+            penalty.right[leaf * d + f] = 0.0 if walk.is_seen[2 * f] else rows.condition_penalty
+        forget_path(tree, walk.is_seen, leaf)
 
 
-cdef void _find_bases(Work* work, int node) noexcept nogil:
-    """Sum for every feature what a node's rows cost if all go right."""
-    cdef const Rows* rows = &work.rows
-    cdef Tree* tree = &work.tree
-    cdef Buffers* buffers = &work.buffers
-    cdef RecutBuffers* recut = &work.recut
+cdef void _find_bases(
+    const Rows* rows, const Tree* tree, Walk* walk, const int* n_conditions, const double* delta, int node,
+    RecutBuffers* recut,
+) noexcept nogil:
+    """Sum for every feature what a node's rows cost if all go right, to recut.base."""
     cdef Py_ssize_t i, f, d = rows.n_features, middle = tree.last[tree.left[node]]
-    cdef int n_leaves = list_leaves(tree, buffers, node), slot, own, other, j
+    cdef int n_leaves = list_leaves(tree, walk, node), slot, own, other, j
     cdef double w, all_right = 0.0, all_left = 0.0
+    for j in range(n_leaves):
+        recut.mass_left[walk.leaves[j]] = recut.mass_right[walk.leaves[j]] = 0.0
     for i in range(tree.first[node], tree.last[node]):
         slot = tree.order[i]
         own = tree.leaf[slot]
         other = recut.other[i]
         w = weight_of(rows, slot)
         if i < middle:
-            all_right -= buffers.delta[i]
+            all_right -= delta[i]
             recut.mass_left[own] += w
             recut.mass_right[other] += w
         else:
-            all_left += buffers.delta[i]
+            all_left += delta[i]
             recut.mass_right[own] += w
             recut.mass_left[other] += w
     for j in range(n_leaves):
-        own = buffers.leaves[j]
-        w = leaf_cost(tree.sum_of_squares[own], tree.mass[own], buffers.n_conditions[own], rows.condition_penalty)
+        own = walk.leaves[j]
+        w = leaf_cost(tree.sum_of_squares[own], tree.mass[own], n_conditions[own], rows.condition_penalty)
         all_left += w
         all_right += w
     for f in range(d):
         recut.base[2 * f] = all_right
         recut.base[2 * f + 1] = all_left
     for j in range(n_leaves):
-        own = buffers.leaves[j]
+        own = walk.leaves[j]
         for f in range(d):
-            recut.base[2 * f] += recut.mass_right[own] * recut.penalty_right[own * d + f]
-            recut.base[2 * f + 1] += recut.mass_left[own] * recut.penalty_right[own * d + f]
+            recut.base[2 * f] += recut.mass_right[own] * recut.penalty.right[own * d + f]
+            recut.base[2 * f + 1] += recut.mass_left[own] * recut.penalty.right[own * d + f]
 
 
 cdef Move* _best_move(Move* moves, int n_moves) noexcept nogil:
@@ -292,41 +286,52 @@ cdef double improve_cut(Work* work, int node, double total) noexcept nogil:
     """Give a node a better cut if there is one; return by how much the objective falls."""
     cdef const Rows* rows = &work.rows
     cdef Tree* tree = &work.tree
+    cdef Walk* walk = &work.walk
     cdef Buffers* buffers = &work.buffers
     cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], n_chunks = (last - first + CHUNK - 1) // CHUNK
     cdef Py_ssize_t chunk, d = rows.n_features
-    cdef int n_threads = threads_for_node(work, node), f, t, _tries
-    cdef double current = objective_below(work, node), least = MIN_GAIN * total, gain, cut = tree.cut[node]
+    cdef int n_threads = threads_for_node(tree, work.n_threads, node), f, t, _tries
+    cdef double current = objective_below(tree, walk, rows.condition_penalty, node)
+    cdef double least = MIN_GAIN * total, gain, cut = tree.cut[node]
     cdef int feature = tree.feature[node]
     cdef Move* move
-    count_visit(work, node)
-    _charge_edges(work, node)
+    count_visit(&work.effort, last - first, d)
+    _charge_edges(rows, tree, walk, node, buffers.n_conditions, &recut.penalty)
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static"):
         _weigh_rows(
-            work, node, first + chunk * CHUNK, min(first + (chunk + 1) * CHUNK, last), 2.0 * current,
-            buffers.point + threadid() * rows.n_columns,
+            rows, tree, buffers.n_conditions, node, first + chunk * CHUNK, min(first + (chunk + 1) * CHUNK, last),
+            2.0 * current, recut.other, buffers.delta, buffers.point + threadid() * rows.n_columns,
         )
-    _find_bases(work, node)
+    _find_bases(rows, tree, walk, buffers.n_conditions, buffers.delta, node, recut)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _tally_terms(work, node, d * t // n_threads, d * (t + 1) // n_threads)
-    for f in range(rows.n_features):
-        _scan_terms(work, f, current - least)
+        _tally_terms(
+            rows, tree, recut.other, buffers.delta, &recut.penalty, node, d * t // n_threads,
+            d * (t + 1) // n_threads, &buffers.codes, recut.terms,
+        )
+    for f in range(d):
+        _scan_terms(
+            f, &buffers.codes, recut.base + 2 * f, current - least, recut.terms + f * <Py_ssize_t>rows.n_codes,
+            recut.moves + 2 * f,
+        )
     for _tries in range(MAX_TRIED_CUTS):
         move = _best_move(recut.moves, <int>(2 * d))
         if move == NULL:
             return 0.0
-        _place_threshold(work, node, move)
-        if _keeps_leaves(work, node, move):
-            _set_cut(work, node, move.feature, move.value, move.swapped)
-            gather_leaves(work, node)
-            gain = current - objective_below(work, node)
+        _place_threshold(
+            rows, tree, recut.other, buffers.delta, &recut.penalty, node, buffers.codes.high[move.feature], move,
+            recut.items,
+        )
+        if _keeps_leaves(rows, tree, walk, recut.other, node, move, buffers.count):
+            _set_cut(tree, node, move.feature, move.value, move.swapped)
+            gather_leaves(rows, tree, walk, buffers, work.n_threads, node)
+            gain = current - objective_below(tree, walk, rows.condition_penalty, node)
             if gain > least:
                 return gain
             # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
-            _set_cut(work, node, feature, cut, move.swapped)
-            route_to_leaves(work, node, first, last)
-            gather_leaves(work, node)
+            _set_cut(tree, node, feature, cut, move.swapped)
+            route_to_leaves(rows, tree, node, first, last)
+            gather_leaves(rows, tree, walk, buffers, work.n_threads, node)
             return 0.0
         move.feature = -1
     return 0.0

@@ -51,18 +51,33 @@ cdef struct Tree:
     double* own_distance        # by slot: squared distance to the mean of the leaf
 
 
+cdef struct Stale:
+    # [n_nodes] whether something changed since an inner node was recut, since a leaf's moves were evaluated.
+    unsigned char* cut
+    unsigned char* moves
+
+
+cdef struct Walk:
+    # What walking in the tree writes to.
+    int* leaves                 # [n_nodes]
+    int* stack                  # [n_nodes + 1]
+    unsigned char* is_seen      # [2 d] by feature and direction; all 0 between uses
+
+
+cdef struct CodeRange:
+    # [d] codes of a node's rows.
+    int* low
+    int* high
+
+
 cdef struct Buffers:
     # Shared by recutting and moving leaves.
     int* swap                   # [r]
     double* delta               # [r] by place in `order`
     int* n_conditions           # [n_nodes] of a leaf's explanation
     int64_t* count              # [n_nodes]
-    int* leaves                 # [n_nodes]
-    int* stack                  # [n_nodes]
-    unsigned char* is_seen      # [2 d] by feature and direction; all 0 between uses
     double* point               # [n_threads, m]
-    int* low                    # [d] codes of a node's rows
-    int* high
+    CodeRange codes
 
 
 cdef struct Term:
@@ -84,10 +99,15 @@ cdef struct TermAt:
     double term
 
 
+cdef struct EdgePenalty:
+    # [n_nodes, d] penalty of a node's edge at a leaf below, were it a left one, a right one.
+    double* left
+    double* right
+
+
 cdef struct RecutBuffers:
     int* other                  # [r] leaf of a row through the subtree that it is not in, by place in `order`
-    double* penalty_left        # [n_nodes, d] penalty of a node's edge at a leaf below, were it a left one
-    double* penalty_right
+    EdgePenalty penalty
     double* mass_left           # [n_nodes] weight of a node's rows by their leaf through the left subtree
     double* mass_right
     Term* terms                 # [d, n_codes] all 0 between uses
@@ -115,10 +135,11 @@ cdef struct Effort:
 
 
 cdef struct Work:
+    # Whole it goes to what drives all passes, a node's new cut or a leaf's move.
     Rows rows
     Tree tree
-    unsigned char* cut_is_stale     # [n_nodes] whether something changed since an inner node was recut
-    unsigned char* move_is_stale    # [n_nodes] whether something changed since a leaf's moves were evaluated
+    Stale stale
+    Walk walk
     int n_threads
     Effort effort
     Buffers buffers
