@@ -1,17 +1,18 @@
 """What all tests share: hypothesis's profiles and the larger tables that lie outside the repository."""
 
+import importlib.util
 import os
 import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 
-import numpy as np
 import pytest
 from comparing import PLACES
 from hypothesis import HealthCheck, settings
 from strategies import Problem
-from tables import TABLES
+from tables import TABLES, table_of_some_size
 
 from shallowrules.errors import MissingExtraError
 
@@ -30,6 +31,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no tables at {folder}: set SHALLOWRULES_DATA to the folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def setup_script() -> ModuleType:
+    """Return setup.py as a module."""
+    spec = importlib.util.spec_from_file_location("setup_script", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -100,4 +112,4 @@ def write(tmp_path):
 
 @pytest.fixture(params=TABLES)
 def table(request) -> Problem:
-    return TABLES[request.param](np.random.default_rng(20))
+    return table_of_some_size(request.param)

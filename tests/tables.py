@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from strategies import Problem
 
-__all__ = ["TABLES", "blobs", "lloyd", "one_space", "repeated_rows", "whole_weights"]
+__all__ = ["TABLES", "blobs", "lloyd", "one_space", "repeated_rows", "table_of_some_size", "whole_weights"]
 
 
 def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:
@@ -128,3 +129,12 @@ TABLES: dict[str, Callable[[np.random.Generator], Problem]] = {
         narrow_precision, offset, weighty, two_spaces, arbitrary_centers,
     )
 }  # fmt: skip
+
+
+@functools.cache
+def table_of_some_size(name: str) -> Problem:
+    """Return one of the tables, made once in a process: nobody may write to it."""
+    table = TABLES[name](np.random.default_rng(20))
+    for array in table.arrays:
+        array.flags.writeable = False
+    return table

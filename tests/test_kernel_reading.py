@@ -15,7 +15,7 @@ PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\
 
 def plain_facts(content: bytes, delimiter: bytes, single: bool) -> dict[str, object]:
     """Return what the compiled scan should find, found by patterns and a walk along the quotes."""
-    inside, outside, regular = False, b"", True
+    inside, outside, regular = False, bytearray(), True
     for i, byte in enumerate(content):
         before = content[i - 1 : i] or b"\n"
         after = content[i + 1 : i + 2] or b"\n"
@@ -23,7 +23,7 @@ def plain_facts(content: bytes, delimiter: bytes, single: bool) -> dict[str, obj
             regular &= (after in (delimiter, b"\n", b"\r", b'"')) if inside else (before in (delimiter, b"\n", b'"'))
             inside = not inside
         elif not inside:
-            outside += content[i : i + 1]
+            outside.append(byte)
     returns, newlines, pairs = (content.count(end) for end in (b"\r", b"\n", b"\r\n"))
     body = content.partition(b"\n")[2]
     return {

@@ -7,7 +7,6 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -42,24 +41,14 @@ print("done")
 """
 
 
-def setup_script() -> ModuleType:
-    """Return setup.py as a module."""
-    spec = importlib.util.spec_from_file_location("setup_script", ROOT / "setup.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def library(tmp_path_factory) -> Path:
+def library(tmp_path_factory, setup_script) -> Path:
     """Compile functions that err on demand, with the flags of the kernel."""
     folder = tmp_path_factory.mktemp("sanitizers")
     (folder / "errors.c").write_text(ERRORS)
     compiler = os.environ.get("CC", "cc")
     plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    flags = ["-shared", "-fPIC", "-fwrapv", *setup_script().SANITIZE_FLAGS]  # Python's own flags have -fwrapv
+    flags = ["-shared", "-fPIC", "-fwrapv", *setup_script.SANITIZE_FLAGS]  # Python's own flags have -fwrapv
     subprocess.run([compiler, *flags, "errors.c", "-o", "errors.so"], cwd=folder, env=plain, check=True)
     return folder / "errors.so"
 
