@@ -3,9 +3,9 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
-#   SHORT=1         make sanitize with a twentieth of the kernel's random tables; make wheel with INSTALLED_TESTS alone,
-#                   make test-all with these on the Pythons between the oldest and the newest; make conformance with a
-#                   part of the cases
+#   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle on small ones only;
+#                   make wheel with INSTALLED_TESTS alone, make test-all with these on the Pythons between the oldest
+#                   and the newest; make conformance with a part of the cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -19,6 +19,7 @@ KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Python compiles the modules that it loads. All modules of an environment take 30 s more.
 export PIP_NO_COMPILE = 1
+export SHALLOWRULES_CACHE = $(CURDIR)/build/compiled
 
 # Prints the first of the given commands that is a Python of at least 3.11 (or of exactly $$1) and can compile
 # extensions. A name on PATH proves nothing: version managers put stubs there that only fail.
@@ -63,18 +64,19 @@ $(BIN)/python:
 	|| { rm -rf $(VENV); \
 		echo "$$python can make no virtual environment. Install its venv module (Debian: python3-venv)" >&2; exit 1; }
 
-# The environment with the package and one of its extras (see pyproject.toml), kernel compiled.
+# The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
+WITHIN_dev := test cli
+WITHIN_test := cli
 $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
 	@$(BIN)/python -m pip install -q $$($(BIN)/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
-	@touch $@
+	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
 # Always runs: a change of the switches of setup.py does not change any source.
 build:
 	@rm -f $(VENV)/with-*
 	@$(MAKE) $(VENV)/with-dev
-	@touch $(VENV)/with-cli $(VENV)/with-test
 
 demo: $(VENV)/with-cli
 	@rm -rf build/demo && mkdir -p build/demo

@@ -5,15 +5,20 @@ Environment variables:
 SHALLOWRULES_DEBUG=1       turn Cython's run-time checks (bounds, uninitialised memoryviews, None) back on
 SHALLOWRULES_NO_OPENMP=1   build serially even where OpenMP works
 SHALLOWRULES_SANITIZE=1    compile with AddressSanitizer and UndefinedBehaviorSanitizer (`make sanitize`)
+SHALLOWRULES_CACHE=FOLDER  keep the compiled modules there, and take them from there when nothing has changed: a wheel
+                           is built in a new folder each time (the Makefile names one below `build`)
 """
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from Cython import __version__ as cython_version
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -22,7 +27,9 @@ DEBUG, NO_OPENMP, SANITIZE = (
     os.environ.get(f"SHALLOWRULES_{switch}", "") not in ("", "0") for switch in ("DEBUG", "NO_OPENMP", "SANITIZE")
 )
 
-KERNEL = Path("shallowrules/_kernel")
+CACHE = os.environ.get("SHALLOWRULES_CACHE", "")
+
+KERNEL, SCRIPT = Path("shallowrules/_kernel"), Path("setup.py")
 
 # Cython's memoryviews, compiled once. Without this module, every module that uses them has its own copy, which
 # doubles what has to be compiled. Cython writes the source of this module too.
@@ -54,6 +61,9 @@ SANITIZE_FLAGS = [
     *("-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv"),
     *("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"),
 ]
+
+# Cython's memoryviews run when an array is handed over, not for each row: -O3 takes 5 s for them, this takes 2.
+SHARED_MODULE_FLAGS = {"msvc": [], "unix": ["-O1"]}
 
 OPENMP_PROGRAM = """
 #include <omp.h>
@@ -105,6 +115,55 @@ def runs_with(compiler, compile_flags, link_flags):
             return False
 
 
+class Configuration:
+    """What a step of the build was told, kept in a file; whether it is told something else now."""
+
+    def __init__(self, path, told):
+        self.path, self.text = path, json.dumps(told)
+        self.changed = not path.exists() or path.read_text() != self.text
+
+    def remember(self):
+        """Write the file, once the step is done."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(self.text)
+
+
+class Kept:
+    """The compiled modules of the last build with these flags and this Python, and the hash of what they came from."""
+
+    def __init__(self, command, flags):
+        compiler, linker = command.compiler.compiler_so, command.compiler.linker_so
+        version = subprocess.run([compiler[0], "--version"], capture_output=True, text=True, check=True).stdout
+        told = [sys.version, flags, compiler, linker, version]
+        self.folder = Path(CACHE) / hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        sources = sorted(path for pattern in ("*.pyx", "*.pxd", "*.h") for path in KERNEL.rglob(pattern))
+        told = [cython_version, DIRECTIVES, [(path.as_posix(), path.read_text()) for path in [SCRIPT, *sources]]]
+        self.hash = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        paths = [Path(command.get_ext_fullpath(extension.name)) for extension in command.extensions]
+        self.modules = {path: self.folder / f"{i} {path.name}" for i, path in enumerate(paths)}
+
+    def is_current(self):
+        """Return whether the modules came from the sources as they are now."""
+        said = self.folder / "sources"
+        return said.exists() and said.read_text() == self.hash
+
+    def take(self):
+        """Copy the modules to where they would be built."""
+        print(f"shallowrules: compiled before, taken from {self.folder}", file=sys.stderr)
+        for built, kept in self.modules.items():
+            built.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(kept, built)
+            shutil.copymode(kept, built)
+
+    def put(self):
+        """Keep the modules; what they came from is written last, so that a part of them is never taken."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        for built, kept in self.modules.items():
+            shutil.copy(built, kept)
+        (self.folder / "sources").write_text(self.hash)
+
+
 class BuildKernel(build_ext):
     """`build_ext` that asks the compiler at hand for OpenMP, and rebuilds when the answer or a switch changed."""
 
@@ -126,28 +185,42 @@ class BuildKernel(build_ext):
             extension.extra_compile_args = COMPILE_FLAGS[kind] + compile_flags
             extension.extra_link_args = link_flags
             extension.define_macros = [("SHALLOWRULES_OPENMP", "1" if openmp else "0")]
+            if extension.name == SHARED_MODULE and not SANITIZE:
+                extension.extra_compile_args = extension.extra_compile_args + SHARED_MODULE_FLAGS[kind]
 
-        # Time stamps do not show a change of flags or directives, so the last ones are kept in a file.
-        configuration = json.dumps([DIRECTIVES, SHARED_MODULE, COMPILE_FLAGS[kind], compile_flags, link_flags])
+        flags = [COMPILE_FLAGS[kind], SHARED_MODULE_FLAGS[kind], compile_flags, link_flags]
+        # Time stamps do not show a change of flags or directives, so the last ones are kept in files.
         build = Path(self.get_finalized_command("build").build_base)
-        memory = build / f"configuration-{sys.implementation.cache_tag}.json"
-        changed = not memory.exists() or memory.read_text() != configuration
-        self.force = bool(self.force or changed)
+        compilation = Configuration(build / f"configuration-{sys.implementation.cache_tag}.json", flags)
+        kept = Kept(self, flags) if CACHE and kind == "unix" else None
+        if kept and kept.is_current() and not self.force:
+            kept.take()
+        else:
+            self.force = bool(self.force or compilation.changed)
+            self.translate_and_compile(build)
+            if kept:
+                kept.put()
+        compilation.remember()
+        self.remove_stale()
+
+    def translate_and_compile(self, build):
+        """Translate what has changed to C, once for all versions of Python, and compile it."""
+        translation = Configuration(
+            build / "cython" / "configuration.json", [DIRECTIVES, SHARED_MODULE, cython_version]
+        )
         translated = cythonize(
             self.extensions,
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=SHARED_MODULE,
             build_dir=(build / "cython").as_posix(),
             nthreads=os.cpu_count() or 1,
-            force=changed,
+            force=translation.changed,
         )
+        translation.remember()
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:  # the same objects, because setuptools keeps state in them
             extension.sources = sources[extension.name]
         super().build_extensions()
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        memory.write_text(configuration)
-        self.remove_stale()
 
     def remove_stale(self):
         """Remove compiled modules whose source is gone: a forgotten import would find them here, and nowhere else."""

@@ -11,6 +11,7 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -170,10 +171,59 @@ def test_every_template_renders_from_an_installed_wheel(built, tmp_path):
 
 @pytest.mark.slow
 def test_a_serial_build_says_so_and_gives_the_same_tree(built):
+    # The C that Cython made here is made anew where a source is newer; it does not depend on the switch.
+    if (ROOT / "build" / "cython").is_dir():
+        shutil.copytree(ROOT / "build" / "cython", built.tree / "build" / "cython")
     run(sys.executable, "setup.py", "build_ext", "--inplace", cwd=built.tree, SHALLOWRULES_NO_OPENMP="1")
     says, labels = run(sys.executable, "-c", FIT, cwd=built.tree).splitlines()
     assert says == f"False {built.tree / 'shallowrules' / '__init__.py'}"
     assert labels == run(sys.executable, "-c", FIT, cwd=ROOT).splitlines()[1]
+
+
+class Build:
+    """As much of setuptools' command as `Kept` looks at: two modules, in a folder of its own."""
+
+    compiler = SimpleNamespace(compiler_so=[sys.executable, "-O3"], linker_so=["ld"])
+    extensions = (SimpleNamespace(name="a"), SimpleNamespace(name="b"))
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def get_ext_fullpath(self, name: str) -> str:
+        return str(self.folder / f"{name}.so")
+
+    def write(self) -> None:
+        self.folder.mkdir()
+        for extension in self.extensions:
+            Path(self.get_ext_fullpath(extension.name)).write_text(f"{extension.name} of {self.folder.name}")
+
+    def read(self) -> list[str]:
+        return [Path(self.get_ext_fullpath(extension.name)).read_text() for extension in self.extensions]
+
+
+def test_compiled_modules_are_kept_until_what_they_come_from_changes(setup_script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(setup_script, "CACHE", "kept")
+    (tmp_path / setup_script.KERNEL).mkdir(parents=True)
+    sources = [tmp_path / setup_script.SCRIPT, *(tmp_path / setup_script.KERNEL / f"a.{kind}" for kind in ("pyx", "h"))]
+    for source in sources:
+        source.write_text("before")
+    one, two = Build(tmp_path / "one"), Build(tmp_path / "two")
+    one.write()
+    kept = setup_script.Kept(one, ["-g0"])
+    assert not kept.is_current()
+    kept.put()
+    assert setup_script.Kept(two, ["-g0"]).is_current()
+    assert not setup_script.Kept(two, ["-g1"]).is_current()
+    for source in sources:
+        source.write_text("after")
+        assert not setup_script.Kept(two, ["-g0"]).is_current()
+        source.write_text("before")
+    (tmp_path / setup_script.KERNEL / "new.pxd").touch()
+    assert not setup_script.Kept(two, ["-g0"]).is_current()
+    (tmp_path / setup_script.KERNEL / "new.pxd").unlink()
+    setup_script.Kept(two, ["-g0"]).take()
+    assert two.read() == one.read() == ["a of one", "b of one"]
 
 
 @pytest.mark.parametrize("folder", [ROOT, ROOT / "tests"], ids=["from the repository", "from elsewhere"])
