@@ -135,12 +135,15 @@ EDGES = [
     "123456789012345678901234567890",
 ]
 NUMBERS = st.text(st.sampled_from("0123456789.eE+-_ xbinfaN\t"), min_size=1, max_size=5) | st.sampled_from(EDGES)
+WORDS = st.text(st.sampled_from("atrue nifNA/2"), min_size=1, max_size=4) | st.sampled_from(
+    ["a", "One year", "z ", "é", "ab\t", "NULL", "na", "NA ", "n/a", "None", "nano", "Infinite", "T", "2024-01-02"]
+)
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    fields=st.lists(NUMBERS, min_size=1, max_size=4),
-    sampled=st.sampled_from(["0.5", "7"]),
+    fields=st.lists(NUMBERS, min_size=1, max_size=4) | st.lists(NUMBERS | WORDS, min_size=1, max_size=4),
+    sampled=st.sampled_from(["0.5", "7", "word"]),
     beside=st.sampled_from(["", "z", "1"]),
 )
 def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, sampled, beside):
@@ -155,9 +158,11 @@ def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, s
             if types is not None:
                 patch.setattr(CsvSource, "_sampled_types", lambda source: types)
             with open_source(path, delimiter=",") as source:
-                return source.table(findings=[])["x"]
+                found = []
+                return source.table(findings=found)["x"], [finding.message for finding in found]
 
-    quick, slow = read(None), read({})
+    (quick, said), (slow, said_slowly) = read(None), read({})
+    assert said == said_slowly
     assert (quick.type, quick.values.dtype) == (slow.type, slow.values.dtype)
     assert quick.absent.tolist() == slow.absent.tolist()
     if quick.is_numeric:

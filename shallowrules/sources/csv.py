@@ -55,13 +55,18 @@ DuckDB plans a query in the square of its expressions: 100 columns of 6 counts t
 SAMPLE_PLACES = 16
 SAMPLE_BYTES = 1 << 12
 MAX_SAMPLE_FIELDS = 2000
-"""Where a sample for the types is taken, evenly over the file, how much of it at each place, and of the first rows."""
+"""Where a sample for the types is taken, evenly over the file, how many bytes at each place, and how many fields of the
+first rows; as many come from all places together."""
 
 MAX_RETRIES = 3
 """Columns that may turn out not to be what the sample said before all are read as text."""
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+LETTER_FIRST = re.compile(r"(?!nan|inf)[a-z]", re.ASCII | re.IGNORECASE)
+DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
+"""A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
+
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
 """Where a conversion is told, it has only spaces around a number; so have the rules, which keep it."""
@@ -119,7 +124,8 @@ class CsvSource(DuckDBSource):
     def _load_once(self, types: dict[int, ColumnType] | None = None) -> dict[int, ColumnType]:
         """Return the columns that are numbers in the loaded table; by default those are tried that a sample has."""
         if self._loaded is None:
-            self._load(self._tried if types is None else types)
+            numbers: dict[int, ColumnType] = {j: kind for j, kind in self._tried.items() if kind != "text"}
+            self._load(numbers if types is None else types)
         return cast("dict[int, ColumnType]", self._loaded)
 
     def count_rows(self) -> int:
@@ -127,11 +133,11 @@ class CsvSource(DuckDBSource):
         return self._n_rows or super().count_rows()
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position; numbers come straight from the file, without a table in between."""
-        return self._read_numbers(positions, as_text) or super().read(positions, as_text, findings)
+        """Return columns by position, straight from the file where their types are sure without a table in between."""
+        return self._read_straight(positions, as_text) or super().read(positions, as_text, findings)
 
-    def _read_numbers(self, positions: Sequence[int], as_text: Sequence[str]) -> list[Column] | None:
-        """Return all columns if all are numbers; None if not, or if the file is not what it seemed to be."""
+    def _read_straight(self, positions: Sequence[int], as_text: Sequence[str]) -> list[Column] | None:
+        """Return all columns if each is numbers or surely text; None if not, or if the file is not what it seemed."""
         import duckdb
 
         if self._loaded is not None or not self._regular or any(self.names[j] in as_text for j in positions):
@@ -148,7 +154,8 @@ class CsvSource(DuckDBSource):
         if not n_rows or not self._fits(n_rows):
             return None
         self._n_rows = n_rows
-        return [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
+        columns = [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
+        return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
 
     def keep_text(self) -> None:
         """Load all columns as text, so that no reload follows."""
@@ -327,14 +334,13 @@ class CsvSource(DuckDBSource):
         as_loaded = {"float": "DOUBLE", "integer": whole}
         declared = {j: as_loaded.get(types.get(j, "text"), "VARCHAR") for j in range(len(self.names))}
         columns = ", ".join(f"'c{j}': '{kind}'" for j, kind in declared.items())
-        selected = ", ".join(
-            _checked_whole(j) if kind == "VARCHAR" and types.get(j) == "integer" else f"c{j}"
-            for j, kind in declared.items()
-        )
+        checked = [j for j, kind in declared.items() if kind == "VARCHAR" and types.get(j) == "integer"]
+        selected = ", ".join(_checked_whole(j) if j in checked else f"c{j}" for j in declared)
+        cast = "".join(f", TRY_CAST(c{j} AS BIGINT) AS whole{j}" for j in checked)
         return (
-            f"SELECT {selected} FROM read_csv({file_literal(self.file)}, auto_detect=false, columns={{{columns}}}, "
-            f"delim={quote_text(self.delimiter)}, quote='\"', escape='\"', header=true, nullstr='', "
-            "null_padding=false, compression='none', hive_partitioning=false)"
+            f"SELECT {selected} FROM (SELECT *{cast} FROM read_csv({file_literal(self.file)}, auto_detect=false, "
+            f"columns={{{columns}}}, delim={quote_text(self.delimiter)}, quote='\"', escape='\"', header=true, "
+            "nullstr='', null_padding=false, compression='none', hive_partitioning=false))"
         )
 
     def _complain(self, engine: str) -> None:
@@ -361,22 +367,28 @@ class CsvSource(DuckDBSource):
         self.file, self._rewritten_rows = self._rewritten_to, next(written)
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that a sample takes for numbers; which way to try first, and nothing more."""
+        """Return the columns that a sample takes for numbers or surely text: which way to try first, nothing more."""
         if self.told != PLAIN:
             return {}
         types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
         given: set[int] = set()
+        doubtful: set[int] = set()
         for row in self._sample():
             for j, field in enumerate(row):
-                if not field or j not in types:
+                if not field:
                     continue
                 given.add(j)
+                if j not in doubtful and not _is_surely_text(field):
+                    doubtful.add(j)
+                if j not in types:
+                    continue
                 if types[j] == "integer" and not WHOLE.fullmatch(field):
                     types[j] = "float"
                 if types[j] == "float" and not NUMBER.fullmatch(field):
                     del types[j]
         floats = not self._scan.odd_numbers and self._regular
-        return {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
+        found = {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
+        return found | dict.fromkeys(given - doubtful, "text")
 
     def _sample(self) -> Iterator[list[str]]:
         """Yield rows from places all over the file; from its beginning only where a line may end inside a field."""
@@ -386,6 +398,7 @@ class CsvSource(DuckDBSource):
             yield from (row for row in rows if len(row) == width)
         size = os.path.getsize(self.file)
         places = 0 if self._scan.quoted or not self._regular else SAMPLE_PLACES
+        per_place = MAX_SAMPLE_FIELDS // SAMPLE_PLACES // width + 1
         with open(self.file, "rb") as stream:
             for place in range(places):
                 stream.seek(place * size // places)
@@ -395,7 +408,8 @@ class CsvSource(DuckDBSource):
                 if stream.tell() < size:
                     lines = lines[:-1]
                 try:
-                    yield from (row for row in csv.reader(lines, delimiter=self.delimiter) if len(row) == width)
+                    rows = itertools.islice(csv.reader(lines, delimiter=self.delimiter), per_place)
+                    yield from (row for row in rows if len(row) == width)
                 except csv.Error:
                     return
 
@@ -412,14 +426,24 @@ def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, 
 
 
 def _checked_whole(j: int) -> str:
-    """Return SQL for a column of 64-bit integers that fails where a text is not one."""
-    whole = f"TRY_CAST(c{j} AS BIGINT)"
+    """Return SQL for a column of 64-bit integers, cast as ``whole0`` and so on, that fails where a text is not one."""
     # Most are written as DuckDB writes them itself, which is found out sooner than whether a pattern fits.
     return (
-        f"CASE WHEN c{j} IS NULL THEN NULL WHEN CAST({whole} AS VARCHAR) = c{j} OR ({whole} IS NOT NULL "
-        f"AND regexp_full_match(c{j}, {WHOLE_PATTERN})) THEN CAST(c{j} AS BIGINT) "
+        f"CASE WHEN CAST(whole{j} AS VARCHAR) = c{j} THEN whole{j} WHEN c{j} IS NULL THEN NULL "
+        f"WHEN whole{j} IS NOT NULL AND regexp_full_match(c{j}, {WHOLE_PATTERN}) THEN whole{j} "
         f"ELSE CAST(error('shallowrules column {j}') AS BIGINT) END AS c{j}"
     )
+
+
+def _is_text(column: Column) -> bool:
+    """Return whether a column of text can be of no other type, whatever is asked of its values."""
+    distinct = set(column.values.tolist()) - {None}
+    return bool(distinct) and all(map(_is_surely_text, distinct))
+
+
+def _is_surely_text(field: str) -> bool:
+    """Return whether a field can be no number, date, truth value or word for "no value"."""
+    return LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
 
 
 def check_delimiter(delimiter: str | None) -> None:
