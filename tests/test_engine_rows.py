@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,6 +127,42 @@ def test_nothing_is_left_of_a_closed_engine(monkeypatch, dialect):
         assert not os.listdir(folder)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_a_server_ends_with_a_process_that_is_killed(dialect):
+    try:
+        ENGINES[dialect].check_installed()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    if shutil.which("setpriv") is None:
+        pytest.skip("no setpriv")
+    with tempfile.TemporaryDirectory() as folder:  # short, as the path of a socket must be
+        os.chmod(folder, 0o777)
+        script = (
+            "import sys, time\nfrom shallowrules.engines import ENGINES\n"
+            f"with ENGINES[{dialect!r}].open() as engine:\n    print(engine.version, flush=True)\n    time.sleep(600)\n"
+        )
+        environment = {**os.environ, "TMPDIR": folder}
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout.readline()
+            assert serving(folder)
+            process.kill()
+        end = time.monotonic() + 60
+        while serving(folder) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not serving(folder)
+
+
+def serving(folder):
+    """Return the processes that have a folder in their command, zombies left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if folder.encode() in path.read_bytes():
+                found.append(path)
+    return found
+
+
 def test_what_is_missing_is_named(monkeypatch):
     for name in ("duckdb", "chdb.session", "pyspark"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -129,7 +170,7 @@ def test_what_is_missing_is_named(monkeypatch):
         monkeypatch.setattr(module, "program", lambda name: None)
     said = {
         "duckdb": r"needs duckdb, .*\[cli\]",
-        "postgres": r"needs PostgreSQL's initdb, pg_ctl and psql, .*\[engines\]",
+        "postgres": r"needs PostgreSQL's initdb, postgres and psql, .*\[engines\]",
         "mysql": r"needs MariaDB's .*: apt-get install mariadb-server-core mariadb-client-core$",
         "clickhouse": r"needs chdb, .*\[engines\]",
         "spark": r"needs pyspark, .*\[engines\]",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
+import signal
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine, unescape_cell
@@ -25,12 +23,10 @@ from shallowrules.engines.columns import (
     signed,
     unsigned,
 )
-from shallowrules.engines.programs import is_root, program, run
-from shallowrules.errors import EngineError
+from shallowrules.engines.programs import is_root, program, run, serving
 
 __all__ = ["MariaDB"]
 
-START_SECONDS = 60
 ROWS_AT_ONCE = 1000
 INSTALL = "apt-get install mariadb-server-core mariadb-client-core"
 
@@ -110,29 +106,13 @@ class MariaDB(Engine):
             run(cls.title, [install, *options, "--auth-root-authentication-method=normal"])
             options += [f"--socket={folder}/socket", f"--pid-file={folder}/pid", "--skip-networking"]
             options += ["--skip-log-bin", "--innodb-flush-log-at-trx-commit=0"]
-            log = Path(folder, "log")
-            with log.open("wb") as said:
-                # In a session of its own, so that Ctrl-C ends it here and not before.
-                process = subprocess.Popen([server, *options], stdout=said, stderr=said, start_new_session=True)
-            try:
-                engine = cls(client, folder)
-                if not engine._answers(process):
-                    raise EngineError(cls.title, server, log.read_text(errors="replace").strip()[-2000:])
+            engine = cls(client, folder)
+            with serving(cls.title, [server, *options], folder, engine._ask_version, signal.SIGKILL):
                 yield engine
-            finally:
-                process.kill()
-                process.wait()
 
-    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait for the server to start and return whether it did."""
-        end = time.monotonic() + START_SECONDS
-        while process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(EngineError):
-                [[version]] = self.query("SELECT VERSION()")
-                self.version = str(version)
-                return True
-            time.sleep(0.1)
-        return False
+    def _ask_version(self) -> None:
+        [[version]] = self.query("SELECT VERSION()")
+        self.version = str(version)
 
     def quote(self, name: str) -> str:
         """Return a name as SQL."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine
 from shallowrules.engines.columns import WORDS, ColumnType, Decimals, Doubles, Singles, Texts, Truths, listed, signed
-from shallowrules.engines.programs import is_root, program, run, unprivileged
+from shallowrules.engines.programs import is_root, program, run, serving, unprivileged
 from shallowrules.errors import EngineError
 
 __all__ = ["Postgres"]
@@ -54,15 +55,17 @@ class Postgres(Engine):
         self.url = f"postgresql://shallowrules@/postgres?host={folder}"
         self._command = [psql, "-h", folder, "-U", "shallowrules", "-d", "postgres", "-XqAt", "-v", "ON_ERROR_STOP=1"]
         self._command += ["-F", BETWEEN_CELLS, "-R", BETWEEN_ROWS, "-P", f"null={NULL}"]
+
+    def _ask_version(self) -> None:
         [[version]] = self.query("SHOW server_version")
         self.version = str(version)
 
     @classmethod
     def _programs(cls) -> tuple[str, str, str]:
-        initdb, pg_ctl, psql = map(program, ("initdb", "pg_ctl", "psql"))
-        if not (initdb and pg_ctl and psql):
-            raise missing_engine(cls.dialect, "PostgreSQL's initdb, pg_ctl and psql", extra="engines")
-        return initdb, pg_ctl, psql
+        initdb, server, psql = map(program, ("initdb", "postgres", "psql"))
+        if not (initdb and server and psql):
+            raise missing_engine(cls.dialect, "PostgreSQL's initdb, postgres and psql", extra="engines")
+        return initdb, server, psql
 
     @classmethod
     def check_installed(cls) -> None:
@@ -73,7 +76,7 @@ class Postgres(Engine):
     @contextlib.contextmanager
     def open(cls) -> Iterator[Self]:
         """Start a server. It refuses to run as root, and then runs as a user without rights."""
-        initdb, pg_ctl, psql = cls._programs()
+        initdb, server, psql = cls._programs()
         as_user = unprivileged() if is_root() else []
         if as_user is None:
             raise EngineError(
@@ -82,18 +85,14 @@ class Postgres(Engine):
         with tempfile.TemporaryDirectory(prefix="shallowrules-pg-", ignore_cleanup_errors=True) as folder:
             os.chmod(folder, 0o777 if as_user else 0o700)
             data = f"{folder}/data"
-            options = f"-k {folder} -c listen_addresses='' -c fsync=off"
             run(
                 cls.title,
                 [*as_user, initdb, "-D", data, "-U", "shallowrules", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
             )
-            control = [*as_user, pg_ctl, "-D", data]
-            # Its output goes to a file: a pipe would stay open for as long as the server runs.
-            run(cls.title, ["sh", "-c", '"$@" >"$0" 2>&1', f"{folder}/start", *control, "-w", "-o", options, "start"])
-            try:
-                yield cls(psql, folder)
-            finally:
-                run(cls.title, [*control, "-m", "immediate", "stop"])
+            command = [*as_user, server, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
+            engine = cls(psql, folder)
+            with serving(cls.title, command, folder, engine._ask_version, signal.SIGQUIT):  # at once
+                yield engine
 
     def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
         """Make and fill a table."""

@@ -6,13 +6,17 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from shallowrules.errors import EngineError
 
-__all__ = ["is_root", "program", "run", "unprivileged"]
+__all__ = ["is_root", "program", "run", "serving", "unprivileged"]
+
+START_SECONDS = 60
 
 UNPRIVILEGED = ("postgres", "nobody")
 
@@ -45,6 +49,37 @@ def unprivileged() -> list[str] | None:
             user = pwd.getpwnam(name)
             return [setpriv, f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if setpriv else None
     return None
+
+
+@contextlib.contextmanager
+def serving(
+    title: str, command: Sequence[str], folder: str, answers: Callable[[], object], end: signal.Signals
+) -> Iterator[None]:
+    """Run a server from when it answers (`answers` raises EngineError before) until the end of the context.
+
+    The signal `end` ends it; where there is setpriv, also if the process that started it is killed. It has a session
+    of its own, so that Ctrl-C ends it here and not before.
+    """
+    setpriv = [shutil.which("setpriv") or "", "--pdeathsig", end.name.removeprefix("SIG")]
+    bound = [*command[:1], *setpriv[1:], *command[1:]] if command[0] == setpriv[0] else [*setpriv, *command]
+    log = Path(folder, "log")
+    with log.open("wb") as said:
+        process = subprocess.Popen(bound if setpriv[0] else command, stdout=said, stderr=said, start_new_session=True)
+    try:
+        latest = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                answers()
+                break
+            except EngineError as error:
+                if process.poll() is not None or time.monotonic() > latest:
+                    text = log.read_text(errors="replace").strip()[-2000:]
+                    raise EngineError(title, " ".join(command), text) from error
+            time.sleep(0.1)
+        yield
+    finally:
+        process.send_signal(end)
+        process.wait()
 
 
 def run(title: str, command: Sequence[str], statement: str = "") -> str:
