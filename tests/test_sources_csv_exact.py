@@ -142,7 +142,7 @@ WORDS = st.text(st.sampled_from("atrue nifNA/2"), min_size=1, max_size=4) | st.s
 
 @settings(max_examples=100, deadline=None)
 @given(
-    fields=st.lists(NUMBERS, min_size=1, max_size=4) | st.lists(NUMBERS | WORDS, min_size=1, max_size=4),
+    fields=st.one_of(st.lists(kind, min_size=1, max_size=4) for kind in (NUMBERS, WORDS, NUMBERS | WORDS)),
     sampled=st.sampled_from(["0.5", "7", "word"]),
     beside=st.sampled_from(["", "z", "1"]),
 )
@@ -192,6 +192,19 @@ def test_what_the_sample_misses_is_found(write):
     assert table["c"].values[1500] == 100
     with pytest.raises(DataError, match=r"column 'b' is nearly all numbers, but 1 of 3,001 .* 'x' in row 1501"):
         read_table(write("a,b,c\n" + "\n".join(rows) + "\n"))
+
+
+@pytest.mark.parametrize("word", ["NA", "N/A", "null ", "None"])
+def test_a_word_for_no_value_that_the_sample_misses_is_found(write, word):
+    rows = ["yes,1"] * 5000
+    rows[4000:4000] = [f"{word},1"]
+    path = write("a,b\n" + "\n".join(rows) + "\n")
+    with open_source(path) as source:
+        assert source._tried == {0: "text", 1: "integer"}
+        with pytest.raises(
+            DataError, match=rf"column 'a' is text, and 1 of 5001 values is '{word.strip()}', .* row 4001"
+        ):
+            source.table()
 
 
 @pytest.mark.parametrize("tail", ["3,4,", '3,"4",', "3,4,,", '3,4,""'])
