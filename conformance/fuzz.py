@@ -45,10 +45,9 @@ TYPES = ("float", "integer", "text", "boolean")
 class Round:
     """What a chooser draws for one engine."""
 
-    def __init__(self, chooser: random.Random, engine: Engine, columns: Sequence[ColumnType] | None = None) -> None:
+    def __init__(self, chooser: random.Random, engine: Engine) -> None:
         self.chooser = chooser
         self.engine = engine
-        self.columns = engine.columns if columns is None else columns
         self.rules = self._rules()
         self.kinds = [self._kind(column) for column in self.rules.columns]
         self.names = {column.name: self._name(j) for j, column in enumerate(self.rules.columns)}
@@ -113,7 +112,7 @@ class Round:
         return f"c{j}"
 
     def _kind(self, column: RuleColumn) -> ColumnType:
-        return self.chooser.choice([kind for kind in self.columns if applies(column, kind)])
+        return self.chooser.choice([kind for kind in self.engine.columns if applies(column, kind)])
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.

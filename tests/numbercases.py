@@ -71,11 +71,11 @@ READINGS = {
     ),
 }
 
-WIDE = (2**64 + 2**11 + 1, 2**64 + 3 * 2**11 - 1, 2**68 + 2**15 + 1, 5 * 2**64 + 2**12 - 1)
-"""Whole numbers of which two steps that each round may make another double than one does."""
+WIDE = (53393660479114112833, 42134349351563251736, 25288268887966828761, 19512620640806897701)
+"""Whole numbers of which two steps that each round make another double than one does."""
 
 NUMBERS = Reading(
-    "float", ".", ("-9",), 3.0, _beside(-9.0, 0.1, 1.5, 2.675, 7.0, 1234.56, float(BIG + 2), *map(float, WIDE))
+    "float", ".", ("-9", "-999"), 3.0, _beside(-9.0, 0.1, 1.5, 23.63, 7.0, 1234.56, float(BIG + 2), *map(float, WIDE))
 )
 """How rules read a column that is never text."""
 
@@ -134,7 +134,7 @@ _DECIMALS: Cells = [
     (None, MISSING),
 ]
 _LONG_DECIMALS: Cells = [
-    *((Decimal(n), Decimal(n)) for n in ("7.0", "0.1", "1.5", "2.675", "1234.56", "7.000000000000000001")),
+    *((Decimal(n), Decimal(n)) for n in ("7.0", "0.1", "1.5", "23.63", "1234.56", "7.000000000000000001")),
     (None, MISSING),
 ]
 _WIDE: Cells = [*((n, n) for n in WIDE), (10**30, 10**30), (BIG + 1, BIG + 1), (7, 7), (None, MISSING)]
@@ -241,6 +241,7 @@ def numbers_of(dialect: str, declaration: str) -> Cells:
     """Return the cells to try in a column of a declared type that never holds text: none, where it does."""
     cells = cells_of(dialect, declaration, "float")
     held = [(cell, meaning) for cell, meaning in cells if not isinstance(cell, str)]
+    held += [(-999, MISSING)] * (declaration in SIGNED)
     return held if any(cell is not None for cell, _ in held) else []
 
 
