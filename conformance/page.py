@@ -2,63 +2,118 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from results import Result
 
-__all__ = ["write_page"]
+__all__ = ["page", "write_page"]
 
 HEAD = """# Conformance
 
-`make conformance` writes this page. Every engine gets tables of values of every kind, in every type of column that can
-hold them, and the SQL of rule sets of every kind (numbers with and without a conversion, with and without an imputed
-value, text, truth values, deep trees), in the three styles and under the settings of a session that change what SQL
-means. Each row has to get the cluster that the tree gives it by [the definition](numbers.md), written again for this
-run in `conformance/definition.py`; no cluster where a value is missing and not imputed, or neither a number nor
-missing.
+Does SQL give every row the cluster that the tree gives it? This page is the answer of six database engines, with
+`RuleSet.assign` and the emitted Python beside them. `make conformance` runs them and writes it.
 
-A *cell* is a kind of value in a type of column. A row is *refused* where the engine cannot do what the definition says;
-the statement that shows it, and the engine's answer, are listed below its table.
+- **Rules**: numbers, whole numbers, text and truth values; with and without a conversion (a decimal comma, words and
+  numbers that mean "no value"), with and without an imputed value; thresholds at the ends of every type; deep trees.
+- **Columns**: every type of column that an engine has for them, listed below.
+- **Values**: every kind in the second table, as far as the column can hold it: on each threshold and beside it, at the
+  ends of 64 bits, NaN, infinities, texts that are nearly numbers, look-alikes of collations, padding.
+- **SQL**: the styles `where`, `case` and `select`, and `case` under the settings of a session that change what SQL
+  means.
+
+A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
+run, in `conformance/definition.py`. Where a value is missing and not imputed, or is no value at all, the row must get
+no cluster. A **mismatch** is a row that gets anything else in one of the styles. A row is **refused** where the engine
+is known to be unable to follow: each such case is listed, with a statement that shows it and the engine's answer. A
+**cell** is one kind of value in one type of column; it counts as compared if none of its rows is refused.
 """
 
 
 def write_page(path: Path, results: Sequence[Result]) -> None:
     """Write what came of the engines."""
-    path.write_text("\n".join([HEAD, *_summary(results), *(line for each in results for line in _engine(each))]))
+    path.write_text(page(results))
+
+
+def page(results: Sequence[Result]) -> str:
+    """Return the page."""
+    lines = [HEAD, *_summary(results), *_kinds(results), *_refused(results), *_columns(results), *_again()]
+    return "\n".join(lines)
 
 
 def _summary(results: Sequence[Result]) -> Iterator[str]:
-    yield "| engine | version | rows | mismatches | refused | cells compared | of |"
-    yield "|---|---|---:|---:|---:|---:|---:|"
+    yield "## The engines\n"
+    yield "| engine | version | rows compared | mismatches | rows refused | cells compared |"
+    yield "|---|---|---:|---:|---:|---:|"
     for each in results:
-        counts = [sum(counter.values()) for counter in (each.rows, each.mismatches, each.refused)]
-        numbers = [f"{count:,}" for count in (*counts, len(each.compared), len(each.cells))]
-        yield f"| {' | '.join([each.title, each.version, *numbers])} |"
+        counts = [f"{sum(counter.values()):,}" for counter in (each.rows, each.mismatches, each.refused)]
+        share = 100 * len(each.compared) / max(1, len(each.cells))
+        cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f} %)"
+        yield f"| {' | '.join([each.title, each.version, *counts, cells])} |"
     yield ""
 
 
-def _engine(result: Result) -> Iterator[str]:
-    yield f"## {result.title}\n"
-    yield f"Column types: {', '.join(dict.fromkeys(_code(kind) for _, kind in sorted(result.cells)))}.\n"
-    yield "| kind of value | rows compared | mismatches | refused |"
-    yield "|---|---:|---:|---:|"
-    for name in dict.fromkeys(kind for kind, _ in sorted(result.cells)):
-        counters = (result.rows, result.mismatches, result.refused)
-        counts = [sum(number for (kind, _), number in counter.items() if kind == name) for counter in counters]
-        yield f"| {name} | {' | '.join(f'{count:,}' for count in counts)} |"
+def _kinds(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the rows by kind of value and engine; mismatches and refused rows are named beside their number."""
+    yield "## Rows compared, by kind of value\n"
+    yield f"| kind of value | {' | '.join(each.title for each in results)} |"
+    yield f"|---|{'---:|' * len(results)}"
+    for kind in sorted({kind for each in results for kind, _ in each.cells}):
+        yield f"| {kind} | {' | '.join(_counted(each, kind) for each in results)} |"
     yield ""
-    left_out = sorted(result.cells - result.compared)
-    if left_out:
-        yield (
-            "Cells with rows that are refused: "
-            + "; ".join(f"{kind} in {_code(name)}" for kind, name in left_out)
-            + ".\n"
-        )
-    for refusal, answer in result.answers.items():
-        yield f"- {refusal.reason} {_code(refusal.statement)} answers {_code(answer)}."
-    if result.answers:
-        yield ""
+    yield "–: the engine has no column that holds such values.\n"
+
+
+def _counted(result: Result, kind: str) -> str:
+    rows, mismatches, refused = (_of_kind(each, kind) for each in (result.rows, result.mismatches, result.refused))
+    if not rows and not refused:
+        return "–"
+    notes = [f"{mismatches:,} **mismatches**"] * bool(mismatches) + [f"{refused:,} refused"] * bool(refused)
+    return f"{rows:,} ({', '.join(notes)})" if notes else f"{rows:,}"
+
+
+def _of_kind(counter: Counter[tuple[str, str]], kind: str) -> int:
+    return sum(number for (name, _), number in counter.items() if name == kind)
+
+
+def _refused(results: Sequence[Result]) -> Iterator[str]:
+    """Yield each refusal with the cells that it keeps from being compared."""
+    yield "## What is refused\n"
+    if not any(each.refused for each in results):
+        yield "Nothing."
+    for each in results:
+        for refusal, answer in each.answers.items():
+            cells = sorted(cell for cell, reason in each.reasons.items() if reason == refusal)
+            rows = sum(each.refused[cell] for cell in cells)
+            yield f"- **{each.title}.** {refusal.reason}"
+            yield f"  Tried: {_code(refusal.statement)}; its answer: {_code(answer)}."
+            yield f"  {rows:,} rows: {'; '.join(f'{kind} in {_code(column)}' for kind, column in cells)}."
+        unexplained = sorted(cell for cell in each.refused if each.refused[cell] and cell not in each.reasons)
+        if unexplained:
+            names = "; ".join(f"{kind} in {_code(column)}" for kind, column in unexplained)
+            yield f"- **{each.title}.** The exporter refuses the rules: {names}."
+    yield ""
+
+
+def _columns(results: Sequence[Result]) -> Iterator[str]:
+    yield "## Types of columns\n"
+    for each in results:
+        yield f"- {each.title}: {', '.join(dict.fromkeys(_code(kind) for _, kind in sorted(each.cells)))}."
+    yield ""
+
+
+def _again() -> Iterator[str]:
+    yield """## Run it again
+
+```
+make conformance                                # all engines; writes this page
+.venv/bin/python conformance/run.py --only spark duckdb   # some of them; writes nothing
+```
+
+`--case integer` runs the rule sets with that word in their name alone. What is missing on the machine (Java for Spark,
+MariaDB) is named, and the page is then not written.
+"""
 
 
 def _code(text: str) -> str:

@@ -22,6 +22,7 @@ class Result:
     mismatches: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: dict[Refusal, str] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], Refusal] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     seconds: float = 0.0
 

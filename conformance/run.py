@@ -132,7 +132,10 @@ class Run:
     def refuse(self, block: Block, rows: Iterable[int], refusal: Refusal | None) -> None:
         """Count rows as refused, and ask the engine for its answer."""
         for row in rows:
-            self.result.refused[block.kinds[row], block.type] += 1
+            cell = (block.kinds[row], block.type)
+            self.result.refused[cell] += 1
+            if refusal is not None:
+                self.result.reasons.setdefault(cell, refusal)
         if refusal is not None and refusal not in self.result.answers:
             try:
                 answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(refusal.statement))
@@ -190,24 +193,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shown", type=int, default=12, help="findings to print for each engine")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="engines to run at once")
     options = parser.parse_args(arguments)
-    results, failed = [], False
+    results: dict[str, Result] = {}
+    failed = False
     # The slowest first, so that none is left at the end.
     names = options.only or [*reversed(PLACES), *FORMS]
     with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
-        started = [pool.submit(run_one, name, options.case, options.short) for name in names]
-        for future in started:
+        started = {name: pool.submit(run_one, name, options.case, options.short) for name in names}
+        for name, future in started.items():
             result = future.result()
             if isinstance(result, str):
                 print(result, flush=True)
                 failed = True
                 continue
             show(result, options.shown)
-            results.append(result)
+            results[name] = result
             failed |= bool(result.mismatches)
-    if not (options.only or options.short or options.case):
+    if not (options.only or options.short or options.case) and len(results) == len(names):
         from page import write_page
 
-        write_page(PAGE, results[::-1])
+        write_page(PAGE, [results[name] for name in (*PLACES, *FORMS)])
     return int(failed)
 
 

@@ -1,0 +1,49 @@
+"""The page of the conformance run, of results made by hand."""
+
+from __future__ import annotations
+
+from page import page
+from refusals import Refusal
+from results import Result
+
+YEARS = Refusal(
+    "mysql",
+    "integer",
+    "boundaries",
+    "YEAR",
+    "A YEAR is a year of two digits.",
+    "SELECT y <= 7",
+)
+
+
+def result(title, rows, mismatches=(), refused=()):
+    made = Result(title, "1.0")
+    made.rows.update(rows)
+    made.mismatches.update(mismatches)
+    made.refused.update(refused)
+    return made
+
+
+def test_every_number_and_every_refusal_is_on_the_page():
+    rows = {("boundaries", "INT"): 1200, ("NaN", "INT"): 7}
+    mariadb = result("MariaDB", rows, {("NaN", "INT"): 2}, {("boundaries", "YEAR"): 30})
+    mariadb.reasons["boundaries", "YEAR"] = YEARS
+    mariadb.answers[YEARS] = "1"
+    spark = result("Spark", {("boundaries", "INT"): 5})
+    lines = page([mariadb, spark]).splitlines()
+    assert "| MariaDB | 1.0 | 1,207 | 2 | 30 | 2 of 3 (66.7 %) |" in lines
+    assert "| Spark | 1.0 | 5 | 0 | 0 | 1 of 1 (100.0 %) |" in lines
+    assert "| boundaries | 1,200 (30 refused) | 5 |" in lines
+    assert "| NaN | 7 (2 **mismatches**) | – |" in lines
+    start = lines.index("- **MariaDB.** A YEAR is a year of two digits.")
+    assert lines[start + 1 : start + 3] == [
+        "  Tried: `SELECT y <= 7`; its answer: `1`.",
+        "  30 rows: boundaries in `YEAR`.",
+    ]
+    assert "Nothing." not in lines
+
+
+def test_a_refusal_without_a_statement_is_named():
+    spark = result("Spark", {}, refused={("NaN", "FLOAT"): 3})
+    assert "- **Spark.** The exporter refuses the rules: NaN in `FLOAT`." in page([spark]).splitlines()
+    assert "Nothing.\n" in page([result("Spark", {("NaN", "FLOAT"): 3})])
