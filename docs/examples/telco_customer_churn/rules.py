@@ -69,7 +69,8 @@ def _is_missing(value):
 
 
 def _float(row, column, nulls=(), decimal="."):
-    return _to_float(_number(row, column, nulls, decimal), column)
+    value = _to_float(_number(row, column, nulls, decimal), column)
+    return float("nan") if value in nulls else value
 
 
 def _integer(row, column, nulls=(), decimal="."):
@@ -108,17 +109,15 @@ def _text(row, column, nulls=()):
 
 def _parse(value, column, nulls, decimal):
     """Return the number that a text holds, None where it means no value; what is no text as it is."""
-    if _is_missing(value):
-        return None
     if isinstance(value, str) and (nulls or decimal != "."):
         text = value.strip(" ")
-        if not value or text in nulls:
+        if not text or text in nulls or re.fullmatch('[+-]?[nN][aA][nN]', text):
             return None
-        plain = text if decimal == "." else text.replace(".", "_").replace(decimal, ".")
-        if re.fullmatch("[+-]?[0-9]{1,4000}", plain):
-            value = int(plain)
-        elif re.fullmatch(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", plain):
-            value = float(plain)
+        plain = text.replace(decimal, ".") if decimal == "." or "." not in text else ""
+        if len(text) > 300 or not re.fullmatch('[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?|[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?', plain):
+            return value
+        if re.fullmatch('[+-]?[0-9]+', text) and -(2**63) <= int(text) < 2**63:
+            value = int(text)
         else:
-            value = text
+            value = float(plain)
     return None if value in nulls else value

@@ -1,11 +1,13 @@
+-- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
+
 -- cluster 3: 1,815 rows, 25.8 %
-"InternetService" = 'Fiber optic' AND COALESCE(CAST(NULLIF(TRIM(CAST("TotalCharges" AS VARCHAR)), '') AS DOUBLE PRECISION), 1397.3e0) <= 3605.4e0
+"InternetService" = 'Fiber optic' AND ("TotalCharges" IS NULL OR TRIM(CAST("TotalCharges" AS VARCHAR)) IN ('') OR LOWER(TRIM(CAST("TotalCharges" AS VARCHAR))) IN ('nan', '+nan', '-nan') OR CASE WHEN TRIM(CAST("TotalCharges" AS VARCHAR)) IN ('') THEN NULL ELSE CAST(TRIM(CAST("TotalCharges" AS VARCHAR)) AS DOUBLE PRECISION) END <= 3605.4e0)
 
 -- cluster 1: 1,526 rows, 21.7 %
 "InternetService" NOT IN ('Fiber optic', 'DSL')
 
 -- cluster 2: 1,281 rows, 18.2 %
-"InternetService" = 'Fiber optic' AND COALESCE(CAST(NULLIF(TRIM(CAST("TotalCharges" AS VARCHAR)), '') AS DOUBLE PRECISION), 1397.3e0) > 3605.4e0
+"InternetService" = 'Fiber optic' AND CASE WHEN TRIM(CAST("TotalCharges" AS VARCHAR)) IN ('') THEN NULL ELSE CAST(TRIM(CAST("TotalCharges" AS VARCHAR)) AS DOUBLE PRECISION) END > 3605.4e0
 
 -- cluster 0: 1,223 rows, 17.4 %
 "InternetService" = 'DSL' AND "Contract" = 'Month-to-month'
