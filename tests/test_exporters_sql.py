@@ -140,7 +140,14 @@ def test_golden_categories(dialect):
     ("text", "literals"),
     [
         ("it's", {"ansi": "'it''s'", "mysql": "_utf8mb4'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
-        ("a\\'b", {"postgres": r"'a\''b'", "clickhouse": r"'a\\''b'", "spark": "('a' || char(92) || char(39) || 'b')"}),
+        (
+            "a\\'b",
+            {
+                "postgres": "('a' || chr(92) || '''b')",
+                "clickhouse": r"'a\\''b'",
+                "spark": "('a' || char(92) || char(39) || 'b')",
+            },
+        ),
         ("a\nb", {"duckdb": "'a\nb'", "bigquery": r"'a\nb'", "snowflake": r"'a\nb'"}),
         ("a\0b", {"sqlite": "('a' || char(0) || 'b')", "duckdb": "('a' || chr(0) || 'b')"}),
         (
@@ -340,7 +347,8 @@ def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, fi
 
 def test_every_fact_that_decides_a_label_is_required():
     for kind in (Dialect, Nan, Numbers, Texts):
-        assert all(f.default is MISSING is f.default_factory for f in fields(kind)), kind
+        decisive = [f for f in fields(kind) if f.name != "limits"]  # those decide how a text is cut
+        assert all(f.default is MISSING is f.default_factory for f in decisive), kind
     assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "longest"}
 
 

@@ -46,6 +46,7 @@ class ClickHouse(Engine):
         "text": "Nullable(String)",
         "boolean": "Nullable(Bool)",
     }
+    settings: ClassVar[Mapping[str, str]] = {"SET transform_null_in = 1": "SET transform_null_in = 0"}
     columns = (
         ColumnType("Nullable(Float64)", Doubles()),
         ColumnType("Float64", Doubles(), nullable=False),

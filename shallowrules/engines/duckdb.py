@@ -49,6 +49,7 @@ class DuckDB(Engine):
         "text": "VARCHAR",
         "boolean": "BOOLEAN",
     }
+    settings: ClassVar[Mapping[str, str]] = {"SET default_collation = 'nocase'": "RESET default_collation"}
     columns = (
         ColumnType("DOUBLE", Doubles()),
         ColumnType("FLOAT", Singles()),

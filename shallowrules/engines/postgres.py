@@ -33,6 +33,9 @@ class Postgres(Engine):
         "text": "TEXT",
         "boolean": "BOOLEAN",
     }
+    settings: ClassVar[Mapping[str, str]] = {
+        "SET standard_conforming_strings = off": "RESET standard_conforming_strings",
+    }
     columns = (
         ColumnType("DOUBLE PRECISION", Doubles()),
         ColumnType("REAL", Singles()),

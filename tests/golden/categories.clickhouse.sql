@@ -4,12 +4,12 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year') AND CAST("pay ment" AS Nullable(String)) NOT IN ('Mailed check', 'it''s "auto" | \\') AND "months" <= 12 THEN 2
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year')) AND ("pay ment" IS NOT NULL AND CAST("pay ment" AS Nullable(String)) NOT IN ('Mailed check', 'it''s "auto" | \\')) AND "months" <= 12 THEN 2
   WHEN CAST("contract" AS Nullable(String)) = 'One year' THEN 2
   WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('false', 'f', '0', '0.0') THEN 4
-  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('true', 't', '1', '1.0') AND CAST("size" AS Nullable(String)) NOT IN ('S', 'M') THEN 4
-  WHEN CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year') AND CAST("pay ment" AS Nullable(String)) = 'Mailed check' THEN 0
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('true', 't', '1', '1.0') AND ("size" IS NOT NULL AND CAST("size" AS Nullable(String)) NOT IN ('S', 'M')) THEN 4
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year')) AND CAST("pay ment" AS Nullable(String)) = 'Mailed check' THEN 0
   WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('true', 't', '1', '1.0') AND CAST("size" AS Nullable(String)) IN ('S', 'M') THEN 0
-  WHEN CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year') AND CAST("pay ment" AS Nullable(String)) NOT IN ('Mailed check', 'it''s "auto" | \\') AND "months" > 12 THEN 3
-  WHEN CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year') AND CAST("pay ment" AS Nullable(String)) = 'it''s "auto" | \\' THEN 1
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year')) AND ("pay ment" IS NOT NULL AND CAST("pay ment" AS Nullable(String)) NOT IN ('Mailed check', 'it''s "auto" | \\')) AND "months" > 12 THEN 3
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'One year')) AND CAST("pay ment" AS Nullable(String)) = 'it''s "auto" | \\' THEN 1
 END

@@ -116,7 +116,14 @@ class Texts:
     coded : str
         Characters that a literal cannot hold, or not the same under every setting of the engine.
     code : str or None
-        An expression for one of them, of its number ``{code}``; None where no text can hold it.
+        An expression for one of them, of its number ``{code}``; None where there are none.
+    holds_nul : bool
+        Whether a text can hold the character 0.
+    listed : str
+        One or several literals, ``{literals}``, beside a column: what makes all of them comparable, as `literal` does.
+    not_in : str
+        What is true where the column ``{value}``, whose comparable text is ``{text}``, has one that is not among the
+        ``{literals}``.
     joined, link : str
         What makes one text of literals and such expressions, ``{parts}``, and what stands between them.
     prefix : str
@@ -132,6 +139,9 @@ class Texts:
     trimmed: str
     coded: str
     code: str | None
+    holds_nul: bool
+    listed: str
+    not_in: str
     joined: str
     link: str
     prefix: str
@@ -145,6 +155,9 @@ STANDARD_TEXTS = Texts(
     trimmed="TRIM(CAST({value} AS VARCHAR))",
     coded="\0",
     code=None,
+    holds_nul=False,
+    listed="{literals}",
+    not_in="{text} NOT IN ({literals})",
     joined="({parts})",
     link=" || ",
     prefix="",
@@ -303,10 +316,10 @@ class Dialect:
             raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
         if not text and not facts.empty:
             raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
-        if not any(c in facts.coded for c in text):
-            return self._literal(text)
-        if facts.code is None:
+        if "\0" in text and not facts.holds_nul:
             raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
+        if facts.code is None or not any(c in facts.coded for c in text):
+            return self._literal(text)
         pieces = filter(None, re.split(f"([{re.escape(facts.coded)}])", text))
         parts = [facts.code.format(code=ord(p)) if p in facts.coded else self._literal(p) for p in pieces]
         return facts.joined.format(parts=facts.link.join(parts))

@@ -137,7 +137,11 @@ DIALECTS: Mapping[str, Dialect] = {
         nan=Nan(sorts="highest", infinity="9e999", finite=None, infinite=None, is_nan=None),
         names=Names(fold=fold_ascii, longest=None, backticks=True),
         texts=replace(
-            STANDARD_TEXTS, column="{column} COLLATE BINARY", trimmed="TRIM(CAST({value} AS TEXT))", code="char({code})"
+            STANDARD_TEXTS,
+            column="{column} COLLATE BINARY",
+            trimmed="TRIM(CAST({value} AS TEXT))",
+            code="char({code})",
+            holds_nul=True,
         ),
         numbers=Numbers(
             double="{digits}",
@@ -173,7 +177,14 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, longest=None),
-        texts=replace(STANDARD_TEXTS, trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')", code="chr({code})"),
+        # COLLATE behind the column would fail on BOOLEAN, as which DuckDB may read a file's words.
+        texts=replace(
+            STANDARD_TEXTS,
+            listed="{literals} COLLATE C",
+            trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')",
+            code="chr({code})",
+            holds_nul=True,
+        ),
         numbers=Numbers(
             double="{scientific}",
             is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
@@ -206,6 +217,8 @@ DIALECTS: Mapping[str, Dialect] = {
             STANDARD_TEXTS,
             column='CAST({column} AS TEXT) COLLATE "C"',
             trimmed='TRIM(CAST({value} AS TEXT) COLLATE "C")',
+            coded="\\",  # which means another thing where standard_conforming_strings is off
+            code="chr({code})",
         ),
         numbers=Numbers(
             double="{digits}::float8",
@@ -239,6 +252,9 @@ DIALECTS: Mapping[str, Dialect] = {
             trimmed="TRIM(CONVERT({value} USING utf8mb4))",
             coded="\\\0\r\x1a",
             code="CHAR({code} USING utf8mb4)",
+            holds_nul=True,
+            listed="{literals}",
+            not_in="{text} NOT IN ({literals})",
             joined="CONCAT({parts})",
             link=", ",
             prefix="_utf8mb4",
@@ -273,7 +289,7 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
         names=Names(fold=fold_nothing, longest=255),
-        texts=replace(STANDARD_TEXTS, column="COLLATE({column}, 'utf8')", coded=""),
+        texts=replace(STANDARD_TEXTS, column="COLLATE({column}, 'utf8')", coded="", holds_nul=True),
         numbers=Numbers(
             double="CAST('{digits}' AS DOUBLE)",
             is_text="TYPEOF(TO_VARIANT({value})) = 'VARCHAR'",
@@ -297,7 +313,11 @@ DIALECTS: Mapping[str, Dialect] = {
         nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="IS_NAN({value})"),
         names=Names(fold=str.casefold, longest=300, refused_columns=_BIGQUERY_REFUSED),
         texts=replace(
-            STANDARD_TEXTS, column="COLLATE({column}, '')", trimmed="TRIM(CAST({value} AS STRING), ' ')", coded=""
+            STANDARD_TEXTS,
+            column="COLLATE({column}, '')",
+            trimmed="TRIM(CAST({value} AS STRING), ' ')",
+            coded="",
+            holds_nul=True,
         ),
         numbers=Numbers(
             double="{scientific}",
@@ -335,6 +355,7 @@ DIALECTS: Mapping[str, Dialect] = {
             trimmed="TRIM(CAST({value} AS STRING))",
             coded="\0\\'",
             code="char({code})",
+            holds_nul=True,
             plain_literals=True,
         ),
         numbers=Numbers(
@@ -364,7 +385,7 @@ DIALECTS: Mapping[str, Dialect] = {
         name="trino",
         nan=Nan(sorts="highest", infinity="infinity()", finite=None, infinite=None, is_nan="is_nan({value})"),
         names=Names(fold=str.casefold, longest=None),
-        texts=replace(STANDARD_TEXTS, code="chr({code})"),
+        texts=replace(STANDARD_TEXTS, code="chr({code})", holds_nul=True),
         numbers=Numbers(
             double="{scientific}",
             is_text="regexp_like(typeof({value}), '^(var)?char')",
@@ -393,6 +414,8 @@ DIALECTS: Mapping[str, Dialect] = {
             column="CAST({column} AS Nullable(String))",
             trimmed="TRIM(CAST({value} AS Nullable(String)))",
             coded="",
+            holds_nul=True,
+            not_in="({value} IS NOT NULL AND {text} NOT IN ({literals}))",  # transform_null_in makes NULL a value
         ),
         numbers=Numbers(
             double="{scientific}",
@@ -442,6 +465,7 @@ DIALECTS: Mapping[str, Dialect] = {
             column="{column} COLLATE BINARY",
             trimmed="TRIM(CAST({value} AS VARCHAR2(4000)))",
             code="CHR({code})",
+            holds_nul=True,
             empty=False,
         ),
         numbers=Numbers(
@@ -473,6 +497,7 @@ DIALECTS: Mapping[str, Dialect] = {
             trimmed="TRIM(CONVERT(NVARCHAR(4000), {value}, 3))",
             prefix="N",
             code="NCHAR({code})",
+            holds_nul=True,
             link=" + ",
         ),
         numbers=Numbers(

@@ -232,21 +232,23 @@ class TextColumn:
     def one_of(self, values: Sequence[str]) -> str:
         """Return what is true of the rows that have one of some texts; empty where none can be."""
         nulls = set(self.nulls)
-        return self._compare([value for value in values if value.strip(" ") not in nulls], "=", "IN")
+        return self._compare(
+            [value for value in values if value.strip(" ") not in nulls], "=", "{text} IN ({literals})"
+        )
 
     def none_of(self, values: Sequence[str]) -> str:
         """Return what is true of the rows that have another text than these."""
-        parts = [self._compare(values, "<>", "NOT IN"), self._null_words("NOT IN")]
+        parts = [self._compare(values, "<>", self.dialect.texts.not_in), self._null_words("NOT IN")]
         return " AND ".join(part for part in parts if part)
 
     def _compare(self, values: Sequence[str], with_one: str, with_several: str) -> str:
         if not values:
             return ""
         text = self.dialect.texts.column.format(column=self.value)
-        literals = [self.dialect.category(value) for value in values]
-        if len(literals) == 1:
-            return f"{text} {with_one} {literals[0]}"
-        return f"{text} {with_several} ({', '.join(literals)})"
+        literals = self.dialect.texts.listed.format(literals=", ".join(map(self.dialect.category, values)))
+        if len(values) == 1:
+            return f"{text} {with_one} {literals}"
+        return with_several.format(value=self.value, text=text, literals=literals)
 
     def _null_words(self, test: str) -> str:
         return _among(self.dialect.texts.trimmed.format(value=self.value), self.nulls, self.dialect, test)
