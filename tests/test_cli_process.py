@@ -137,12 +137,16 @@ def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path):
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt), open_database(str(tmp_path)) as database:
-            database.execute("SELECT 1")  # what is imported for a first query swallows an interrupt
+    def ask():
+        with open_database(str(tmp_path)) as database:
+            database.execute("SELECT 1")  # what is imported for a first query may swallow an interrupt
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             database.execute("SELECT count(*) FROM range(10000000000) a WHERE hash(a.range) % 7 = 3")  # a minute
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
