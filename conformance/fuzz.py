@@ -112,7 +112,10 @@ class Round:
         return f"c{j}"
 
     def _kind(self, column: RuleColumn) -> ColumnType:
-        return self.chooser.choice([kind for kind in self.engine.columns if applies(column, kind)])
+        """Draw a type of column, but for those of which the engine refuses every value."""
+        refused = [kind for kind in self.engine.columns if refusal_of(self.engine.dialect, column.type, "", str(kind))]
+        kinds = [kind for kind in self.engine.columns if kind not in refused and applies(column, kind)]
+        return self.chooser.choice(kinds)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.
