@@ -84,17 +84,19 @@ def labels_in(server, rules, rows, predicates, types=None, *, names=None, before
         "select": (f"SELECT number_of_row, {server.quote('its cluster')} FROM labelled", [*before, selected]),
         "where": (export(rules, "sql", template=predicates, **options), before),
     }
-    server.query("DROP TABLE IF EXISTS data")
-    server.create("data", [("number_of_row", "INT"), *declared], [(i, *row) for i, row in enumerate(rows)])
-    for j, name in enumerate(names):
-        if index:
-            server.query(f"CREATE INDEX i{j} ON data ({server.quote(name)})")
     labels = {style: [-1] * len(rows) for style in statements}
-    for style, (statement, first) in statements.items():
-        for row, label in server.query(statement, first):
-            if label is not None:
-                assert labels[style][int(row)] == -1, "rules overlap"
-                labels[style][int(row)] = int(label)
+    try:
+        server.create("data", [("number_of_row", "INT"), *declared], [(i, *row) for i, row in enumerate(rows)])
+        for j, name in enumerate(names):
+            if index:
+                server.query(f"CREATE INDEX i{j} ON data ({server.quote(name)})")
+        for style, (statement, first) in statements.items():
+            for row, label in server.query(statement, first):
+                if label is not None:
+                    assert labels[style][int(row)] == -1, "rules overlap"
+                    labels[style][int(row)] = int(label)
+    finally:
+        server.query("DROP TABLE IF EXISTS data")
     assert labels["case"] == labels["select"] == labels["where"]
     return labels["case"]
 
@@ -229,7 +231,9 @@ def test_neither_case_nor_padding_nor_a_collation_matters_in_postgres(postgres, 
 
 def test_no_collation_of_icu_matters_in_postgres(postgres, predicates):
     try:
-        postgres.query("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+        postgres.query(
+            "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+        )
     except EngineError as error:
         if "ICU is not supported" in error.answer:
             pytest.skip("this PostgreSQL is built without ICU")

@@ -16,7 +16,7 @@ from shallowrules.errors import EngineError
 
 __all__ = ["Postgres"]
 
-LOOSE = "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+LOOSE = "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
 
 BETWEEN_CELLS, BETWEEN_ROWS, NULL = "\x1f", "\x1e", "\x1d"
 
