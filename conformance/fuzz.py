@@ -113,9 +113,9 @@ class Round:
 
     def _kind(self, column: RuleColumn) -> ColumnType:
         """Draw a type of column, but for those of which the engine refuses every value."""
-        refused = [kind for kind in self.engine.columns if refusal_of(self.engine.dialect, column.type, "", str(kind))]
-        kinds = [kind for kind in self.engine.columns if kind not in refused and applies(column, kind)]
-        return self.chooser.choice(kinds)
+        dialect = self.engine.dialect
+        kinds = [kind for kind in self.engine.columns if applies(column, kind)]
+        return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column.type, "", str(kind))])
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.

@@ -12,7 +12,6 @@ seed of its round: `--seed N --rounds 1` runs that round alone. The exit status 
 from __future__ import annotations
 
 import argparse
-import ast
 import csv
 import json
 import os
@@ -29,8 +28,8 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from comparing import MAX_QUERY, PLACES
 from definition import cluster_of
-from markdown_it import MarkdownIt
 from rulesets import FRAGMENTS, make_rules
+from structures import markdown_structure, python_structure
 
 from shallowrules.cli.commands import shallowrules
 from shallowrules.cli.escaping import printable
@@ -67,8 +66,6 @@ TABLES = {
     "clickhouse": "SELECT name FROM system.tables WHERE database = currentDatabase()",
 }
 """What tells every table of an engine."""
-
-PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 class Hostile:
@@ -159,7 +156,7 @@ def executed_python(drawn: Hostile) -> Findings:
     for cluster_as in ("number", "name"):
         text = export(drawn.rules, "python", cluster_as=cluster_as)
         plain = export(drawn.plain, "python", cluster_as=cluster_as)
-        if _syntax(text) != _syntax(plain):
+        if python_structure(text) != python_structure(plain):
             yield f"Python, {cluster_as}: other syntax than that of plain names"
             continue
         _watched(lambda text=plain: _calls(text, drawn.plain, drawn.rows[:1]))
@@ -195,37 +192,16 @@ def _calls(text: str, rules: RuleSet, rows: Sequence[tuple[Any, ...]]) -> list[A
     return [namespace["assign_cluster"](dict(zip(names, row, strict=True))) for row in rows]
 
 
-def _syntax(text: str) -> str:
-    """Return a module's syntax without its texts and the names of variables."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            node.id = ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = ""
-    return ast.dump(tree)
-
-
 def parsed_sheet(drawn: Hostile) -> Findings:
     """Hold the sheet against its plain twin: its structure, and nothing that a terminal obeys."""
     shown = [*(column.name for column in drawn.rules.columns), *(cluster.name for cluster in drawn.rules.clusters)]
     if not all(map(escape_markdown, shown)):
         return  # nothing is left of a name of control characters, and the structure differs by its text
     sheet = export(drawn.rules, "markdown")
-    if _structure(sheet) != _structure(export(drawn.plain, "markdown")):
+    if markdown_structure(sheet) != markdown_structure(export(drawn.plain, "markdown")):
         yield "Markdown: another structure than that of plain names"
     if printable(sheet) != sheet:
         yield "Markdown: a character that a terminal obeys"
-
-
-def _structure(text: str) -> list[str]:
-    def kinds(tokens: Sequence[Any]) -> Iterator[str]:
-        for token in tokens:
-            if not token.type.startswith("text"):
-                yield token.type
-                yield from kinds(token.children or [])
-
-    return list(kinds(PARSER.parse(text)))
 
 
 def executed_sql(drawn: Hostile, engine: Engine, refused: Counter[str]) -> Findings:

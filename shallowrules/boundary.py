@@ -156,7 +156,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
         hard: list[Cell]
         if condition.column.type == "integer":
             near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
-            hard = [None, INT64[0], INT64[-1], *(value for value in near if INT64[0] <= value <= INT64[-1])]
+            hard = [None, INT64[0], INT64[-1], *(value for value in near if value in INT64)]
         else:
             hard = [None, math.nan, -math.inf, math.inf]
             for bound in bounds:

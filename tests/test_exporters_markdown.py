@@ -18,6 +18,7 @@ from rulesets import (
     plain_names,
     rule_sets,
 )
+from structures import MARKDOWN, markdown_structure
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
@@ -25,25 +26,10 @@ from shallowrules.exporters.markdown import MarkdownLanguage
 from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.rules import RuleSet
 
-markdown_it = pytest.importorskip("markdown_it")
-PARSER = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
-
-
-def structure(text):
-    """Return the kinds of a document's parts, text left out."""
-
-    def kinds(tokens):
-        for token in tokens:
-            if not token.type.startswith("text"):
-                yield token.type
-                yield from kinds(token.children or [])
-
-    return list(kinds(PARSER.parse(text)))
-
 
 def shown(text):
     """Return what a reader sees, spaces made one."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", PARSER.render(text))))
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", MARKDOWN.render(text))))
 
 
 def test_golden():
@@ -58,7 +44,7 @@ def test_names_show_as_they_are(name):
         (f"{escape_markdown(name)} x", "paragraph_open"),
         (f"## {escape_markdown(name)} x", "heading_open"),
     ):
-        assert structure(text) == [kind, "inline", kind.replace("open", "close")]
+        assert markdown_structure(text) == [kind, "inline", kind.replace("open", "close")]
         plain = "".join(c if c.isprintable() else " " for c in name)
         assert shown(text).split() == [*plain.split(), "x"]
 
@@ -99,7 +85,7 @@ def test_hostile_names_change_no_structure(data):
         if column["type"] == "text":
             _rename_values(document, index, data)
     hostile, tame = RuleSet.from_dict(document), RuleSet.from_dict(tame_document)
-    assert structure(export(hostile, "markdown")) == structure(export(tame, "markdown"))
+    assert markdown_structure(export(hostile, "markdown")) == markdown_structure(export(tame, "markdown"))
 
 
 def test_clusters_come_largest_first():

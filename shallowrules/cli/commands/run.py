@@ -107,11 +107,9 @@ def command(
     from shallowrules.exporters import export
 
     rows = rows_of(tables, {"table": table, **options})
-    stem = _stem(rows)
+    stem, facts = _known_of(rows, table)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    wanted = {fact for choice in chosen for fact in choice.facts}
-    facts = {"table": _table_of(rows, table, stem), **(_dialect_of(rows) if "dialect" in wanted else {})}
-    if table is not None and "table" not in wanted and tables:
+    if tables and table is not None and not any("table" in choice.facts for choice in chosen):
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     files = _name_files(chosen)
@@ -153,36 +151,28 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
     return names
 
 
-def _table_of(rows: Tables | DatabaseRows, table: str | None, stem: str) -> str | Sequence[str]:
-    """Return what SQL calls the table unless --sql-table says so: --table, or else the name of the file."""
-    from shallowrules.sources import DatabaseRows
+def _known_of(rows: Tables | DatabaseRows, table: str | None) -> tuple[str, dict[str, Any]]:
+    """Return what to name the folder after, and what is known of the rows: facts, by the name of each `Fact`.
 
-    if isinstance(rows, DatabaseRows):
-        return rows.name_parts or [stem]
-    return [stem] if table is None else table
-
-
-def _dialect_of(rows: Tables | DatabaseRows) -> dict[str, str]:
-    """Return the SQL dialect of a database as a fact of the run; none where it has no dialect here."""
-    from shallowrules.exporters.sql import DIALECTS
+    What SQL calls the table, unless --sql-table says so, is --table, or else the name of the file.
+    """
     from shallowrules.sources import DatabaseRows
 
     if not isinstance(rows, DatabaseRows):
-        return {}
+        stem = _stem(rows)
+        return stem, {"table": [stem] if table is None else table}
+    from shallowrules.exporters.sql import DIALECTS
+
+    parts = rows.name_parts or ["query"]
     dialect = NAMES_OF_DIALECTS.get(rows.backend, rows.backend)
-    return {"dialect": dialect} if dialect in DIALECTS else {}
+    known = {"dialect": dialect} if dialect in DIALECTS else {}
+    return re.sub(r"[^\w. -]", "_", parts[-1]), {"table": parts, **known}
 
 
-def _stem(tables: Tables | DatabaseRows) -> str:
-    """Return the name of the first file without folder and endings; of a pattern, without its wildcards.
-
-    Rows of a database have that of their table.
-    """
-    from shallowrules.sources import DatabaseRows
+def _stem(tables: Tables) -> str:
+    """Return the name of the first file without folder and endings; of a pattern, without its wildcards."""
     from shallowrules.sources.files import STANDARD_INPUT
 
-    if isinstance(tables, DatabaseRows):
-        return re.sub(r"[^\w. -]", "_", (tables.name_parts or ["query"])[-1])
     path = Path(tables if isinstance(tables, str) else tables[0])
     if str(path) == STANDARD_INPUT:
         return "table"
