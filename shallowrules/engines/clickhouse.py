@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -106,11 +107,20 @@ class ClickHouse(Engine):
             self.query(f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}")
 
     def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
-        """Run a statement."""
-        for text in (*before, statement):
-            try:
-                said = self._session.query(text, "TabSeparated").bytes()
-            except (RuntimeError, UnicodeError) as error:
-                raise EngineError(self.title, text, str(error)) from error
+        """Run a statement. What `before` SETs holds for this statement alone, as in a session of its own."""
+        settings = [name for text in before if text.startswith("SET ") for name in re.findall(r"(\w+) =", text)]
+        try:
+            for text in (*before, statement):
+                said = self._run(text)
+        finally:
+            if settings:
+                self._run(f"SET {', '.join(f'{name} = DEFAULT' for name in settings)}")
         lines = said.decode(errors="surrogateescape").split("\n")[:-1]
         return [tuple(map(unescape_cell, line.split("\t"))) for line in lines]
+
+    def _run(self, text: str) -> bytes:
+        try:
+            said: bytes = self._session.query(text, "TabSeparated").bytes()
+        except (RuntimeError, UnicodeError) as error:
+            raise EngineError(self.title, text, str(error)) from error
+        return said
