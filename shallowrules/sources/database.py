@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
@@ -147,7 +148,8 @@ class DatabaseSource(Source):
         self._n_rows = n_rows
         self.count_rows()  # refuses a table without rows
         truths = self._declared_truths()
-        return [_as_truths(builder.column()) if builder.name in truths else builder.column() for builder in builders]
+        columns = (builder.column() for builder in builders)
+        return [_as_truths(column) if column.name in truths else column for column in columns]
 
     def _fetch(self, statement: str) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the rows of a query in batches, by a cursor of the server where it has any."""
@@ -183,18 +185,17 @@ class DatabaseSource(Source):
 
     def _declared_truths(self) -> set[str]:
         """Return the columns of a table that are declared as truth values, where the database has numbers for them."""
-        if self._rows.table is None or self._connection.dialect.name not in ("sqlite", "mysql", "mariadb"):
+        if self._rows.table is None:
             return set()
-        from sqlalchemy import Boolean, inspect
-
-        *schema, table = self._rows.name_parts
-        # By a connection of its own: SQLAlchemy's own statements have parameters.
-        columns = inspect(self._connection.engine).get_columns(table, schema=".".join(schema) or None)
-        return {
-            str(column["name"])
-            for column in columns
-            if isinstance(column["type"], Boolean) or getattr(column["type"], "display_width", None) == 1
-        }
+        name = self._connection.dialect.name
+        if name == "sqlite":
+            *schema, table = map(self._quote, self._rows.name_parts)
+            asked = self._connection.exec_driver_sql(f"PRAGMA {'.'.join([*schema, 'table_info'])}({table})")
+            return {str(column) for _, column, declared, *_ in asked if str(declared).upper() in ("BOOLEAN", "BOOL")}
+        if name in ("mysql", "mariadb"):
+            asked = self._connection.exec_driver_sql(f"SHOW COLUMNS FROM {self._relation}")
+            return {str(column) for column, declared, *_ in asked if "tinyint(1)" in str(declared)}
+        return set()
 
 
 class ColumnBuilder:
@@ -239,8 +240,10 @@ class ColumnBuilder:
             return Column(self.name, "text", objects)
         if not types <= {int, float, Decimal, bool} or (bool in types and len(types) > 1):
             return Column(self.name, "other", objects)
-        if Decimal in types and not self._scaled and types <= {int, Decimal} and _fit(objects[~missing]):
-            objects[~missing] = [int(value) for value in objects[~missing]]
+        if Decimal in types and not self._scaled and types <= {int, Decimal}:
+            exact = [int(value) for value in objects[~missing]]
+            if all(value in INT64 for value in exact):
+                objects[~missing] = exact
         return Column.of(self.name, objects)
 
 
@@ -264,11 +267,6 @@ def _has_scale(value: Decimal) -> bool:
     """Return whether a decimal has digits behind its point, or is no number."""
     exponent = value.as_tuple().exponent
     return not isinstance(exponent, int) or exponent < 0
-
-
-def _fit(values: NDArray[Any]) -> bool:
-    """Return whether whole numbers fit 64 bits."""
-    return all(-(2**63) <= value < 2**63 for value in values)
 
 
 def _as_truths(column: Column) -> Column:
