@@ -25,11 +25,6 @@ class Case:
     rules: RuleSet
     settings: bool = False
 
-    @property
-    def type(self) -> str:
-        """The type of its columns."""
-        return self.rules.columns[0].type
-
 
 CUTS: dict[str, dict[str, list[Any]]] = {
     "float": {
@@ -85,6 +80,8 @@ def cases() -> Iterator[Case]:
         tree = (0, TEXTS[0], 0, (0, TEXTS[1:3], 1, (0, TEXTS[3], 2, (0, TEXTS[4:6], 3, (0, TEXTS[7], 4, 5)))))
         rules = _converted(make_rules([("c", "text")], tree), conversion)
         yield Case(", ".join(filter(None, ("text", name))), rules, settings=True)
+    typed = make_rules([("c", "text")], (0, ("true", "1"), 0, (0, "-7", 1, (0, "2.5", 2, 3))))
+    yield Case("text, of numbers and truth values", typed, settings=True)
     for name, imputed in (("boolean", None), ("boolean, imputed", True)):
         yield Case(name, _converted(make_rules([("b", "boolean")], (0, True, 0, 1)), {"imputed": imputed}))
     yield Case("float, 64 leaves", balanced_rules(64))

@@ -115,7 +115,7 @@ class Round:
         """Draw a type of column, but for those of which the engine refuses every value."""
         dialect = self.engine.dialect
         kinds = [kind for kind in self.engine.columns if applies(column, kind)]
-        return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column.type, "", str(kind))])
+        return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind))])
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.
@@ -124,13 +124,13 @@ class Round:
         """
         columns = []
         for j, kind in enumerate(self.kinds):
-            column_type = self.rules.columns[j].type
+            column = self.rules.columns[j]
             drawn = draw(self.rules, j, kind, self.chooser.randrange(2**32))
             if isinstance(kind.holds, Texts) and kind.holds.words is None:
                 made = (self._made(j) for _ in range(40))
                 drawn += [("ordinary", text) for text in made if kind.holds.holds(text)]
             dialect = self.engine.dialect
-            columns.append([value for name, value in drawn if not refusal_of(dialect, column_type, name, str(kind))])
+            columns.append([value for name, value in drawn if not refusal_of(dialect, column, name, str(kind))])
         return [tuple(self.chooser.choice(values) for values in columns) for _ in range(ROWS)] if all(columns) else []
 
     def _made(self, j: int) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from shallowrules.exporters.sql import DIALECTS
+from shallowrules.rules import RuleColumn
+
 __all__ = ["REFUSALS", "Refusal", "refusal_of"]
 
 
@@ -13,7 +16,8 @@ class Refusal:
     """Cells of one dialect that are not compared.
 
     `type`, `kind` and `column` are patterns for the whole of a rule column's type, of a kind of value and of a type of
-    column. `statement` shows on the engine what it cannot do; its answer goes to the page.
+    column, `texts` one that is found in one of the categories of a rule column. `statement` shows on the engine what it
+    cannot do; its answer goes to the page.
     """
 
     dialect: str
@@ -22,13 +26,16 @@ class Refusal:
     column: str
     reason: str
     statement: str
+    texts: str | None = None
 
 
-def refusal_of(dialect: str, type: str, kind: str, column: str) -> Refusal | None:
-    """Return what is listed of a kind of value in a type of column, to a rule column of a type; None if nothing is."""
+def refusal_of(dialect: str, rule_column: RuleColumn, kind: str, column: str) -> Refusal | None:
+    """Return what is listed of a kind of value in a type of column, to a column of the rules; None if nothing is."""
     for each in REFUSALS:
-        asked = ((each.type, type), (each.kind, kind), (each.column, column))
-        if each.dialect == dialect and all(re.fullmatch(pattern, name) for pattern, name in asked):
+        asked = ((each.type, rule_column.type), (each.kind, kind), (each.column, column))
+        if each.dialect != dialect or not all(re.fullmatch(pattern, name) for pattern, name in asked):
+            continue
+        if each.texts is None or any(re.search(each.texts, str(value)) for value in rule_column.values):
             return each
     return None
 
@@ -47,17 +54,10 @@ REFUSALS: tuple[Refusal, ...] = (
         "text",
         ".*",
         "VARCHAR COLLATE .*",
-        "A text column declared with a collation cannot be compared by another: the query ends with an error. "
-        "COLLATE C on the column would fail on BOOLEAN, as which DuckDB may read a file's words.",
-        "SELECT 'A' COLLATE NOCASE = 'a' COLLATE C",
-    ),
-    Refusal(
-        "duckdb",
-        "integer",
-        "ends of 64 bits|ends of the type",
-        "UHUGEINT",
-        "A UHUGEINT of 2^63 and beyond cannot be compared with a negative whole number: the query ends with an error.",
-        "SELECT x <= -7 FROM (SELECT 9223372036854775808::UHUGEINT x FROM range(2))",
+        "A text column declared with a collation cannot be compared by another. It is cast, but not beside a text that "
+        "may stand for a number or a truth value, which DuckDB may hold as such: the query ends with an error.",
+        "SELECT 'A' COLLATE NOCASE = '7' COLLATE C",
+        texts=DIALECTS["duckdb"].texts.typed,
     ),
 )
 """As docs/numbers.md lists them."""

@@ -123,7 +123,7 @@ class Run:
         for row, kind in enumerate(block.kinds):
             cell = (kind, block.type)
             if row in wrong:
-                listed = refusal_of(self.engine.dialect, case.type, *cell)
+                listed = refusal_of(self.engine.dialect, case.rules.columns[0], *cell)
                 if listed is not None:
                     self.refuse(block, [row], listed)
                     continue

@@ -117,6 +117,7 @@ def test_a_signal_leaves_nothing_behind(folder, name):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(folder / "scratch")},
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # the tests may be run under nohup
     )
     writer = os.open("t.csv", os.O_WRONLY)  # returns when the command has begun to read
     time.sleep(0.2)

@@ -11,6 +11,7 @@ from commandline import call
 from rulesets import make_rules
 
 from shallowrules import RuleSet, export
+from shallowrules.engines import ENGINES
 from shallowrules.sources import read_table
 
 N_ROWS = 60
@@ -96,13 +97,8 @@ def held(how, truth):
     return {"BOOLEAN": truth, "0 and 1": int(truth), "text": str(truth).upper(), "other words": "tf"[not truth]}[how]
 
 
-EACH_ENGINE = pytest.mark.parametrize(
-    "engine", ["sqlite", "duckdb", "postgres", "mysql", "clickhouse", "spark"], indirect=True
-)
-
-
 @pytest.mark.slow
-@EACH_ENGINE
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_the_database_gives_the_clusters_of_the_tree(engine):
     write_visits(("TRUE", "FALSE"))
     assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json").exit_code == 0
@@ -145,11 +141,18 @@ def test_truth_values_in_decimals(engine):
 
 
 @pytest.mark.slow
-@EACH_ENGINE
-@pytest.mark.parametrize("named", ["visits", "labels", "Counts", "training"])
+@pytest.mark.parametrize(
+    ("engine", "named"),
+    # Spark is asked for few of the names: each query takes it seconds.
+    [
+        (engine, name)
+        for name in ("visits", "labels", "Counts", "training")
+        for engine in ENGINES
+        if engine != "spark" or name in ("Counts", "training")
+    ],
+    indirect=["engine"],
+)
 def test_check_shows_what_is_wrong_with_a_table(engine, named):
-    if engine.dialect == "spark" and named not in ("Counts", "training"):
-        pytest.skip("Spark is asked for few of the names: each query takes it seconds")
     rules = make_rules([("kind", "text"), ("x", "float")], (0, "A", 0, (1, 0.5, 1, 2)), {1: "it's"})
     rows = [("A", 1.0), ("new", 0.25), ("new", None), ("other", 0.25), (None, 0.25)]
     engine.create(named, [("kind", engine.types["text"]), ("x", engine.types["float"])], rows)

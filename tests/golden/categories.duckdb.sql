@@ -4,12 +4,12 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN "contract" NOT IN ('Two year', 'One year' COLLATE C) AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \' COLLATE C) AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 2
-  WHEN "contract" = 'One year' COLLATE C THEN 2
-  WHEN "contract" = 'Two year' COLLATE C AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (0) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('false', 'f', '0', '0.0') END THEN 4
-  WHEN "contract" = 'Two year' COLLATE C AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END AND "size" NOT IN ('S', 'M' COLLATE C) THEN 4
-  WHEN "contract" NOT IN ('Two year', 'One year' COLLATE C) AND "pay ment" = 'Mailed check' COLLATE C THEN 0
-  WHEN "contract" = 'Two year' COLLATE C AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END AND "size" IN ('S', 'M' COLLATE C) THEN 0
-  WHEN "contract" NOT IN ('Two year', 'One year' COLLATE C) AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \' COLLATE C) AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 3
-  WHEN "contract" NOT IN ('Two year', 'One year' COLLATE C) AND "pay ment" = 'it''s "auto" | \' COLLATE C THEN 1
+  WHEN CAST("contract" AS VARCHAR) COLLATE C NOT IN ('Two year', 'One year') AND CAST("pay ment" AS VARCHAR) COLLATE C NOT IN ('Mailed check', 'it''s "auto" | \') AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 2
+  WHEN CAST("contract" AS VARCHAR) COLLATE C = 'One year' THEN 2
+  WHEN CAST("contract" AS VARCHAR) COLLATE C = 'Two year' AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (0) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('false', 'f', '0', '0.0') END THEN 4
+  WHEN CAST("contract" AS VARCHAR) COLLATE C = 'Two year' AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END AND CAST("size" AS VARCHAR) COLLATE C NOT IN ('S', 'M') THEN 4
+  WHEN CAST("contract" AS VARCHAR) COLLATE C NOT IN ('Two year', 'One year') AND CAST("pay ment" AS VARCHAR) COLLATE C = 'Mailed check' THEN 0
+  WHEN CAST("contract" AS VARCHAR) COLLATE C = 'Two year' AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END AND CAST("size" AS VARCHAR) COLLATE C IN ('S', 'M') THEN 0
+  WHEN CAST("contract" AS VARCHAR) COLLATE C NOT IN ('Two year', 'One year') AND CAST("pay ment" AS VARCHAR) COLLATE C NOT IN ('Mailed check', 'it''s "auto" | \') AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 3
+  WHEN CAST("contract" AS VARCHAR) COLLATE C NOT IN ('Two year', 'One year') AND CAST("pay ment" AS VARCHAR) COLLATE C = 'it''s "auto" | \' THEN 1
 END

@@ -121,6 +121,12 @@ class Texts:
         Whether a text can hold the character 0.
     listed : str
         One or several literals, ``{literals}``, beside a column: what makes all of them comparable, as `literal` does.
+    cast : str or None
+        What makes a ``{column}`` of any type comparable with texts in which `typed` finds nothing; None where `column`
+        and `listed` do.
+    typed : str
+        A pattern; a text in which it is found may stand for what the engine holds in another type: a number, a truth
+        value, a date.
     not_in : str
         What is true where the column ``{value}``, whose comparable text is ``{text}``, has one that is not among the
         ``{literals}``.
@@ -141,6 +147,8 @@ class Texts:
     code: str | None
     holds_nul: bool
     listed: str
+    cast: str | None
+    typed: str
     not_in: str
     joined: str
     link: str
@@ -157,6 +165,8 @@ STANDARD_TEXTS = Texts(
     code=None,
     holds_nul=False,
     listed="{literals}",
+    cast=None,
+    typed="",
     not_in="{text} NOT IN ({literals})",
     joined="({parts})",
     link=" || ",
@@ -180,6 +190,8 @@ class Numbers:
     double : str
         A literal of type double, made of ``{digits}``, or of ``{scientific}``, which always has
         an exponent.
+    negative : str
+        A literal of a whole ``{number}`` below 0.
     is_text : str or None
         What is true of a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells, so
         that every column is read as text.
@@ -217,6 +229,7 @@ class Numbers:
     """
 
     double: str
+    negative: str
     is_text: str | None
     is_number: str | None
     to_double: str
@@ -335,7 +348,7 @@ class Dialect:
     def number(self, value: int | float) -> str:
         """Return an integer literal for an int, and the shortest exact double literal for a float."""
         if isinstance(value, int):
-            return str(value)
+            return self.numbers.negative.format(number=value) if value < 0 else str(value)
         digits = repr(value).replace("e+", "e")
         return self.numbers.double.format(digits=digits, scientific=digits if "e" in digits else f"{digits}e0")
 

@@ -115,6 +115,7 @@ DIALECTS: Mapping[str, Dialect] = {
         texts=STANDARD_TEXTS,
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text=None,
             is_number=None,
             to_double="CAST({text} AS DOUBLE PRECISION)",
@@ -145,6 +146,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{digits}",
+            negative="{number}",
             is_text="typeof({value}) = 'text'",
             # A pattern sees nothing behind the character 0.
             is_number="length({text}) <= {longest} AND instr({text}, char(0)) = 0 AND " + _by_wildcards("GLOB", "*"),
@@ -177,16 +179,20 @@ DIALECTS: Mapping[str, Dialect] = {
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, longest=None),
-        # COLLATE behind the column would fail on BOOLEAN, as which DuckDB may read a file's words.
+        # Two collations do not meet, so that a column declared with one is cast and given another. A BOOLEAN, as which
+        # DuckDB may read a file's words, or a number would then be equal to 'yes' or '7' no more.
         texts=replace(
             STANDARD_TEXTS,
             listed="{literals} COLLATE C",
+            cast="CAST({column} AS VARCHAR) COLLATE C",
+            typed=r"(?i)\d|^\W*(yes|no|y|n|t|f|true|false|inf|infinity|nan|epoch|null)\W*$",
             trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')",
             code="chr({code})",
             holds_nul=True,
         ),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}::HUGEINT",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
             is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
             is_number="length({text}) <= {longest} AND regexp_full_match({text}, '{pattern}')",
             to_double=_TRY_DOUBLE,
@@ -222,6 +228,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{digits}::float8",
+            negative="{number}",
             is_text="CAST(pg_typeof({value}) AS TEXT) NOT IN "
             "('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')",
             is_number="length({text}) <= {longest} AND {text} ~ '^({pattern})$'",
@@ -254,6 +261,8 @@ DIALECTS: Mapping[str, Dialect] = {
             code="CHAR({code} USING utf8mb4)",
             holds_nul=True,
             listed="{literals}",
+            cast=None,
+            typed="",
             not_in="{text} NOT IN ({literals})",
             joined="CONCAT({parts})",
             link=", ",
@@ -263,6 +272,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text="COERCIBILITY(IFNULL({value}, 0)) < 5",
             is_number=f"CHAR_LENGTH({{text}}) <= {{longest}} AND {{text}} REGEXP '{_to_the_end('{pattern}')}'",
             to_double="JSON_EXTRACT(CONCAT('[\"', {text}, '\"]'), '$[0]') + 0e0",
@@ -292,6 +302,7 @@ DIALECTS: Mapping[str, Dialect] = {
         texts=replace(STANDARD_TEXTS, column="COLLATE({column}, 'utf8')", coded="", holds_nul=True),
         numbers=Numbers(
             double="CAST('{digits}' AS DOUBLE)",
+            negative="{number}",
             is_text="TYPEOF(TO_VARIANT({value})) = 'VARCHAR'",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '{pattern}')",
             to_double=_TRY_DOUBLE,
@@ -321,6 +332,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text="STARTS_WITH(FORMAT('%T', {value}), '\"')",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_CONTAINS({text}, '^({pattern})$')",
             to_double="SAFE_CAST({text} AS FLOAT64)",
@@ -360,6 +372,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{digits}D",
+            negative="{number}",
             is_text="typeof({value}) LIKE 'string%'",
             is_number=f"LENGTH({{text}}) <= {{longest}} AND {{text}} RLIKE '{_to_the_end('{pattern}')}'",
             to_double=_TRY_DOUBLE,
@@ -388,6 +401,7 @@ DIALECTS: Mapping[str, Dialect] = {
         texts=replace(STANDARD_TEXTS, code="chr({code})", holds_nul=True),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text="regexp_like(typeof({value}), '^(var)?char')",
             is_number=f"length({{text}}) <= {{longest}} AND regexp_like({{text}}, '{_to_the_end('{pattern}')}')",
             to_double=_TRY_DOUBLE,
@@ -419,6 +433,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
             is_number="length({text}) <= {longest} AND match({text}, '^({pattern})$')",
             to_double="toFloat64OrNull({text})",
@@ -470,6 +485,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{digits}d",
+            negative="{number}",
             is_text="REGEXP_LIKE(DUMP({value}), '^Typ=(1|96) ')",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_LIKE({text}, '^({pattern})$')",
             to_double=f"TO_BINARY_DOUBLE(REPLACE({{text}}, '.', {_ORACLE_POINT}) DEFAULT NULL ON CONVERSION ERROR)",
@@ -502,6 +518,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
+            negative="{number}",
             is_text=None,
             is_number=f"LEN({{text}}) <= {{longest}} AND {_by_wildcards('LIKE', '%')}",
             to_double="TRY_CAST({text} AS FLOAT)",

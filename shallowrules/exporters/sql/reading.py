@@ -244,8 +244,11 @@ class TextColumn:
     def _compare(self, values: Sequence[str], with_one: str, with_several: str) -> str:
         if not values:
             return ""
-        text = self.dialect.texts.column.format(column=self.value)
-        literals = self.dialect.texts.listed.format(literals=", ".join(map(self.dialect.category, values)))
+        facts, literals = self.dialect.texts, ", ".join(map(self.dialect.category, values))
+        if facts.cast is not None and not any(re.search(facts.typed, value) for value in values):
+            text = facts.cast.format(column=self.value)
+        else:
+            text, literals = facts.column.format(column=self.value), facts.listed.format(literals=literals)
         if len(values) == 1:
             return f"{text} {with_one} {literals}"
         return with_several.format(value=self.value, text=text, literals=literals)
