@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -21,6 +20,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from shallowrules._kernel import numbers_of
 from shallowrules.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
 
@@ -75,12 +75,10 @@ class Column:
             return _from_series(name, series)
         if isinstance(data, np.ma.MaskedArray) and data.ndim == 1:
             return _from_masked(name, data)
-        # NumPy alone would make texts of numbers and missing values beside a text.
-        values = np.array(data, dtype=object) if isinstance(data, list | tuple) else np.asarray(data)
-        if values.ndim != 1:
-            raise DataError(
-                f"expected one value per row for {name!r}, got an array of {counted(values.ndim, 'dimension')}"
-            )
+        if isinstance(data, list | tuple):
+            return _from_list(name, data)
+        values = np.asarray(data)
+        _check_one_dimension(name, values)
         if values.dtype.kind == "b":  # numbers only in a matrix
             return Column(name, "boolean", values.astype(object))
         return _column(name, values)
@@ -321,6 +319,30 @@ def unmasked(data: Any) -> Any:
     return np.where(np.ma.getmaskarray(data), np.array(np.nan, kind), np.ma.getdata(data)).astype(kind)
 
 
+def _check_one_dimension(name: str, values: NDArray[Any]) -> None:
+    if values.ndim != 1:
+        raise DataError(f"expected one value per row for {name!r}, got an array of {counted(values.ndim, 'dimension')}")
+
+
+def _from_list(name: str, data: list[Any] | tuple[Any, ...]) -> Column:
+    """Type a list by its values."""
+    found = _of_numbers(name, data)
+    if found is not None:
+        return found
+    values = np.array(data, dtype=object)  # without it, NumPy makes texts of numbers and missing values beside a text
+    _check_one_dimension(name, values)
+    return _column(name, values)
+
+
+def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
+    """Return a column of Python's floats alone, or ints of 64 bits alone, and None; None for other values."""
+    found = numbers_of(data)
+    if found is None:
+        return None
+    numbers, missing = found
+    return Column(name, "float", numbers) if numbers.dtype.kind == "f" else Column(name, "integer", numbers, missing)
+
+
 def _from_masked(name: str, values: np.ma.MaskedArray[Any, Any]) -> Column:
     """Type a masked array; what is masked is missing, whatever stands there."""
     mask, given = np.ma.getmaskarray(values), np.ma.getdata(values)
@@ -337,14 +359,12 @@ def _column(name: str, values: NDArray[Any]) -> Column:
     """Type a NumPy array; an object array is numeric if all of it is."""
     kind = values.dtype.kind
     if kind == "O":
-        types = set(map(type, values.tolist()))
-        if str in types:
+        given = values.tolist()
+        found = _of_numbers(name, given)
+        if found is not None:
+            return found
+        if str in set(map(type, given)):
             return Column(name, "text", values)
-        if types == {float}:
-            return Column(name, "float", values.astype(np.float64))
-        if types == {int}:
-            with suppress(OverflowError):
-                return Column(name, "integer", values.astype(np.int64))
         missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
         present = values[~missing]
         if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
@@ -354,8 +374,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 return Column(name, "integer", whole, missing if missing.any() else None)
             except OverflowError:
                 pass
-        given = [value for value in present if not is_missing(value)]
-        if given and all(isinstance(value, bool | np.bool_) for value in given):
+        known = [value for value in present if not is_missing(value)]
+        if known and all(isinstance(value, bool | np.bool_) for value in known):
             return Column(name, "boolean", values)
         try:
             if any(isinstance(value, str | bytes | bool) for value in present):

@@ -1,13 +1,16 @@
-"""The compiled look at the bytes of a CSV file against a plain one, however the file is cut into pieces."""
+"""What the kernel reads, the bytes of a CSV file and Python's numbers, against plain code that does the same."""
 
 import itertools
+import math
 import re
+from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shallowrules._kernel import ByteScan
+from shallowrules._kernel import ByteScan, numbers_of
 
 FACTS = ("regular", "quoted", "delimiters", "lines", "blank_lines", "odd_numbers", "whole_numbers")
 PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\xa9", b"\x80", b"\xff"]
@@ -70,3 +73,25 @@ def test_one_odd_byte_in_a_long_file(odd: bytes, place: int) -> None:
     content = b"c1,c2\n" + b"1,23\n" * 20_000
     content = content[:place] + odd + content[place:]
     assert scanned([content], b",", False) == plain_facts(content, b",", False)
+
+
+FLOATS = [0.5, -0.0, math.nan, math.inf, -5e-324, None]
+INTS = [5, -(2**63), 2**63 - 1, -1, None]
+OTHERS = [2**63, 10**400, True, "1", Decimal(1), np.float64(1), np.int64(1)]
+
+
+@given(st.sampled_from([FLOATS, INTS, FLOATS + INTS + OTHERS]).flatmap(lambda few: st.lists(st.sampled_from(few))))
+def test_numbers_are_read_from_values_of_one_type(values):
+    types = {type(value) for value in values} - {type(None)}
+    found = numbers_of(values)
+    assert repr(numbers_of(tuple(values))) == repr(found)
+    fits = types == {float} or (types == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values))
+    assert (found is not None) == fits
+    if found is not None:
+        read, missing = found
+        assert read.dtype == (np.float64 if types == {float} else np.int64)
+        assert (missing is None) == (None not in values)
+        absent = [value is None for value in values]
+        assert missing is None or missing.tolist() == absent
+        expected = [(math.nan if types == {float} else 0) if value is None else value for value in values]
+        assert repr(read.tolist()) == repr(expected)

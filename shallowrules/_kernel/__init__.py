@@ -8,6 +8,7 @@ from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput
 from shallowrules._kernel.reading.byte_scan import ByteScan
+from shallowrules._kernel.reading.python_values import numbers_of
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.shared.binning import encode
@@ -31,6 +32,7 @@ __all__ = [
     "grow_tree",
     "improve_tree",
     "nearest_centers",
+    "numbers_of",
     "openmp_enabled",
     "route_rows",
     "within_cluster_sum_of_squares",

@@ -25,6 +25,7 @@ __all__ = [
     "grow_tree",
     "improve_tree",
     "nearest_centers",
+    "numbers_of",
     "openmp_enabled",
     "route_rows",
     "within_cluster_sum_of_squares",
@@ -118,6 +119,9 @@ def improve_tree(
 def nearest_centers(
     X_cluster: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.int32]: ...
+def numbers_of(
+    values: list[Any] | tuple[Any, ...],
+) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.bool_] | None] | None: ...
 def openmp_enabled() -> bool: ...
 def route_rows(
     X_explain: NDArray[Any],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import numbers_of
 from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
@@ -209,15 +210,17 @@ class ColumnBuilder:
 
     def add(self, values: Values) -> None:
         """Add the values of some rows, None where one is missing."""
-        types = set(map(type, values))
-        has_missing = NoneType in types
-        missing = np.zeros(len(values), bool)
-        if has_missing:
+        found = numbers_of(values)
+        if found is None:
+            objects = np.empty(len(values), object)
+            objects[:] = values
             missing = np.fromiter((value is None for value in values), bool, len(values))
-        if Decimal in types and not self._scaled:
-            self._scaled = any(isinstance(value, Decimal) and _has_scale(value) for value in values)
-        self._missing.append(missing)
-        self._parts.append(_array(values, types - {NoneType}, has_missing=has_missing))
+            if not self._scaled:
+                self._scaled = any(isinstance(value, Decimal) and _has_scale(value) for value in values)
+            found = objects, missing
+        numbers, absent = found
+        self._parts.append(numbers)
+        self._missing.append(np.zeros(len(values), bool) if absent is None else absent)
 
     def column(self) -> Column:
         """Return all of it as a column."""
@@ -245,22 +248,6 @@ class ColumnBuilder:
             if all(value in INT64 for value in exact):
                 objects[~missing] = exact
         return Column.of(self.name, objects)
-
-
-def _array(values: Values, types: set[type], *, has_missing: bool) -> NDArray[Any]:
-    """Return values as numbers where they are of one type that NumPy has, else as objects."""
-    if types == {float}:
-        given = (np.nan if value is None else value for value in values) if has_missing else values
-        return np.fromiter(given, np.float64, len(values))
-    if types == {int}:
-        given = (0 if value is None else value for value in values) if has_missing else values
-        try:
-            return np.fromiter(given, np.int64, len(values))
-        except OverflowError:
-            pass  # beyond 64 bits
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
 
 
 def _has_scale(value: Decimal) -> bool:

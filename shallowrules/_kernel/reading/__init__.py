@@ -1,1 +1,1 @@
-"""What reads the bytes of files."""
+"""What reads the bytes of files, and values as Python has them."""

@@ -1,0 +1,60 @@
+"""Numbers from Python's own values, whose types are looked at on the way: True is no 1, and 1 no 1.0."""
+
+import numpy as np
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef extern from "Python.h":
+    PyObject** PySequence_Fast_ITEMS(object fast)
+
+
+def numbers_of(values):
+    """Return a list's or tuple's numbers, and which are missing: where all of it is float and None, or int and None.
+
+    Returns
+    -------
+    (numbers, missing) or None
+        float64 with NaN for None, or int64 with 0 for it, each of shape (n,); `missing` is a bool array of shape (n,),
+        None where there is no None. None in place of both if a value is of another type, or no int64, or all are None.
+    """
+    cdef Py_ssize_t n = len(values), i, n_missing = 0
+    cdef PyObject** items = PySequence_Fast_ITEMS(values)
+    cdef bint is_float
+    for i in range(n):
+        if items[i] != <PyObject*> None:
+            break
+    else:
+        return None
+    is_float = PyFloat_CheckExact(<object> items[i])
+    if not is_float and not PyLong_CheckExact(<object> items[i]):
+        return None
+    numbers = np.empty(n, np.float64 if is_float else np.int64)
+    missing = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] absent = missing
+    cdef double[::1] floats = numbers if is_float else None
+    cdef int64_t[::1] whole = None if is_float else numbers
+    cdef int overflow = 0
+    for i in range(n):
+        if items[i] == <PyObject*> None:
+            absent[i] = 1
+            n_missing += 1
+            if is_float:
+                floats[i] = NAN
+            else:
+                whole[i] = 0
+        elif is_float:
+            if not PyFloat_CheckExact(<object> items[i]):
+                return None
+            floats[i] = PyFloat_AS_DOUBLE(<object> items[i])
+        else:
+            if not PyLong_CheckExact(<object> items[i]):
+                return None
+            whole[i] = PyLong_AsLongLongAndOverflow(<object> items[i], &overflow)
+            if overflow:
+                return None
+    return numbers, missing.view(np.bool_) if n_missing else None
