@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from shallowrules.conversion import PLAIN, Conversion
@@ -178,12 +178,14 @@ class CsvSource(DuckDBSource):
         texts = [j for j in positions if j not in fields]
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
-        for j, (given, numbers, whole, truths, dates, commas, example) in self._counted(texts).items():
-            if given == whole > 0:
-                kinds[j] = "integer"
-            elif given == numbers:
-                kinds[j] = "float"
-            elif given == truths:
+        counted = self._counted(texts, self._count_numbers)
+        others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
+        for j, (given, numbers, whole) in counted.items():
+            if j not in others:
+                kinds[j] = "integer" if given == whole > 0 else "float"
+                continue
+            truths, dates, commas, example = others[j]
+            if given == truths:
                 kinds[j] = "boolean"
             else:
                 kinds[j] = "other" if dates == given else "text"
@@ -207,33 +209,23 @@ class CsvSource(DuckDBSource):
             return column
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
-    def _counted(self, positions: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-        """Return by column what `_counts` counts, with a number of expressions that does not grow with the columns."""
+    def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
+        """Return what SQL counts of the values of each column, by as many expressions for many columns as for one."""
+        if not positions:
+            return {}
         if len(positions) <= COUNTED_COLUMNS:
-            if not positions:
-                return {}
-            counts = self.row(*(count for j in positions for count in self._counts(self._value(f"c{j}"))))
-            width = len(counts) // len(positions)
-            return {j: counts[width * i : width * (i + 1)] for i, j in enumerate(positions)}
+            found = self.row(*(count for j in positions for count in counts(self._value(f"c{j}"))))
+            width = len(found) // len(positions)
+            return {j: found[width * i : width * (i + 1)] for i, j in enumerate(positions)}
         columns = ", ".join(f"c{j}" for j in positions)
-        counted = ", ".join(self._counts(self._value("field")))
+        counted = counts(self._value("field"))
         long = f"(UNPIVOT {self.relation} ON {columns} INTO NAME name VALUE field)"
-        rows = self.database.execute(f"SELECT name, {counted} FROM {long} GROUP BY name").fetchall()
-        empty = (0,) * (len(rows[0]) - 1) if rows else (0,) * len(self._counts("field"))
-        return dict.fromkeys(positions, empty) | {int(row[0][1:]): row[1:] for row in rows}
+        rows = self.database.execute(f"SELECT name, {', '.join(counted)} FROM {long} GROUP BY name").fetchall()
+        return dict.fromkeys(positions, (0,) * len(counted)) | {int(row[0][1:]): row[1:] for row in rows}
 
-    def _counts(self, value: str) -> tuple[str, ...]:
-        """Return SQL that counts values, numbers, whole ones, truth values, dates and comma numbers; an example."""
-        is_comma_number = rf"regexp_full_match({value}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
-        return (
-            f"count({value})",
-            f"count({self._number(value)})",
-            f"count({self._whole(value)})",
-            f"count({_truth(value)})",
-            f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
-            f"count(*) FILTER ({is_comma_number})",
-            f"min({value}) FILTER ({is_comma_number})",
-        )
+    def _count_numbers(self, value: str) -> tuple[str, str, str]:
+        """Return SQL that counts values, numbers and whole ones."""
+        return f"count({value})", f"count({self._number(value)})", f"count({self._whole(value)})"
 
     def _converted(self, kinds: dict[int, ColumnType]) -> dict[int, Field]:
         """Return how to fetch columns of text in their types, and what of the conversion that was told each needs."""
@@ -412,6 +404,17 @@ class CsvSource(DuckDBSource):
                     yield from (row for row in rows if len(row) == width)
                 except csv.Error:
                     return
+
+
+def _count_others(value: str) -> tuple[str, str, str, str]:
+    """Return SQL that counts truth values, dates and comma numbers, and gives one of these."""
+    is_comma_number = rf"regexp_full_match({value}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
+    return (
+        f"count({_truth(value)})",
+        f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
+        f"count(*) FILTER ({is_comma_number})",
+        f"min({value}) FILTER ({is_comma_number})",
+    )
 
 
 def _truth(value: str) -> str:
