@@ -390,8 +390,10 @@ def _column(name: str, values: NDArray[Any]) -> Column:
     if kind in "iu":
         return Column(name, "integer", values)
     if kind == "f":
-        with np.errstate(over="ignore"):  # a long double may be beyond every double
-            return Column(name, "float", values if values.itemsize <= 8 else values.astype(np.float64))
+        if values.itemsize > 8:
+            with np.errstate(over="ignore"):  # a long double may be beyond every double
+                values = values.astype(np.float64)
+        return Column(name, "float", values)
     return Column(name, "text" if kind in "US" else "other", values.astype(object))
 
 
