@@ -67,6 +67,31 @@ def test_files_in_any_pieces(runs: list[tuple[bytes, int]], delimiter: bytes, si
     assert scanned(pieces, delimiter, single) == plain_facts(content, delimiter, single)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from([1, 1, 1, 2, 15, 16, 17, 40, 300])), max_size=12),
+    st.sampled_from([b",", b";", b"_", b" ", b"+"]),
+    st.booleans(),
+    st.lists(st.integers(2, 600), max_size=3, unique=True),
+)
+def test_parts_that_are_scanned_apart(
+    runs: list[tuple[bytes, int]], delimiter: bytes, single: bool, cuts: list[int]
+) -> None:
+    content = b"c1\n" + b"".join(piece * count for piece, count in runs)
+    edges = [0, *sorted(cut for cut in cuts if cut < len(content)), len(content)]
+    parts = [content[start:end] for start, end in itertools.pairwise(edges)]
+    scan = ByteScan(ord(delimiter), single)
+    scan.feed(parts[0])
+    for start, part in zip(edges[1:], parts[1:], strict=False):
+        following = ByteScan(ord(delimiter), single)
+        following.begin_behind(content[start - 2 : start])
+        following.feed(part)
+        taken = scan.add(following)
+        assert taken == (b'"' not in content[:start] and b"\n" in content[:start])
+        if not taken:
+            scan.feed(part)
+    assert {fact: getattr(scan, fact) for fact in FACTS} == plain_facts(content, delimiter, single)
+
+
 @pytest.mark.parametrize("odd", [b'"', b"_1", b"+-", b"\r", b"x", b"\0", b"\xe9", b",", b"\n"])
 @pytest.mark.parametrize("place", [0, 1, 4079, 4080, 4081, 16383, 16384, 16385, 70_000])
 def test_one_odd_byte_in_a_long_file(odd: bytes, place: int) -> None:

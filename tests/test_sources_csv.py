@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sourcefiles import read_as_told, typed
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
@@ -161,7 +163,7 @@ def test_two_signs_are_found_between_chunks(write, monkeypatch):
     content = "a,b\n1.5,2\n+-1,3\n"
     path = str(write(content))
     for size in range(1, len(content) + 1):
-        monkeypatch.setattr(text_source, "CHUNK", size)
+        monkeypatch.setattr(text_source, "SCAN_BYTES", size)
         assert text_source.scan(path, ",").odd_numbers
 
 
@@ -413,3 +415,14 @@ def test_nothing_is_left_in_the_temporary_folder(write, tmp_path, monkeypatch):
     with pytest.raises(DataError):
         read_table(write("a,b\n1\n"))
     assert list(scratch.iterdir()) == []
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["a", "1", ",", '"', " ", "\n", "\r\n", "_1", "é"]), max_size=40))
+def test_a_file_is_scanned_the_same_in_parts(write, monkeypatch, pieces):
+    path = write("c1,c2\n" + "".join(pieces))
+    whole = text_source.scan(path, ",")
+    with monkeypatch.context() as patched:
+        patched.setattr(text_source, "PART_BYTES", 11)
+        patched.setattr(text_source.os, "cpu_count", lambda: 4)
+        assert text_source.scan(path, ",") == whole

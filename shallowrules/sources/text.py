@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shallowrules._kernel import ByteScan
 from shallowrules.errors import DataError, Finding, OptionError
@@ -19,6 +21,9 @@ MAX_CONTROL_SHARE = 0.02
 """Share of control bytes above which a file is text in no encoding."""
 
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
+
+PART_BYTES = 8 << 20
+"""A file is looked at in as many parts at once as there are processors, each of this size or larger."""
 
 SCAN_BYTES = 1 << 18
 """Bytes that are looked at at once: few enough to stay in a processor's cache."""
@@ -145,15 +150,35 @@ class Scan:
     whole_numbers: bool = False
 
 
+def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
+    """Look at a part of a file; `follows` tells that all before it was looked at too."""
+    buffer = memoryview(bytearray(SCAN_BYTES))
+    with open(text, "rb", buffering=0) as stream:
+        if start and not follows:
+            stream.seek(start - 2)
+            found.begin_behind(stream.read(2))
+        stream.seek(start)
+        while start < end and (n_bytes := stream.readinto(buffer[: end - start])):
+            found.feed(buffer[:n_bytes])
+            start += n_bytes
+
+
 def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
     """Look at every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
-    found = ByteScan(ord(delimiter), single)
-    buffer = memoryview(bytearray(SCAN_BYTES))
-    with open(text, "rb", buffering=0) as stream:
-        while n_bytes := stream.readinto(buffer):
-            found.feed(buffer[:n_bytes])
+    size = os.path.getsize(text)
+    n_parts = max(1, min(os.cpu_count() or 1, size // PART_BYTES))
+    edges = [size * part // n_parts for part in range(n_parts + 1)]
+    scans = [ByteScan(ord(delimiter), single) for _ in range(n_parts)]
+    with ThreadPoolExecutor(n_parts) as pool:
+        parts = [pool.submit(_feed, each, text, *edge) for each, edge in zip(scans, pairwise(edges), strict=True)]
+        for part in parts:
+            part.result()
+    found = scans[0]
+    for following, (start, end) in zip(scans[1:], pairwise(edges[1:]), strict=True):
+        if not found.add(following):  # there was a quote before it, which may be open there
+            _feed(found, text, start, end, follows=True)
     return Scan(
         found.regular,
         found.quoted,

@@ -172,3 +172,29 @@ cdef class ByteScan:
                 size = min(n - start, <Py_ssize_t> BLOCK)
                 _take(seen, bytes + start, size)
                 start += size
+
+    def begin_behind(self, const uint8_t[::1] before):
+        """Look at bytes that follow others, of which these are the last two, as if no quote were open there."""
+        if before.shape[0] != 2:
+            raise ValueError("begin_behind wants two bytes")
+        self.seen.last_but_one, self.seen.last = before[0], before[1]
+        self.seen.in_header = False
+
+    def add(self, ByteScan following):
+        """Add what a scan that began behind these bytes found; return whether it began rightly, else do nothing."""
+        cdef Seen* seen = &self.seen
+        cdef Seen* other = &following.seen
+        if seen.quoted or seen.in_header:
+            return False
+        seen.newlines += other.newlines
+        seen.returns += other.returns
+        seen.pairs += other.pairs
+        seen.delimiters += other.delimiters
+        seen.ended_lines += other.ended_lines
+        seen.quoted |= other.quoted
+        seen.blank_lines |= other.blank_lines
+        seen.odd_numbers |= other.odd_numbers
+        seen.whole_numbers &= other.whole_numbers
+        seen.quoting = other.quoting
+        seen.last_but_one, seen.last = other.last_but_one, other.last
+        return True
