@@ -9,7 +9,7 @@ import pytest
 from commandline import call, refused, write_groups
 from rulesets import make_rules
 
-from shallowrules import verification
+from shallowrules.verification import forms
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ def test_missing_rules():
 
 def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     (folder / "t.csv").write_text("x,n\n0.1,1\n0.9,3\n")
-    export = verification.export
+    export = forms.export
 
     def faulty(rules, name, **settings):
         return export(rules, name, **settings).replace(" <= 0.5", " < 0.5")
@@ -124,9 +124,9 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
         found = predicates(rules, **settings)
         return {cluster: predicate.replace(" <= 0.5", " < 0.5") for cluster, predicate in found.items()}
 
-    predicates = verification.cluster_predicates
-    monkeypatch.setattr(verification, "export", faulty)
-    monkeypatch.setattr(verification, "cluster_predicates", faulty_predicates)
+    predicates = forms.cluster_predicates
+    monkeypatch.setattr(forms, "export", faulty)
+    monkeypatch.setattr(forms, "cluster_predicates", faulty_predicates)
     result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)

@@ -16,7 +16,6 @@ from rulesets import balanced_rules, chain_rules, example_of_categories, example
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from shallowrules import verification
 from shallowrules.boundary import boundary_table
 from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.estimator import ExplainableKMeans
@@ -24,7 +23,7 @@ from shallowrules.exporters import sql
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.sources import file_relation, read_table
 from shallowrules.table import Column, Table
-from shallowrules.verification import verify, walk
+from shallowrules.verification import forms, verify, walk
 
 FORMS = [
     "RuleSet.assign",
@@ -133,13 +132,13 @@ def test_sql_that_imputes_what_is_no_number_is_found(monkeypatch):
     table = {"n": np.array(["0", "1", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
     imputing = replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9", "abc")),))
-    predicates, export = verification.cluster_predicates, verification.export
+    predicates, export = forms.cluster_predicates, forms.export
 
     def wrong(rules, name, **options):
         return export(imputing if name == "sql" else rules, name, **options)
 
-    monkeypatch.setattr(verification, "export", wrong)
-    monkeypatch.setattr(verification, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
+    monkeypatch.setattr(forms, "export", wrong)
+    monkeypatch.setattr(forms, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
     found = [comparison for comparison in verify(rules, table) if comparison.disagreements]
     assert {comparison.form.split(",")[0] for comparison in found} == {"SQL"}
     assert all(comparison.first.origin.startswith("row with a text that is no number") for comparison in found)
@@ -200,15 +199,15 @@ def shifted(rules, by):
 def test_a_form_that_is_off_by_one_float_is_found(monkeypatch, exporter):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     wrong = shifted(rules, math.ulp(0.5))
-    export = verification.export
+    export = forms.export
 
     def faulty(rules, name, **options):
         return export(wrong if name == exporter else rules, name, **options)
 
-    predicates = verification.cluster_predicates
+    predicates = forms.cluster_predicates
     of = {"sql": wrong}.get(exporter, rules)
-    monkeypatch.setattr(verification, "export", faulty)
-    monkeypatch.setattr(verification, "cluster_predicates", lambda rules, **options: predicates(of, **options))
+    monkeypatch.setattr(forms, "export", faulty)
+    monkeypatch.setattr(forms, "cluster_predicates", lambda rules, **options: predicates(of, **options))
     found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.9]})}
     for form, comparison in found.items():
         if form.lower().startswith(exporter):
@@ -227,8 +226,8 @@ def test_overlapping_predicates_are_found(monkeypatch):
         found = predicates(rules, **options)
         return {cluster: re.sub(r"> \S+", "> 0.4", predicate) for cluster, predicate in found.items()}
 
-    predicates = verification.cluster_predicates
-    monkeypatch.setattr(verification, "cluster_predicates", overlapping)
+    predicates = forms.cluster_predicates
+    monkeypatch.setattr(forms, "cluster_predicates", overlapping)
     found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.45]}, ["sqlite"])}
     where = found["SQL, sqlite, where"]
     assert where.disagreements >= 1

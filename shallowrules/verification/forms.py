@@ -1,8 +1,8 @@
-"""Every form of the rules against the tree, row by row.
+"""Every form of the rules against the tree, on the rows of a file.
 
-The tree in `RuleSet.nodes` is walked here, node by node; `RuleSet.assign`, the emitted Python and the emitted
-SQL, executed, have to give each row the same cluster. Besides the rows of a table these are rows on
-every threshold and next to it, with missing values, and with infinities.
+`RuleSet.assign`, the emitted Python and the emitted SQL, executed in engines of this machine, have to give each row
+the cluster that the tree gives it. Besides the rows of a table these are rows on every threshold and next to it, with
+missing values, and with infinities.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from shallowrules.errors import DataError, check_choice, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import ALIASES, LABELLING_STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
-from shallowrules.rules import Cut, Leaf, RuleSet
+from shallowrules.rules import RuleSet
 from shallowrules.sources.engine import reason
-from shallowrules.table import Column, Table
-from shallowrules.tree import compare
+from shallowrules.table import Table
+from shallowrules.verification.comparing import Comparison, Difference, cluster_of, python_rows
+from shallowrules.verification.walking import walk
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "Comparison", "Difference", "verify", "walk"]
+__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "verify"]
 
 DIALECTS = tuple(ENGINES)
 """The SQL dialects whose engines can be run here, if they are installed."""
@@ -42,32 +43,6 @@ DEFAULT_DIALECTS = ("duckdb", "sqlite")
 TABLE = "data"
 ROW_NUMBER = "row number in shallowrules"
 CLUSTER = "cluster in shallowrules"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first row that a form gives another cluster than the tree does; None is no cluster.
-
-    `origin` says which row it is, `values` what it holds in the tested columns.
-    """
-
-    origin: str
-    values: dict[str, Any]
-    expected: int | None
-    found: int | None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How one form of the rules did.
-
-    `rows` are those compared, `disagreements` those with another cluster than the tree's.
-    """
-
-    form: str
-    rows: int
-    disagreements: int
-    first: Difference | None
 
 
 def verify(
@@ -157,60 +132,14 @@ def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int6
         disagreements += len(differing)
         if first is None and len(differing):
             row = int(differing[0])
-            [values] = _python_rows(part.table.take(differing[:1]))
+            [values] = python_rows(part.table.take(differing[:1]))
             first = Difference(
                 f"{part.name} {row + 1}",
                 dict(zip(part.table.names, values, strict=True)),
-                _cluster(part.expected[row]),
-                _cluster(found[row]),
+                cluster_of(part.expected[row]),
+                cluster_of(found[row]),
             )
     return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, first)
-
-
-def _cluster(label: np.int64) -> int | None:
-    return None if label == NO_CLUSTER else int(label)
-
-
-def _python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
-    """Return the rows as Python values, None where a value is missing beyond NaN."""
-    if not table.columns:
-        return iter([()] * table.n_rows)
-    columns = []
-    for column in table.columns:
-        values: list[Any] = column.values.tolist()
-        if column.missing is not None:
-            for row in np.flatnonzero(column.missing):
-                values[row] = None
-        columns.append(values)
-    return zip(*columns, strict=True)
-
-
-def walk(rules: RuleSet, table: Table) -> NDArray[np.int64]:
-    """Return the cluster of the leaf that each row reaches, -1 where a tested value is missing."""
-    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
-    read: dict[int, Column] = {}
-    pending = [(0, np.arange(table.n_rows))]
-    while pending:
-        index, rows = pending.pop()
-        node = rules.nodes[index]
-        if isinstance(node, Leaf):
-            labels[rows] = node.cluster
-            continue
-        wanted = rules.columns[node.column]
-        if node.column not in read:
-            read[node.column] = wanted.read(table[wanted.name])
-        column = read[node.column]
-        rows = rows[~column.absent[rows]]
-        if isinstance(node, Cut):
-            goes_left, goes_right = compare(column.numbers()[rows], node.threshold)
-        else:
-            goes_left = column.positions(node.values)[rows] >= 0
-            goes_right = ~goes_left
-        pending += [(node.left, rows[goes_left]), (node.right, rows[goes_right])]
-    return labels
-
-
-# The forms, executed ------------------------------------------------------------------------------
 
 
 def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
@@ -220,7 +149,7 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
     assign_cluster = namespace["assign_cluster"]
 
     def assign(table: Table) -> NDArray[np.int64]:
-        found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in _python_rows(table))
+        found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in python_rows(table))
         return np.fromiter((NO_CLUSTER if label is None else label for label in found), np.int64, table.n_rows)
 
     return assign
@@ -246,7 +175,7 @@ def _create(engine: Engine, table: Table) -> None:
     for column in table.columns:
         kind = "float32" if column.values.dtype == np.float32 else column.type
         declared.append((column.name, engine.types[kind]))
-    rows = ((number, *row) for number, row in enumerate(_python_rows(table)))
+    rows = ((number, *row) for number, row in enumerate(python_rows(table)))
     if not engine.holds_nan:
         rows = (tuple(None if value != value else value for value in row) for row in rows)
     engine.create(TABLE, declared, rows)
