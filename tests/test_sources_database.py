@@ -110,6 +110,30 @@ def test_columns_keep_their_types(database, fill):
     assert found["whole"].values[present].tolist() == [7, -9]
 
 
+EXACT = {
+    "sqlite": [("REAL", 0.1, 0.1)],
+    "duckdb": [("FLOAT", 0.1, float(np.float32(0.1)))],
+    "postgres": [("REAL", 0.1, float(np.float32(0.1))), ("CHAR(5)", "a", "a")],
+    "mysql": [
+        ("FLOAT", 16777217.0, 16777216.0),
+        ("FLOAT", 0.1, float(np.float32(0.1))),
+        ("BIT(40)", 2**33, 2**33),
+        ("CHAR(5)", "a", "a"),
+    ],
+}
+"""By dialect: a declared type, what is put into a column of it, and the value that the column has then."""
+
+
+def test_values_are_those_that_the_column_has(database, fill):
+    """Not their shortest text, nor six digits of it, nor padded."""
+    cases = EXACT[database.dialect]
+    columns = [(f"c{number}", kind) for number, (kind, _, _) in enumerate(cases)]
+    fill("exact", columns, [[given for _, given, _ in cases]])
+    for options in ({}, {"sample": 1}):
+        table = read_table(rows_of(database, "exact", **options))
+        assert [column.values.tolist() for column in table.columns] == [[held] for _, _, held in cases]
+
+
 def test_a_query_and_chosen_columns(database, fill):
     fill("some", [("n", database.types["integer"]), ("x", database.types["float"])], [(i, i / 2) for i in range(9)])
     query = f"SELECT n, x * 2 AS twice, '100%s' AS t FROM {database.quote('some')} WHERE n > 2;  "

@@ -19,6 +19,7 @@ from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.connecting import connect, find_url, hide_password
+from shallowrules.sources.declared import declared_type
 from shallowrules.table import Column
 
 if TYPE_CHECKING:
@@ -109,30 +110,32 @@ class DatabaseSource(Source):
     """
 
     def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
-        self._connection = connection
-        self._rows = rows
-        self._relation = self._relation_of(rows)
+        self.connection = connection
+        self.rows = rows
+        self.relation = self._relation_of(rows)
         # No row is fetched, and nothing of a query's result is computed where the database can see it.
-        described = self._connection.exec_driver_sql(f"SELECT * FROM {self._relation} WHERE 1 = 0")
-        names = [str(entry[0]) for entry in described.cursor.description]
+        described = connection.exec_driver_sql(f"SELECT * FROM {self.relation} WHERE 1 = 0")
+        description = described.cursor.description
         described.close()
-        super().__init__(names, Provenance("database", (str(rows),)))
+        self.declared = [declared_type(connection.dialect.name, entry[1]) for entry in description]
+        super().__init__([str(entry[0]) for entry in description], Provenance("database", (str(rows),)))
         self._n_rows: int | None = None
 
     def _relation_of(self, rows: DatabaseRows) -> str:
         if rows.table is not None:
-            return ".".join(map(self._quote, rows.name_parts))
-        return f"(\n{str(rows.query).strip().removesuffix(';')}\n) AS {self._quote('rows of the query')}"
+            return ".".join(map(self.quote, rows.name_parts))
+        return f"(\n{str(rows.query).strip().removesuffix(';')}\n) AS {self.quote('rows of the query')}"
 
-    def _quote(self, name: str) -> str:
-        mark = self._connection.dialect.identifier_preparer.initial_quote
+    def quote(self, name: str) -> str:
+        """Return a name as SQL."""
+        mark = self.connection.dialect.identifier_preparer.initial_quote
         return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
     def count_rows(self) -> int:
         """Return the number of rows; DataError if there are none."""
         if self._n_rows is None:
-            [counted] = self._connection.exec_driver_sql(f"SELECT count(*) FROM {self._relation}").one()
-            self._n_rows = int(counted) if self._rows.sample is None else min(int(counted), self._rows.sample)
+            [counted] = self.connection.exec_driver_sql(f"SELECT count(*) FROM {self.relation}").one()
+            self._n_rows = int(counted) if self.rows.sample is None else min(int(counted), self.rows.sample)
         if not self._n_rows:
             raise DataError(f"{self.provenance}: there are no rows")
         return self._n_rows
@@ -140,9 +143,10 @@ class DatabaseSource(Source):
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
         builders = [ColumnBuilder(self.names[j]) for j in positions]
-        listed = ", ".join(self._quote(self.names[j]) for j in positions)
+        listed = ", ".join(map(self.fetched, positions))
         n_rows = 0
-        for batch in self._fetch(f"SELECT {listed} FROM {self._relation}"):
+        statement = f"SELECT {listed} FROM {self.relation}"
+        for batch in self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample)):
             n_rows += len(batch)
             for builder, values in zip(builders, zip(*batch, strict=True), strict=True):
                 builder.add(values)
@@ -152,33 +156,34 @@ class DatabaseSource(Source):
         columns = (builder.column() for builder in builders)
         return [_as_truths(column) if column.name in truths else column for column in columns]
 
-    def _fetch(self, statement: str) -> Iterator[Sequence[Sequence[Any]]]:
+    def fetched(self, position: int) -> str:
+        """Return the SQL by which the driver gives the values of a column unchanged."""
+        return self.declared[position].fetched.format(column=self.quote(self.names[position]))
+
+    def fetch(self, statement: str) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the rows of a query in batches, by a cursor of the server where it has any."""
-        if self._rows.sample is not None:
-            statement = self._sampled(statement, self._rows.sample)
-        streaming = self._connection.execution_options(stream_results=True)
-        result = streaming.exec_driver_sql(statement)
+        result = self.connection.exec_driver_sql(statement, execution_options={"stream_results": True})
         try:
             while batch := result.fetchmany(BATCH_ROWS):
                 yield batch
         finally:
             result.close()
 
-    def _sampled(self, statement: str, n_rows: int) -> str:
+    def sampled(self, statement: str, n_rows: int) -> str:
         """Return a query for some rows at random, the same whenever it is asked for."""
-        name, seed = self._connection.dialect.name, self._rows.seed
+        name, seed = self.connection.dialect.name, self.rows.seed
         if name == "postgresql":
-            self._connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).uniform(-1, 1)})")
+            self.connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).uniform(-1, 1)})")
             drawn = "random()"
         elif name in ("mysql", "mariadb"):
             drawn = f"RAND({seed})"
         elif name == "sqlite":
-            driver: Any = self._connection.connection.driver_connection
+            driver: Any = self.connection.connection.driver_connection
             driver.create_function("shallowrules_random", 0, random.Random(seed).random)
             drawn = "shallowrules_random()"
         elif name == "duckdb":
-            self._connection.exec_driver_sql("SET threads = 1")  # several draw in an order of their own
-            self._connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).random()})")
+            self.connection.exec_driver_sql("SET threads = 1")  # several draw in an order of their own
+            self.connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).random()})")
             drawn = "random()"
         else:
             raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
@@ -186,15 +191,15 @@ class DatabaseSource(Source):
 
     def _declared_truths(self) -> set[str]:
         """Return the columns of a table that are declared as truth values, where the database has numbers for them."""
-        if self._rows.table is None:
+        if self.rows.table is None:
             return set()
-        name = self._connection.dialect.name
+        name = self.connection.dialect.name
         if name == "sqlite":
-            *schema, table = map(self._quote, self._rows.name_parts)
-            asked = self._connection.exec_driver_sql(f"PRAGMA {'.'.join([*schema, 'table_info'])}({table})")
+            *schema, table = map(self.quote, self.rows.name_parts)
+            asked = self.connection.exec_driver_sql(f"PRAGMA {'.'.join([*schema, 'table_info'])}({table})")
             return {str(column) for _, column, declared, *_ in asked if str(declared).upper() in ("BOOLEAN", "BOOL")}
         if name in ("mysql", "mariadb"):
-            asked = self._connection.exec_driver_sql(f"SHOW COLUMNS FROM {self._relation}")
+            asked = self.connection.exec_driver_sql(f"SHOW COLUMNS FROM {self.relation}")
             return {str(column) for column, declared, *_ in asked if "tinyint(1)" in str(declared)}
         return set()
 
