@@ -41,7 +41,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch):
 
     monkeypatch.setattr(PackageLoader, "get_source", record)
     for style in STYLES:
-        export(example_rules(), "sql", style=style)
+        export(example_rules(), "sql", style=style, dialect="sqlite")
     export(example_rules(), "python")
     export(example_rules(), "markdown")
     assert sorted(used) == TEMPLATES

@@ -35,7 +35,7 @@ from rulesets import (
 
 from shallowrules.errors import ExportError, OptionError, RulesFormatError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, STYLES, Dialect
+from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, Dialect
 from shallowrules.exporters.sql.dialect import Names, Nan, Numbers, Texts
 from shallowrules.exporters.sql.predicates import Predicates
 
@@ -121,7 +121,7 @@ def test_hostile_names_are_contained(engine, predicates, rules, seed):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", [*LABELLING_STYLES, "check"])
 def test_golden(dialect, style):
     rules = example_rules()
     columns = names_for(dialect, rules)
@@ -601,7 +601,9 @@ def test_unknown_values_list_the_known():
         export(example_rules(), "sql", dialect="access")
     with pytest.raises(OptionError, match="where, case, select"):
         export(example_rules(), "sql", style="having")
-    with pytest.raises(OptionError, match="dialect, table, style, columns, cluster_column, cluster_as, template"):
+    with pytest.raises(
+        OptionError, match="dialect, table, style, columns, cluster_column, cluster_as, into, otherwise, template"
+    ):
         export(example_rules(), "sql", tabel="x")
 
 

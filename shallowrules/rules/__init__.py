@@ -1,6 +1,6 @@
 """Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
 
-from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
 from shallowrules.rules.figures import Cluster, Statistics
@@ -12,6 +12,7 @@ __all__ = [
     "DOUBLE_EXACT",
     "FALSE_TEXTS",
     "GRAMMAR",
+    "INT64",
     "PLAIN",
     "TRUE_TEXTS",
     "Between",

@@ -1,6 +1,6 @@
 """Rules as SQL: one predicate per cluster, a flat CASE expression, or a whole query.
 
-CASE has no ELSE, so that a row without a value gets no cluster.
+CASE has no ELSE unless one is asked for, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
 name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a
@@ -8,13 +8,16 @@ SELECT of constants ends with), ``max_branches`` (of one CASE), ``caveat`` (what
 nothing), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
 style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
 and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
-value that no training row had.
+value that no training row had. In ``drift`` they see ``names``, those of its parts. For what is kept in the database
+there are ``into`` (the parts of the name of the view or table), ``writing`` (the fields of
+`shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the type of the cluster), ``compared``
+(what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a row without a cluster gets).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -27,18 +30,25 @@ from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
+from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labels import MIN_LABEL
 from shallowrules.qualified_names import split_table
-from shallowrules.rules import Cluster, RuleColumn, RuleSet
+from shallowrules.rules import INT64, Cluster, RuleColumn, RuleSet
 
 __all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates", "neither_predicate"]
 
-Style = Literal["where", "case", "select", "check"]
+Style = Literal["where", "case", "select", "view", "table", "update", "column", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
 LABELLING_STYLES = ("where", "case", "select")
 """The styles that say which cluster each row has."""
 
-COLUMNS, CLUSTER_COLUMN = OptionName("columns"), OptionName("cluster_column")
+WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
+"""Those that add a column to those of the table."""
+
+WITHOUT_ELSE = ("where", "check", "drift")
+"""Those in which a row without a cluster is none of any, or counted as such."""
+
+COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 
 
 @dataclass(frozen=True)
@@ -53,15 +63,22 @@ class SqlOptions:
     table : str, or sequence of its parts
         Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
         dots: ``"my.schema".table``.
-    style : {"where", "case", "select", "check"}
+    style : {"where", "case", "select", "view", "table", "update", "column", "check", "drift"}
         One predicate per cluster; one CASE expression that gives the cluster's number; a query of every column and
-        the cluster; or one to run after loading: rows by cluster against training, rows without one, new texts.
+        the cluster. What keeps it: a view or a new table of that query; an update of a column of the table, where the
+        cluster changes; a column that the database computes. To look at the table: a query to run after loading
+        (rows by cluster against training, rows without one, new texts), or the shift of each cluster's share.
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
     cluster_column : str
-        Name of the column that ``select`` adds.
+        Name of the column that holds the cluster.
     cluster_as : {"number", "name"}
-        What ``case`` and ``select`` give for a cluster: its number, or its name, the label that it was given.
+        What a row gets for a cluster: its number, or its name, the label that it was given.
+    into : str, or sequence of its parts, optional
+        Name of the view or table that ``view`` and ``table`` make; by default that of the table with ``_clusters``.
+    otherwise : str or int, optional
+        What a row without a cluster gets, in place of NULL: a whole number, or with cluster_as="name" a text, that is
+        no cluster's.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -72,6 +89,8 @@ class SqlOptions:
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: ClusterAs = "number"
+    into: str | Sequence[str] | None = None
+    otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -81,6 +100,18 @@ class SqlOptions:
         _check_columns(self.columns)
         check_text("cluster_column", self.cluster_column)
         check_cluster_as(self.cluster_as)
+        if self.into is not None:
+            split_table(self.into)
+        if self.otherwise is not None and self.style in WITHOUT_ELSE:
+            raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
+
+    @property
+    def target(self) -> list[str]:
+        """The parts of the name of the view or table that is made."""
+        if self.into is not None:
+            return split_table(self.into)
+        *schema, name = split_table(self.table)
+        return [*schema, f"{name}_clusters"]
 
 
 class SqlExporter:
@@ -103,7 +134,10 @@ class SqlExporter:
         """
         settings = SqlOptions(**options)
         dialect, predicates = _prepare(rules, settings)
-        cluster_as = "number" if settings.style == "check" else settings.cluster_as
+        cluster_as = "number" if settings.style in ("check", "drift") else settings.cluster_as
+        writing = WRITING[dialect.name or "ansi"]
+        if settings.style == "column" and writing.column is None:
+            raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
         labels = _label_literals(rules.clusters, cluster_as, dialect)
         context = describe(
             rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)}
@@ -114,10 +148,17 @@ class SqlExporter:
         table = split_table(settings.table)
         if settings.style == "check":
             context["check"] = _describe_check(rules, predicates, table)
+        if settings.style == "drift":
+            context["names"] = _names_of_parts(("labelled", "counts", "training", "shares"), table, "drift")
         context.update(
             dialect=settings.dialect,
             table=table,
             cluster_column=settings.cluster_column,
+            into=settings.target,
+            writing=asdict(writing),
+            cluster_type="number" if cluster_as == "number" else "text",
+            compared=_compared(cluster_as, dialect),
+            otherwise=_otherwise(rules.clusters, settings, dialect),
             qualify_star=dialect.names.qualify_star,
             alias=dialect.names.alias,
             no_table=dialect.names.no_table,
@@ -166,13 +207,45 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
     return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
 
 
+def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Dialect) -> str | None:
+    """Return SQL for what a row without a cluster gets; OptionError if it is a cluster's, or of the wrong type."""
+    value = settings.otherwise
+    if value is None:
+        return None
+    taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.index), cluster.name)]
+    if taken:
+        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}: say another value")
+    if settings.cluster_as == "name":
+        return dialect.string(str(value))
+    try:
+        number = int(value)
+    except ValueError:
+        raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers: say a whole one, or names") from None
+    if number not in INT64:
+        raise OptionError(OTHERWISE, f" is {value!r}, beyond 64 bits")
+    return dialect.number(number)
+
+
+def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
+    """Return what makes a column of clusters, ``{column}``, and what is to be in it, ``{literal}``, comparable."""
+    if cluster_as == "number":
+        return {"column": "{column}", "value": "{literal}"}
+    texts = dialect.texts
+    return {"column": texts.cast or texts.column, "value": texts.literal}
+
+
+def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:
+    """Return what to call the parts of a query, by what they are; the table that it reads has none of these names."""
+    return {stem: f"{stem} of {style}" if table[-1].casefold() == stem else stem for stem in stems}
+
+
 def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
     """Return what the style ``check`` is laid out from, besides the rules."""
-    stems = ("labels", "counts", "training", "findings")
+    names = _names_of_parts(("labels", "counts", "training", "findings"), table, "check")
     texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
     dialect = predicates.dialect
     return {
-        **{stem: f"{stem} of check" if table[-1].casefold() == stem else stem for stem in stems},
+        **names,
         "columns": [
             {
                 "finding": f"new value in {predicates.names[feature]}",
@@ -203,7 +276,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     dialect = find_dialect(settings.dialect)
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
-    if settings.style == "select":
+    if settings.style in (*WITH_CLUSTER_COLUMN, "update"):
         dialect.column(settings.cluster_column)
     return dialect, Predicates(names, dialect)
 
@@ -230,7 +303,7 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
             f"their columns are: {', '.join(map(repr, old_names))}",
         )
     names = [settings.columns.get(old, old) for old in old_names]
-    if settings.style == "select":
+    if settings.style in WITH_CLUSTER_COLUMN:
         for name in names:
             if name.casefold() == settings.cluster_column.casefold():
                 raise ExportError(

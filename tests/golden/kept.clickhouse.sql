@@ -1,0 +1,117 @@
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+CREATE VIEW "shop"."customers_clusters" AS
+SELECT
+  *,
+  CASE
+    WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+    WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+    WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+    WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+    WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+  END AS "cluster"
+FROM "shop"."customers"
+
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+CREATE TABLE "shop"."customers_clusters" ENGINE = MergeTree ORDER BY tuple() AS
+SELECT
+  *,
+  CASE
+    WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+    WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+    WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+    WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+    WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+  END AS "cluster"
+FROM "shop"."customers"
+
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+ALTER TABLE "shop"."customers"
+UPDATE "cluster" = CASE
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+  WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+END
+WHERE NOT ("cluster" <=> CASE
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+  WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+END)
+SETTINGS mutations_sync = 1
+
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+ALTER TABLE "shop"."customers"
+ADD COLUMN "cluster" Nullable(Int64) MATERIALIZED (
+CASE
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+  WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+  WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+  WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+END
+)
+
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+-- Rows by cluster against training; -1 stands for rows without a cluster, of which training had none.
+WITH "labelled" AS (
+  SELECT
+    COALESCE(CASE
+      WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) > 0.5e0 THEN 4
+      WHEN CAST("contract" AS Nullable(String)) = 'it''s "q" \\ `b` %s :p' THEN 2
+      WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" <= 12 THEN 0
+      WHEN ("contract" IS NOT NULL AND CAST("contract" AS Nullable(String)) NOT IN ('Two year', 'it''s "q" \\ `b` %s :p')) AND toFloat64OrNull(toString("paid" + 0)) <= 0.5e0 THEN 3
+      WHEN CAST("contract" AS Nullable(String)) = 'Two year' AND "months" > 12 THEN 1
+    END, -1) AS "label"
+  FROM "shop"."customers"
+), "counts" AS (
+  SELECT "label", COUNT(*) AS "n"
+  FROM "labelled"
+  GROUP BY "label"
+), "training" AS (
+  SELECT 4 AS "label", '4' AS "title", 97 AS "n", 0.293939 AS "share"
+  UNION ALL SELECT 2 AS "label", '2' AS "title", 86 AS "n", 0.260606 AS "share"
+  UNION ALL SELECT 0 AS "label", '0' AS "title", 75 AS "n", 0.227273 AS "share"
+  UNION ALL SELECT 3 AS "label", '3' AS "title", 60 AS "n", 0.181818 AS "share"
+  UNION ALL SELECT 1 AS "label", '1' AS "title", 12 AS "n", 0.036364 AS "share"
+  UNION ALL SELECT -1, 'without a cluster', 0, 0.0
+), "shares" AS (
+  SELECT
+    "training"."label",
+    "training"."title",
+    COALESCE("counts"."n", 0) AS "n",
+    COALESCE("counts"."n", 0) * 1.0 / NULLIF((SELECT SUM("n") FROM "counts"), 0) AS "share_found",
+    "training"."share" AS "share_in_training"
+  FROM "training" LEFT JOIN "counts" ON "counts"."label" = "training"."label"
+)
+SELECT
+  "label" AS "cluster",
+  "title",
+  "n" AS "rows_found",
+  "share_found",
+  "share_in_training",
+  "share_found" - "share_in_training" AS "shift"
+FROM "shares"
+ORDER BY "share_in_training" DESC, "label"
