@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 from comparing import PLACES
+from databases import SERVERS, File
 from hypothesis import HealthCheck, settings
 from strategies import Problem
 from tables import TABLES, table_of_some_size
@@ -74,6 +75,30 @@ def running():
 def engine(request, running):
     """Return the engine of a place, which is the parameter."""
     return running(request.param)
+
+
+@pytest.fixture(params=["sqlite", "duckdb", *SERVERS])
+def database(request, tmp_path, running):
+    """Return a database of each kind that rows are read from, with a `url`."""
+    pytest.importorskip("sqlalchemy")
+    if request.param in ("sqlite", "duckdb"):
+        return File(request.param, tmp_path / "file.db")
+    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[request.param])
+    return running(request.param)
+
+
+@pytest.fixture
+def fill(database):
+    """Return a function that makes a table, which is dropped at the end."""
+    made = []
+
+    def fill(table, columns, rows):
+        database.create(table, columns, rows)
+        made.append(table)
+
+    yield fill
+    for table in made:
+        database.drop(table)
 
 
 PLUGINS = ROOT / "tests" / "plugins"

@@ -10,6 +10,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from commandline import call
+from databases import File
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from rulesets import hostile_names, hostile_texts
@@ -17,63 +18,13 @@ from rulesets import hostile_names, hostile_texts
 from shallowrules import RuleSet, export
 from shallowrules.errors import DataError, EngineError, OptionError
 from shallowrules.sources import DatabaseRows, read_table
-from shallowrules.sources.connecting import find_url
+from shallowrules.sources.connecting import find_url, hide_password
 from shallowrules.sources.database import ColumnBuilder
 
 pytest.importorskip("sqlalchemy")
 duckdb = pytest.importorskip("duckdb")
 
-SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mysql")]
 FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 40}
-
-
-class File:
-    """A database in a file, filled as the engines are."""
-
-    def __init__(self, dialect, path):
-        self.dialect, self.path = dialect, path
-        self.url = f"{dialect}:///{path}"
-        self.types = {"integer": "BIGINT", "float": "DOUBLE", "text": "TEXT", "boolean": "BOOLEAN"}
-
-    def quote(self, name):
-        return '"' + name.replace('"', '""') + '"'
-
-    def run(self, statement, *rows):
-        connection = {"sqlite": sqlite3.connect, "duckdb": duckdb.connect}[self.dialect](str(self.path))
-        connection.executemany(statement, rows) if rows else connection.execute(statement)
-        connection.commit()
-        connection.close()
-
-    def create(self, table, columns, rows):
-        self.run(f"CREATE TABLE {self.quote(table)} ({', '.join(f'{self.quote(n)} {kind}' for n, kind in columns)})")
-        held = [[float(v) if isinstance(v, Decimal) and self.dialect == "sqlite" else v for v in row] for row in rows]
-        if held:
-            self.run(f"INSERT INTO {self.quote(table)} VALUES ({', '.join('?' * len(columns))})", *held)
-
-    def drop(self, table):
-        self.run(f"DROP TABLE {self.quote(table)}")
-
-
-@pytest.fixture(params=["sqlite", "duckdb", *SERVERS])
-def database(request, tmp_path, running):
-    if request.param in ("sqlite", "duckdb"):
-        return File(request.param, tmp_path / "file.db")
-    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[request.param])
-    return running(request.param)
-
-
-@pytest.fixture
-def fill(database):
-    """Return a function that makes a table, which is dropped at the end."""
-    made = []
-
-    def fill(table, columns, rows):
-        database.create(table, columns, rows)
-        made.append(table)
-
-    yield fill
-    for table in made:
-        database.drop(table)
 
 
 def rows_of(database, table, **options):
@@ -333,6 +284,25 @@ def test_a_password_is_in_no_message(tmp_path, monkeypatch):
         with pytest.raises(OptionError, match=name) as error:
             find_url(f"@{name}")
         assert "hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://me:SECRET@host/db",
+        "postgresql://me:SEC/RET@host/db",
+        "postgresql://me:SEC@RET@host/db",
+        "postgresql://me:SEC RET@host/db",
+        "postgresql://host/db?user=me&password=SECRET&x=1",
+        "mysql://host/db?passwd=SECRET",
+        "cannot reach host=x password=SECRET port=1",
+    ],
+)
+def test_passwords_are_hidden_in_any_form(text):
+    shown = hide_password(text)
+    assert "SEC" not in shown
+    assert "RET" not in shown
+    assert "host" in shown
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
-__all__ = ["SETTINGS_FILE", "connect", "find_url", "hide_password", "parse_url"]
+__all__ = ["SETTINGS_FILE", "connect", "database_answer", "find_url", "hide_password", "parse_url", "show_url"]
 
 SETTINGS_FILE = "shallowrules.toml"
 """Where ``@name`` is looked up, in the current folder."""
@@ -26,12 +26,21 @@ DRIVERS |= {"mariadb": "mariadb+pymysql"}
 
 SETTINGS = ("url", "password_env", "password_file")
 
-PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@/\s]*(?=@)")
+PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):(?:\S*|[^@\"'\n]*)(?=@)")
+"""What stands before the last @ of a URL's first word: a password that nobody encoded may hold any character."""
+
+SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
+"""A password as a parameter of a URL, or of a driver."""
 
 
 def hide_password(text: str) -> str:
     """Return a text with three asterisks in place of the password of each URL in it."""
-    return PASSWORD.sub(r"\1:***", text)
+    return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***", text))
+
+
+def show_url(url: URL) -> str:
+    """Return a URL without its password, for a message."""
+    return hide_password(url.render_as_string(hide_password=True))
 
 
 def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
@@ -122,7 +131,7 @@ def connect(url: URL) -> Iterator[Connection]:
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     from sqlalchemy.pool import NullPool
 
-    shown = url.render_as_string(hide_password=True)
+    shown = show_url(url)
     if url.get_backend_name() == "sqlite" and url.database and not os.path.exists(url.database):
         raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it
     try:
@@ -130,17 +139,17 @@ def connect(url: URL) -> Iterator[Connection]:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"{shown}", str(error.name), "db") from None
     except (ArgumentError, NoSuchModuleError) as error:
-        raise DataError(f"{shown}: {_reason(error, url)}") from None
+        raise DataError(f"{shown}: {database_answer(error, url)}") from None
     try:
         with engine.connect().execution_options(no_parameters=True) as connection:
             yield connection
     except SQLAlchemyError as error:
-        raise DataError(f"{shown}: {_reason(error, url)}") from None  # a cause may show the password
+        raise DataError(f"{shown}: {database_answer(error, url)}") from None  # a cause may show the password
     finally:
         engine.dispose()
 
 
-def _reason(error: Any, url: URL) -> str:
+def database_answer(error: Any, url: URL) -> str:
     """Return what a database complains of: its first line, without the password."""
     cause = getattr(error, "orig", None) or error
     text = str(cause.args[-1] if cause.args else cause).strip() or type(cause).__name__

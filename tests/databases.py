@@ -1,0 +1,42 @@
+"""Databases that a test fills: files of SQLite and DuckDB, and the servers of the fixture `running`."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+from decimal import Decimal
+
+import pytest
+
+SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mysql")]
+
+
+class File:
+    """A database in a file, filled as the engines are."""
+
+    def __init__(self, dialect, path):
+        self.dialect, self.path = dialect, path
+        self.url = f"{dialect}:///{path}"
+        self.types = {"integer": "BIGINT", "float": "DOUBLE", "text": "TEXT", "boolean": "BOOLEAN"}
+
+    def quote(self, name):
+        return '"' + name.replace('"', '""') + '"'
+
+    def run(self, statement, *rows):
+        connection = _driver(self.dialect).connect(str(self.path))
+        connection.executemany(statement, rows) if rows else connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def create(self, table, columns, rows):
+        self.run(f"CREATE TABLE {self.quote(table)} ({', '.join(f'{self.quote(n)} {kind}' for n, kind in columns)})")
+        held = [[float(v) if isinstance(v, Decimal) and self.dialect == "sqlite" else v for v in row] for row in rows]
+        if held:
+            self.run(f"INSERT INTO {self.quote(table)} VALUES ({', '.join('?' * len(columns))})", *held)
+
+    def drop(self, table):
+        self.run(f"DROP TABLE {self.quote(table)}")
+
+
+def _driver(dialect):
+    return sqlite3 if dialect == "sqlite" else importlib.import_module("duckdb")
