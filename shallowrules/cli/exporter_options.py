@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from shallowrules.cli.options import split_pair
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError
 
 if TYPE_CHECKING:
@@ -275,9 +276,7 @@ def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: cl
     if spec.shape == "mapping":
         kind, pairs = _type(spec), {}
         for pair in value:
-            old, _, new = pair.rpartition("=")
-            if not (old and new):
-                raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
+            old, new = split_pair(pair, context, parameter)
             pairs[old] = _chosen(spec, kind.convert(new, parameter, context))
         return pairs
     if spec.shape == "sequence":

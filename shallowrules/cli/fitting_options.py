@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shallowrules.cli.options import together
+from shallowrules.cli.options import seed_option, together
 from shallowrules.errors import OptionError
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_option"]
@@ -144,9 +144,7 @@ fit_options = together(
         help="Weight of the columns of 0 and 1 that stand for categories. [default: 0.707, by which two categories "
         "are as far apart as the ends of a column of numbers]",
     ),
-    click.option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
-    ),
+    seed_option,
     click.option(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
     ),

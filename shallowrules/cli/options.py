@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["TYPED", "force_option", "gather", "together", "typed_arguments"]
+__all__ = ["TYPED", "force_option", "gather", "seed_option", "split_pair", "together", "typed_arguments"]
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,5 +40,17 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
 
     return decorate
 
+
+def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:
+    """Return both sides of an option's ``OLD=NEW``; BadParameter if it is none."""
+    old, _, new = pair.rpartition("=")
+    if not (old and new):
+        raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
+    return old, new
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
+)
 
 force_option = click.option("--force", is_flag=True, help="Replace files without asking.")
