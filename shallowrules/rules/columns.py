@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shallowrules.conversion import Conversion, Number
-from shallowrules.rules.reading import read_numbers, read_texts, read_truths
+from shallowrules.rules.reading import read_numbers, read_texts, read_truths, stray_numbers, stray_truths
 from shallowrules.table import Column, Value, is_number_text
 
 __all__ = ["OPTIONAL", "RuleColumn"]
@@ -63,6 +66,28 @@ class RuleColumn:
             read = read_texts(given.number_categories() if self.holds_numbers else given, self.conversion)
         return read.filled(self.imputed)
 
+    def read_strays(self, given: Column) -> tuple[Column, NDArray[np.bool_]]:
+        """Return a column as `read` does, and where it holds what is neither a value nor missing.
+
+        SQL finds no value there and imputes none: the value is missing in the result.
+
+        Raises
+        ------
+        DataError
+            If it holds values of another type.
+        """
+        if self.from_text and not given.is_numeric:
+            strays = stray_numbers(given, self.conversion)
+            given = replace(given, type="text")  # beside numbers, in a database whose columns can hold both
+        elif self.type == "boolean":
+            strays = stray_truths(given)
+        else:
+            strays = np.zeros(len(given.values), bool)
+        if not strays.any():
+            return self.read(given), strays
+        # Missing first, so that they can be read, and again where a value was imputed.
+        return _without(self.read(_without(given, strays)), strays), strays
+
     @property
     def holds_numbers(self) -> bool:
         """Whether every category is a number, as in a categorical column of numbers, which rows give as numbers."""
@@ -82,3 +107,12 @@ class RuleColumn:
     def converts_text(self) -> bool:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
         return self.from_text or (not self.is_numeric and bool(self.nulls))
+
+
+def _without(column: Column, rows: NDArray[np.bool_]) -> Column:
+    """Return a column whose values are missing in some rows."""
+    if column.is_numeric:
+        return replace(column, missing=column.absent | rows)
+    values = column.values.astype(object)
+    values[rows] = None
+    return replace(column, values=values)

@@ -17,7 +17,7 @@ from shallowrules.conversion import FALSE_TEXTS, INT64, TRUE_TEXTS, Conversion, 
 from shallowrules.errors import DataError
 from shallowrules.table import Column
 
-__all__ = ["read_numbers", "read_texts", "read_truths"]
+__all__ = ["read_numbers", "read_texts", "read_truths", "stray_numbers", "stray_truths"]
 
 
 def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Column:
@@ -68,6 +68,18 @@ def read_truths(column: Column) -> Column:
                     f"({type(value).__name__}): convert it first"
                 )
     return Column(column.name, "boolean", truths)
+
+
+def stray_numbers(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
+    """Return where a text is neither a number nor means "no value"."""
+    texts = (isinstance(value, str) and conversion.read(value) is None for value in column.values.tolist())
+    return np.fromiter(texts, bool, len(column.values))
+
+
+def stray_truths(column: Column) -> NDArray[np.bool_]:
+    """Return where a value is neither a truth value nor missing."""
+    present = zip(column.values.tolist(), column.absent.tolist(), strict=True)
+    return np.fromiter((not absent and _truth(value) is None for value, absent in present), bool, len(column.values))
 
 
 def _truth(value: Any) -> bool | None:

@@ -16,7 +16,7 @@ __all__ = ["Comparison", "Difference", "cluster_of", "python_rows"]
 
 @dataclass(frozen=True)
 class Difference:
-    """The first row that a form gives another cluster than the tree does; None is no cluster.
+    """A row that a form gives another cluster than the tree does; None is no cluster.
 
     `origin` says which row it is, `values` what it holds in the tested columns.
     """
@@ -31,13 +31,19 @@ class Difference:
 class Comparison:
     """How one form of the rules did.
 
-    `rows` are those compared, `disagreements` those with another cluster than the tree's.
+    `rows` are those compared, `disagreements` those with another cluster than the tree's, `differences` the first of
+    these.
     """
 
     form: str
     rows: int
     disagreements: int
-    first: Difference | None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def first(self) -> Difference | None:
+        """The first difference, if there is any."""
+        return self.differences[0] if self.differences else None
 
 
 def cluster_of(label: np.int64) -> int | None:

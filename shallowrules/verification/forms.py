@@ -139,7 +139,7 @@ def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int6
                 cluster_of(part.expected[row]),
                 cluster_of(found[row]),
             )
-    return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, first)
+    return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, () if first is None else (first,))
 
 
 def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:

@@ -2,50 +2,137 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import gather
-from shallowrules.cli.output import progress, warnings_shown
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
-from shallowrules.errors import ShallowRulesError
+from shallowrules.cli.options import gather, seed_option, split_pair
+from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    reading_options,
+    rows_of,
+    show_tables,
+    table_or_database,
+)
+from shallowrules.errors import OptionError, ShallowRulesError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
     from shallowrules.verification import Comparison
 
 __all__ = ["command"]
 
 
+def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    return dict(split_pair(pair, context, parameter) for pair in pairs)
+
+
 @click.command("verify", short_help="Run every form of the rules against the tree.")
 @click.argument("rules_file", metavar="RULES")
-@table_argument
+@table_or_database
+@seed_option
 @click.option(
     "--dialect",
     "dialects",
     multiple=True,
     metavar="NAME",
     help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
-    "repeating the option. [default: duckdb and sqlite]",
+    "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="OLD=NEW",
+    callback=_pairs,
+    help="What the --database calls a column of the rules. May be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the certificate of a --database here: .json or .txt, as its ending says.",
 )
 @reading_options
-def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **options: Any) -> None:
+def command(
+    rules_file: str,
+    tables: Tables,
+    dialects: tuple[str, ...],
+    columns: dict[str, str],
+    output: Path | None,
+    **options: Any,
+) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
     what DuckDB reads from it by itself. The exit status is 1 if any row differs. RULES knows how the text of a
     column becomes numbers, so the options for it need not be repeated.
-    """
+
+    With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
+    temporary table with the types of the table's columns. What was compared is shown as a certificate.
+
+    \b
+    Examples:
+      shallowrules verify rules.json wine.csv --dialect postgres
+      shallowrules verify rules.json --database @shop --table sales.visits -o certificate.json
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows, input_files
+
+    rows = rows_of(tables, options)
+    if isinstance(rows, DatabaseRows):
+        if dialects:
+            raise click.UsageError(
+                "--dialect and --database exclude each other: a database runs SQL of its own dialect"
+            )
+        if output is not None and output.suffix.lower() not in (".json", ".txt"):
+            raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
+    elif output is not None or columns:
+        raise click.UsageError(
+            f"{'-o' if output else '--column'} is for rows of a database: say which by --database URL"
+        )
+    check_target(output, rules_file, *input_files(rows))
+    with warnings_shown():
+        rules = RuleSet.from_json(rules_file)
+    if isinstance(rows, DatabaseRows):
+        wrong = _verify_database(rules, rows, columns, output)
+    else:
+        wrong = _verify_files(rules, rows, dialects, gather(ReadingOptions, options))
+    if wrong:
+        raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
+
+
+def _verify_database(
+    rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str], output: Path | None
+) -> Sequence[str]:
+    """Show and write a certificate, and return the styles that disagree."""
+    from shallowrules.cli.escaping import printable
+    from shallowrules.verification.database import verify_database
+
+    with progress(f"comparing {show_tables(rows)}"):
+        certificate = verify_database(rules, rows, columns)
+    text = certificate.to_text()
+    click.echo(printable(text), nl=False)
+    if output is not None:
+        write_result(certificate.to_json() if output.suffix.lower() == ".json" else text, output)
+    return certificate.disagreeing
+
+
+def _verify_files(rules: RuleSet, tables: Tables, dialects: tuple[str, ...], reading: ReadingOptions) -> Sequence[str]:
+    """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
-    from shallowrules.rules import RuleSet
     from shallowrules.sources import file_relation, read_table
     from shallowrules.verification import DEFAULT_DIALECTS
     from shallowrules.verification import verify as verify_forms
 
-    with warnings_shown():
-        rules = RuleSet.from_json(rules_file)
-    reading = gather(ReadingOptions, options)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     # As they stand, those columns show whether every form of the rules knows how to convert them.
     as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
@@ -61,6 +148,4 @@ def command(rules_file: str, tables: Tables, dialects: tuple[str, ...], **option
     finally:  # what was compared is worth knowing, also if an engine fails after that
         if comparisons:
             show_comparisons(comparisons)
-    wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
-    if wrong:
-        raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
+    return [comparison.form for comparison in comparisons if comparison.disagreements]

@@ -1,0 +1,415 @@
+"""The SQL of the rules, executed in a user's own database, against the tree.
+
+A row comes from the database with its values and with the cluster that SQL gives it, in one query: the order of rows
+means nothing. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary rows
+in a temporary table whose columns have the types of the table's own. What a column makes of a value is what the tree
+labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.boundary import boundary_table, boundary_texts, texts_without_number
+from shallowrules.errors import DataError, OptionError
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, cluster_predicates
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.connecting import database_answer, find_url, show_url
+from shallowrules.sources.database import ColumnBuilder, DatabaseSource, open_rows
+from shallowrules.table import Column, Table
+from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
+from shallowrules.verification.comparing import Comparison, Difference, cluster_of, python_rows
+from shallowrules.verification.temporary import temporary_table
+from shallowrules.verification.walking import Walk, walk_columns
+
+__all__ = ["verify_database"]
+
+CLUSTER = "cluster in shallowrules"
+QUERY = "rows of the query"
+SAMPLE = "sample in shallowrules"
+BOUNDARY = "boundary rows in shallowrules"
+
+MAX_DIFFERENCES = 10
+"""Differences of a style that are shown."""
+
+MAX_PREDICATES = 100
+"""Predicates in one statement: SQLite takes at most 500 parts of a UNION ALL."""
+
+SEVERAL = -2
+"""In place of a cluster's number: a row meets the predicates of more than one."""
+
+VERSIONS: Mapping[str, tuple[str, str]] = {
+    "postgresql": ("PostgreSQL", "SHOW server_version"),
+    "mysql": ("MySQL", "SELECT VERSION()"),
+    "mariadb": ("MariaDB", "SELECT VERSION()"),
+    "sqlite": ("SQLite", "SELECT sqlite_version()"),
+    "duckdb": ("DuckDB", "SELECT version()"),
+}
+"""By the name that a URL has for an engine: what it is called, and how it says its version."""
+
+
+def verify_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str] | None = None) -> Certificate:
+    """Compare the SQL of the rules, executed in a database, with the tree.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+    columns : mapping from str to str, optional
+        What the database calls columns of the rules that have another name there.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, there are no rows, or the database refuses something.
+    OptionError
+        If its SQL is not known, or `columns` names what the rules do not have.
+    ExportError
+        If its SQL cannot express the rules.
+    """
+    if rows.backend not in VERSIONS:
+        known = ", ".join(title for title, _ in VERSIONS.values())
+        raise OptionError(
+            f"the databases that rules are verified in are {known}, not {rows.backend}", option="database"
+        )
+    with open_rows(rows) as source:
+        return _Verification(rules, source, dict(columns or {})).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Relation:
+    """Rows that SQL can be run on: what stands before a query of them, and their name in it.
+
+    `kept` tells that nobody else sees them, so that they are the same in two statements.
+    """
+
+    name_parts: Sequence[str]
+    before: str = ""
+    kept: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """Rows as they came from the database: tested columns, what SQL says of each row, and where the tree leads it."""
+
+    table: Table
+    found: NDArray[np.int64]
+    walk: Walk
+    strays: Mapping[int, NDArray[np.bool_]]
+
+
+class _Verification:
+    """The rules beside the tested columns of a source."""
+
+    def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str]) -> None:
+        self.rules = rules
+        self.source = source
+        self.dialect = ALIASES.get(source.rows.backend, source.rows.backend)
+        self.tested = [rules.columns[feature] for feature in rules.tested_columns]
+        self.positions = self._find_columns(columns)
+        self._check_types()
+        names = {c.name: source.names[j] for c, j in zip(self.tested, self.positions, strict=True)}
+        self.given_names = columns
+        self.options = {"dialect": self.dialect, "columns": {**columns, **names}}
+        # What cannot be written is refused before any work.
+        for style in LABELLING_STYLES:
+            export(rules, "sql", style=style, **self.options)
+        self.predicates = cluster_predicates(rules, **self.options)
+
+    def _find_columns(self, columns: Mapping[str, str]) -> list[int]:
+        """Return where the source has each tested column; DataError names those that it does not have."""
+        fold = DIALECTS[self.dialect].names.fold
+        places = {fold(name): j for j, name in enumerate(self.source.names)}
+        missing, positions = [], []
+        for column in self.tested:
+            name = columns.get(column.name, column.name)
+            if fold(name) in places:
+                positions.append(places[fold(name)])
+                continue
+            nearest = get_close_matches(name.lower(), [known.lower() for known in self.source.names], 1, 0.5)
+            alike = next((known for known in self.source.names if [known.lower()] == nearest), None)
+            missing.append(repr(name) if alike is None else f"{name!r} (the nearest is {alike!r})")
+        if missing:
+            raise DataError(
+                f"the rules test {', '.join(missing)}, which {self.source.rows} does not have; its columns are: "
+                f"{', '.join(map(repr, self.source.names))}. --column OLD=NEW says what a column is called there"
+            )
+        return positions
+
+    def _check_types(self) -> None:
+        """Refuse columns that are declared as another type than the rules test."""
+        wrong = [
+            f"column {self.source.names[j]!r} of {self.source.rows} holds "
+            f"{_KINDS[kind]}, and the rules test it as {column.type}"
+            for column, j in zip(self.tested, self.positions, strict=True)
+            if (kind := self.source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
+        ]
+        if wrong:
+            raise DataError(f"{'; '.join(wrong)}: cast it in a view, or by --query")
+
+    def run(self) -> Certificate:
+        """Compare all styles on all rows."""
+        rows = self.source.rows
+        if rows.sample is not None:
+            with temporary_table(self.source, SAMPLE, self.positions or [0]) as sample:
+                sample.draw(rows.sample)
+                comparisons, read = self._compare(_Relation(sample.name_parts, kept=True), "row")
+        elif rows.table is not None:
+            comparisons, read = self._compare(_Relation(rows.name_parts), "row")
+        else:
+            query = str(rows.query).strip().removesuffix(";")
+            materialized = "" if self.dialect == "mysql" else "MATERIALIZED "
+            before = f"WITH {self.source.quote(QUERY)} AS {materialized}(\n{query}\n)\n"
+            comparisons, read = self._compare(_Relation([QUERY], before), "row")
+        if not read.table.n_rows:
+            raise DataError(f"{rows}: there are no rows")
+        title, version = self._engine()
+        clusters = Counter(read.walk.labels.tolist())
+        return Certificate(
+            rules=self.rules,
+            database=show_url(find_url(rows.database)),
+            engine=title,
+            version=version,
+            dialect=self.dialect,
+            table=rows.table,
+            query=rows.query,
+            sample=rows.sample,
+            seed=rows.seed,
+            columns=self.given_names,
+            rows=read.table.n_rows,
+            by_cluster={cluster.index: clusters[cluster.index] for cluster in self.rules.by_size},
+            unlabelled=tuple(self._unlabelled(read)),
+            comparisons=tuple(comparisons),
+            boundary=self._compare_boundary(),
+        )
+
+    def _engine(self) -> tuple[str, str]:
+        title, asked = VERSIONS[self.source.rows.backend]
+        version = str(self.source.connection.exec_driver_sql(asked).scalar())
+        return "MariaDB" if "mariadb" in version.lower() else title, version
+
+    def _unlabelled(self, read: _Read) -> Iterator[Unlabelled]:
+        """Yield why rows have no cluster, by the column in which the tree found no value."""
+        for feature in self.rules.tested_columns:
+            stopped = read.walk.stopped_at == feature
+            strays = stopped & read.strays[feature] if feature in read.strays else np.zeros(len(stopped), bool)
+            column = self.rules.columns[feature]
+            kind = "text that is no number" if column.is_numeric else "value that is no truth value"
+            for reason, mask in (("missing value", stopped & ~strays), (kind, strays)):
+                if mask.any():
+                    yield Unlabelled(column.name, reason, int(mask.sum()))
+
+    # Boundary rows -----------------------------------------------------------------------------------
+
+    def _compare_boundary(self) -> BoundaryRows:
+        """Compare the styles on boundary rows, as far as the columns can hold them."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        if not self.tested:
+            return BoundaryRows(0)
+        rows = self._boundary_rows()
+        try:
+            with temporary_table(self.source, BOUNDARY, self.positions) as table:
+                left_out = table.fill(rows)
+                comparisons, read = self._compare(_Relation(table.name_parts, kept=True), "boundary row")
+        except SQLAlchemyError as error:
+            answer = database_answer(error, find_url(self.source.rows.database))
+            return BoundaryRows(0, len(rows), refused=answer)
+        return BoundaryRows(read.table.n_rows, left_out, tuple(comparisons))
+
+    def _boundary_rows(self) -> list[tuple[Any, ...]]:
+        """Return boundary rows as the declared types take their values."""
+        kinds = [self.source.declared[j].kind for j in self.positions]
+        tables = [boundary_table(self.rules)]
+        if any(c.from_text and kind in ("text", None) for c, kind in zip(self.tested, kinds, strict=True)):
+            tables += [boundary_texts(self.rules), texts_without_number(self.rules)]
+        rows = (
+            tuple(_as_declared(value, kind) for value, kind in zip(row, kinds, strict=True))
+            for table in tables
+            for row in python_rows(table)
+        )
+        return list({repr(row): row for row in rows}.values())
+
+    # Styles ------------------------------------------------------------------------------------------
+
+    def _compare(self, relation: _Relation, origin: str) -> tuple[list[Comparison], _Read]:
+        """Return how each style did on rows, and these rows."""
+        comparisons, reads = [], []
+        for style in LABELLING_STYLES:
+            form = f"SQL, {self.dialect}, {style}"
+            if style == "where":
+                comparisons.append(self._compare_predicates(form, relation, origin))
+            else:
+                reads.append(self._read(self._labelled(style, relation)))
+                comparisons.append(_compare_labels(form, reads[-1], origin))
+        return comparisons, reads[0]
+
+    @property
+    def _values(self) -> list[str]:
+        return [self.source.fetched(position) for position in self.positions]
+
+    def _quoted(self, relation: _Relation) -> str:
+        return ".".join(map(self.source.quote, relation.name_parts))
+
+    def _labelled(self, style: str, relation: _Relation) -> str:
+        """Return a query of the cluster that a style gives each row, and the row's values."""
+        quote, table = self.source.quote, self._quoted(relation)
+        if style != "select":
+            expressions = [self._expression(style), *self._values]
+            return f"{relation.before}SELECT {', '.join(expressions)}\nFROM {table}"
+        options: dict[str, Any] = {**self.options, "table": relation.name_parts, "cluster_column": CLUSTER}
+        text = export(self.rules, "sql", style=style, **options)
+        expressions = [quote(CLUSTER), *self._values]
+        return f"{relation.before}SELECT {', '.join(expressions)}\nFROM (\n{text}\n) AS {quote('labelled rows')}"
+
+    def _expression(self, style: str) -> str:
+        return export(self.rules, "sql", style=style, **self.options)
+
+    def _by_predicates(self, relation: _Relation, numbered: Mapping[int, str]) -> list[str]:
+        """Return statements that give the rows that meet each of some predicates, by its number, and all rows by -1."""
+        values = "".join(f", {value}" for value in self._values)
+        every = f"SELECT -1{values}\nFROM {self._quoted(relation)}"
+        chosen = [
+            f"SELECT {number}{values}\nFROM {self._quoted(relation)}\nWHERE {predicate}"
+            for number, predicate in numbered.items()
+        ]
+        if relation.kept:
+            return [every, *chosen]
+        # In one statement, so that they are of one state of the table.
+        return [relation.before + "\nUNION ALL\n".join([every, *chosen])]
+
+    def _compare_predicates(self, form: str, relation: _Relation, origin: str) -> Comparison:
+        numbered = list(enumerate(self.predicates.items()))
+        disagreements, differences, n_rows = 0, list[Difference](), 0
+        for start in range(0, len(numbered), MAX_PREDICATES):
+            part = numbered[start : start + MAX_PREDICATES]
+            statements = self._by_predicates(relation, {number: text for number, (_, text) in part})
+            read = self._read(*statements)
+            clusters = {number: cluster for number, (cluster, _) in part}
+            wrong, shown = _compare_chosen(read, clusters, origin)
+            n_rows = max(n_rows, int(np.count_nonzero(read.found == NO_CLUSTER)))
+            disagreements += wrong
+            differences += shown
+        return Comparison(form, n_rows, disagreements, tuple(differences[:MAX_DIFFERENCES]))
+
+    def _read(self, *statements: str) -> _Read:
+        """Run queries of a number and the tested columns, and walk the rows that come."""
+        builders = [ColumnBuilder(column.name) for column in self.tested]
+        found: list[NDArray[np.int64]] = []
+        for statement in statements:
+            for batch in self.source.fetch(statement):
+                labels, *values = zip(*batch, strict=True)
+                numbers = (NO_CLUSTER if label is None else int(label) for label in labels)
+                found.append(np.fromiter(numbers, np.int64, len(batch)))
+                for builder, cells in zip(builders, values, strict=True):
+                    builder.add(cells)
+        columns = {feature: b.column() for feature, b in zip(self.rules.tested_columns, builders, strict=True)}
+        numbers_found = np.concatenate(found) if found else np.zeros(0, np.int64)
+        table = Table(tuple(columns.values()), len(numbers_found))
+        strays: dict[int, NDArray[np.bool_]] = {}
+
+        def read(feature: int) -> Column:
+            column, strays[feature] = self.rules.columns[feature].read_strays(columns[feature])
+            return column
+
+        return _Read(table, numbers_found, walk_columns(self.rules, table.n_rows, read), strays)
+
+
+_KINDS = {"number": "numbers", "text": "text", "boolean": "truth values", "other": "dates or the like"}
+
+
+def _allowed_kinds(column: RuleColumn) -> set[str]:
+    """Return the kinds of declared types whose values rules can compare as a column's type."""
+    if column.type == "boolean":
+        return {"boolean", "number", "text"}
+    if column.type == "text":
+        return {"text", "number"} if column.holds_numbers else {"text"}
+    return {"number", "text"} if column.from_text else {"number"}
+
+
+def _as_declared(value: Any, kind: str | None) -> Any:
+    """Return a value as a column of a kind takes it: truth values may be numbers or text there."""
+    if isinstance(value, bool) and kind == "number":
+        return int(value)
+    return str(value).lower() if isinstance(value, bool) and kind == "text" else value
+
+
+def _compare_labels(form: str, read: _Read, origin: str) -> Comparison:
+    """Compare a style that gives each row one cluster."""
+    expected = read.walk.labels
+    differing = np.flatnonzero(read.found != expected)
+    shown = differing[:MAX_DIFFERENCES]
+    differences = tuple(
+        Difference(origin, values, cluster_of(expected[row]), cluster_of(read.found[row]))
+        for row, values in zip(shown, _values_of(read.table.take(shown)), strict=True)
+    )
+    return Comparison(form, len(expected), len(differing), differences)
+
+
+def _compare_chosen(read: _Read, clusters: Mapping[int, int], origin: str) -> tuple[int, list[Difference]]:
+    """Compare the rows that predicates choose with all rows.
+
+    Parameters
+    ----------
+    read : _Read
+        All rows, found as -1, and again those that meet a predicate, found as its number.
+    clusters : mapping
+        The cluster of each predicate by its number.
+
+    Returns
+    -------
+    tuple of int and list of Difference
+        How many rows are chosen by another predicate than that of their cluster, or not by that; and some of them.
+    """
+    every = read.found == NO_CLUSTER
+    labels, counts = np.unique(read.walk.labels[every], return_counts=True)
+    wanted = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    all_right = all(
+        (read.walk.labels[read.found == number] == cluster).all()
+        and np.count_nonzero(read.found == number) == wanted.get(cluster, 0)
+        for number, cluster in clusters.items()
+    )
+    if all_right:
+        return 0, []
+    # Rows of equal values cannot be told apart, and need not be.
+    texts = [repr(list(values.items())) for values in _values_of(read.table)]
+    present: Counter[str] = Counter()
+    chosen: dict[str, Counter[int]] = {}
+    place: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        number = int(read.found[row])
+        if number == NO_CLUSTER:
+            present[text] += 1
+            place.setdefault(text, row)
+        else:
+            chosen.setdefault(text, Counter())[clusters[number]] += 1
+    disagreements, differences = 0, []
+    for text, row in place.items():
+        expected = cluster_of(read.walk.labels[row])
+        expected = expected if expected in clusters.values() else None
+        found = chosen.get(text, Counter[int]())
+        right = found[expected] if expected is not None else present[text]
+        others = [cluster for cluster in found if cluster != expected]
+        wrong = max([present[text] - right, *(found[cluster] for cluster in others)])
+        if wrong:
+            disagreements += wrong
+            several = len(others) > 1 or (others and expected is not None and right)
+            [values] = _values_of(read.table.take(np.array([row])))
+            differences.append(
+                Difference(origin, values, expected, SEVERAL if several else others[0] if others else None)
+            )
+    return disagreements, differences[:MAX_DIFFERENCES]
+
+
+def _values_of(table: Table) -> Iterator[dict[str, Any]]:
+    return (dict(zip(table.names, row, strict=True)) for row in python_rows(table))

@@ -1,0 +1,567 @@
+"""The SQL of the rules in a user's database against the tree: what is compared, what is found, what stays behind."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from commandline import call
+from databases import File
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rulesets import MIXED, boundary_rows, make_rules, moderate_float, route, rule_sets, small_rules
+
+from shallowrules.errors import DataError, OptionError
+from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
+from shallowrules.rules import RuleSet
+from shallowrules.sources import DatabaseRows, read_table
+from shallowrules.sources.database import open_rows
+from shallowrules.verification import database as verification
+from shallowrules.verification import walk
+from shallowrules.verification.database import verify_database
+from shallowrules.verification.temporary import temporary_table
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("duckdb")
+
+FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 15}
+
+SMALL = [(0.25, 1), (0.75, 3), (0.75, 4), (None, 4), (0.75, None), (0.25, None)]
+"""Rows for `small_rules`, the last of them without a value that is tested."""
+
+
+@pytest.fixture
+def small(database, fill, tmp_path, monkeypatch):
+    """Return a database with the table ``small``; the rules are beside."""
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    fill("small", [("x", database.types["float"]), ("i", database.types["integer"])], SMALL)
+    return database
+
+
+def of(database, table="small", **options):
+    return DatabaseRows(database.url, table, **options)
+
+
+def forms_of(certificate):
+    return [comparison.form.split(", ")[-1] for comparison in certificate.comparisons]
+
+
+def test_what_agrees(small):
+    certificate = verify_database(small_rules(), of(small))
+    assert certificate.disagreeing == []
+    assert forms_of(certificate) == list(LABELLING_STYLES)
+    assert {comparison.rows for comparison in certificate.comparisons} == {len(SMALL)}
+    assert certificate.by_cluster == {0: 2, 1: 1, 2: 1}
+    assert {(part.column, part.reason, part.rows) for part in certificate.unlabelled} == {
+        ("x", "missing value", 1),
+        ("i", "missing value", 1),
+    }
+    boundary = certificate.boundary
+    assert len(boundary.comparisons) == len(LABELLING_STYLES)
+    assert {comparison.rows for comparison in boundary.comparisons} == {boundary.rows}
+    assert boundary.rows > 15
+    assert (boundary.left_out > 0) == (small.dialect == "mysql")  # which has neither NaN nor infinity
+
+
+def tamper(monkeypatch, rules):
+    """Let SQL be that of other rules."""
+    export, predicates = verification.export, verification.cluster_predicates
+    monkeypatch.setattr(verification, "export", lambda _, *args, **options: export(rules, *args, **options))
+    monkeypatch.setattr(verification, "cluster_predicates", lambda _, **options: predicates(rules, **options))
+
+
+def test_a_threshold_that_is_off_by_a_bit_is_found_on_boundary_rows(small, monkeypatch):
+    """No row of the table lies there."""
+    other = make_rules([("x", "float"), ("i", "integer")], (0, math.nextafter(0.5, 1), 0, (1, 3, 1, 2)))
+    tamper(monkeypatch, other)
+    certificate = verify_database(small_rules(), of(small))
+    assert [comparison.disagreements for comparison in certificate.comparisons] == [0, 0, 0]
+    assert all(comparison.disagreements for comparison in certificate.boundary.comparisons)
+    for comparison in certificate.boundary.comparisons:
+        assert {difference.values["x"] for difference in comparison.differences} == {math.nextafter(0.5, 1)}
+        assert {difference.found for difference in comparison.differences} == {0}
+
+
+def test_rows_with_another_cluster_are_counted_and_shown(small, monkeypatch):
+    """A cluster more for some rows, none for others."""
+    tamper(monkeypatch, make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 2, 1, 2))))
+    done = call("verify", "rules.json", "--database", small.url, "--table", "small", "-o", "certificate.json")
+    assert done.exit_code == 1
+    assert "not all forms agree with the tree: SQL" in " ".join(done.stderr.split())
+    assert "row (x = 0.75, i = 3): cluster 1 by the tree, cluster 2 by SQL" in done.stdout
+    with open("certificate.json", encoding="utf-8") as file:
+        written = json.load(file)
+    assert written["agrees"] is False
+    for style in written["styles"]:
+        assert style["mismatches"] == 1
+        assert style["first"] == [{"values": {"x": 0.75, "i": 3}, "tree": 1, "sql": 2}]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda texts: {**texts, 1: texts[0]}, {(0, -2), (1, None)}),
+        (lambda texts: {**texts, 1: "1 = 0"}, {(1, None)}),
+        (lambda texts: {**texts, 1: "1 = 1"}, {(0, -2), (2, -2), (None, 1)}),
+    ],
+)
+def test_predicates_that_overlap_or_leave_rows_out_are_found(small, monkeypatch, change, found):
+    predicates = verification.cluster_predicates
+    monkeypatch.setattr(verification, "cluster_predicates", lambda *a, **options: change(predicates(*a, **options)))
+    certificate = verify_database(small_rules(), of(small))
+    assert certificate.disagreeing == [certificate.comparisons[0].form]
+    [where, *_] = certificate.comparisons
+    assert {(difference.expected, difference.found) for difference in where.differences} == found
+    assert where.disagreements == sum({0: 2, 1: 1, 2: 1, None: 2}[expected] for expected, _ in found)
+
+
+def test_predicates_in_several_statements(small, monkeypatch):
+    monkeypatch.setattr(verification, "MAX_PREDICATES", 2)
+    assert verify_database(small_rules(), of(small)).disagreeing == []
+    tamper(monkeypatch, make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 2, (1, 3, 1, 0))))
+    [where, case, _] = verify_database(small_rules(), of(small)).comparisons
+    assert case.disagreements == 3
+    assert where.disagreements >= 3
+
+
+def test_a_sample_is_drawn_once(database, fill):
+    rows = [(i / 100, i % 7) for i in range(200)]
+    fill("many", [("x", database.types["float"]), ("i", database.types["integer"])], rows)
+    chosen = of(database, "many", sample=60, seed=5)
+    certificate = verify_database(small_rules(), chosen)
+    assert certificate.disagreeing == []
+    assert {comparison.rows for comparison in certificate.comparisons} == {60}
+    assert Counter(walk(small_rules(), read_table(chosen)).tolist()) == Counter(certificate.by_cluster)
+    assert certificate.to_dict()["sample"] == {"rows": 60, "seed": 5}
+
+
+SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "mysql": "test"}
+
+
+def test_a_table_in_a_schema(small):
+    table = f"{SCHEMAS[small.dialect]}.small"
+    for options in ({}, {"sample": 5}):
+        certificate = verify_database(small_rules(), of(small, table, **options))
+        assert certificate.disagreeing == []
+        assert certificate.rows == options.get("sample", len(SMALL))
+        assert certificate.boundary.rows > 15
+
+
+def test_a_query(small):
+    query = f"SELECT x * 1 AS x, i AS \"other\", '%s :p' AS t FROM {small.quote('small')} WHERE i > 1 -- all\n;"
+    query = query.replace('"', small.quote("x")[0])
+    certificate = verify_database(small_rules(), DatabaseRows(small.url, query=query), {"i": "other"})
+    assert certificate.disagreeing == []
+    assert certificate.rows == 3
+    assert "%s" not in certificate.to_text() + certificate.to_json()
+
+
+# Types of columns ----------------------------------------------------------------------------------
+
+TYPES = {
+    "sqlite": {"d": "NUMERIC(12,2)", "r": "REAL", "b": "BOOLEAN", "t": "TEXT COLLATE NOCASE", "e": "VARCHAR(9)"},
+    "duckdb": {"d": "DECIMAL(12,2)", "r": "FLOAT", "b": "BOOLEAN", "t": "TEXT", "e": "ENUM('a', 'A', '%s')"},
+    "postgres": {"d": "NUMERIC(12,2)", "r": "REAL", "b": "BOOLEAN", "t": "CHAR(5)", "e": "shade"},
+    "mysql": {
+        "d": "DECIMAL(12,2)",
+        "r": "FLOAT",
+        "b": "BOOLEAN",
+        "t": "VARCHAR(20) COLLATE utf8mb4_general_ci",
+        "e": "ENUM('a', '%s', 'B') COLLATE utf8mb4_general_ci",
+    },
+}
+
+TYPED = [("d", "float"), ("r", "float"), ("b", "boolean"), ("t", "text"), ("e", "text"), ("n", "integer")]
+
+
+@pytest.fixture
+def typed(database, fill):
+    """Return a database with a table of columns of several types."""
+    if database.dialect == "postgres":
+        database.query("CREATE TYPE shade AS ENUM ('a', 'A', '%s')")
+    kinds = {**TYPES[database.dialect], "n": "NUMERIC(10,0)"}
+    rows = [
+        (0.1, 0.1, True, "it's", "a", 7),
+        (0.25, 0.1, False, "IT'S", "%s", 7),
+        (7, 16777216, True, "é", "a", 8),
+        (None, None, None, None, None, None),
+        (7.5, 0.25, None, "it's", "%s", None),
+    ]
+    fill("typed", [(name, kinds[name]) for name, _ in TYPED], rows)
+    yield database
+    if database.dialect == "postgres":
+        database.query("DROP TABLE typed")
+        database.query("DROP TYPE shade")
+        database.query("CREATE TABLE typed (x INTEGER)")  # for the fixture
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        (0, 0.1, 0, (0, 7.0, 1, 2)),
+        (1, 0.1, 0, (1, 16777216.0, 1, 2)),
+        (2, True, 0, 1),
+        (3, "it's", 0, (3, ("e", "é"), 1, 2)),
+        (4, "a", 0, (4, "%s", 1, 2)),
+        (5, 7, 0, 1),
+        (2, True, (0, 0.1, (4, "a", 0, 1), 2), (5, 7, 3, (3, "it's", 4, 0))),
+    ],
+)
+def test_columns_of_each_type(typed, tree):
+    certificate = verify_database(make_rules(TYPED, tree), of(typed, "typed"))
+    assert certificate.disagreeing == []
+    assert certificate.boundary.rows >= 3
+    assert sum(part.rows for part in certificate.unlabelled) >= 1
+
+
+def test_a_float_below_a_threshold_in_single_precision_is_above_it_in_double(typed):
+    """REAL 0.1 is above 0.1, as SQL and the tree have to say both."""
+    certificate = verify_database(make_rules(TYPED, (1, 0.1, 0, 1)), of(typed, "typed"))
+    assert certificate.by_cluster == ({0: 2, 1: 2} if typed.dialect == "sqlite" else {0: 0, 1: 4})
+
+
+FOLDING = {
+    "sqlite": ("TEXT COLLATE NOCASE", {"column": "{column}", "trimmed": "TRIM({value})"}),
+    "mysql": ("VARCHAR(20) COLLATE utf8mb4_general_ci", {"column": "{column}", "literal": "{literal}"}),
+}
+
+
+def test_the_temporary_table_has_the_collation_of_the_table(database, fill, monkeypatch):
+    """SQL that forgets the collation is found, though no row of the table shows it."""
+    if database.dialect not in FOLDING:
+        pytest.skip("its columns have no collation here that takes one text for another")
+    kind, facts = FOLDING[database.dialect]
+    fill("folding", [("t", kind)], [["other"], ["A"]])
+    rules = make_rules([("t", "text")], (0, "A", 0, 1))
+    assert verify_database(rules, of(database, "folding")).disagreeing == []
+    dialect = DIALECTS[database.dialect]
+    monkeypatch.setitem(DIALECTS, database.dialect, replace(dialect, texts=replace(dialect.texts, **facts)))
+    certificate = verify_database(rules, of(database, "folding"))
+    assert [comparison.disagreements for comparison in certificate.comparisons] == [0, 0, 0]
+    assert all(comparison.disagreements for comparison in certificate.boundary.comparisons)
+    assert "a" in {difference.values["t"] for difference in certificate.boundary.comparisons[0].differences}
+
+
+@pytest.mark.parametrize("imputed", [None, 7])
+def test_text_that_is_no_number_has_no_cluster_and_is_counted(database, fill, imputed):
+    rules = make_rules([("n", "integer"), ("x", "float")], (1, 0.5, 0, (0, 3, 1, 2)))
+    columns = (replace(rules.columns[0], nulls=("NA",), imputed=imputed), rules.columns[1])
+    rules = replace(rules, columns=columns)
+    texts = ["1", " 7 ", "NA", "abc", "1_0", None, "4x"]
+    fill(
+        "texts",
+        [("n", "VARCHAR(20)"), ("x", database.types["float"])],
+        [*((text, 0.75) for text in texts), ("abc", 0.25)],
+    )
+    certificate = verify_database(rules, of(database, "texts"))
+    assert certificate.disagreeing == []
+    why = {part.reason: part.rows for part in certificate.unlabelled}
+    assert why == ({"text that is no number": 3} | ({} if imputed else {"missing value": 2}))
+    assert certificate.by_cluster == {0: 1, 1: 1, 2: 1 if imputed is None else 3}
+    assert certificate.boundary.rows > 30
+
+
+def test_a_column_of_sqlite_with_numbers_beside_texts(tmp_path):
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("mixed", [("n", "")], [[1], ["7"], ["NA"], [2.5], ["abc"], [None]])
+    rules = make_rules([("n", "integer")], (0, 2, 0, 1))
+    rules = replace(rules, columns=(replace(rules.columns[0], nulls=("NA",)),))
+    certificate = verify_database(rules, of(file, "mixed"))
+    assert certificate.disagreeing == []
+    assert certificate.by_cluster == {0: 1, 1: 2}
+    assert {part.reason: part.rows for part in certificate.unlabelled} == {
+        "missing value": 2,
+        "text that is no number": 1,
+    }
+
+
+HOSTILE = [
+    "%s",
+    ":p",
+    "it's",
+    "%(x)s",
+    "?",
+    '"',
+    "`",
+    "\\",
+    "{{ 7*7 }}",
+    "$1",
+    "-- x",
+    "*/",
+    "a%b",
+    "é\u0301",
+    " ",
+    "1",
+]
+
+
+def test_hostile_names_and_categories(database, fill):
+    names = ["%s", ":p", 'it\'s "x"', "a%b`"]
+    columns = [(name, "text") for name in names]
+    rules = make_rules(columns, (0, tuple(HOSTILE[:8]), (1, ":p", 0, 1), (2, HOSTILE[9], 2, (3, tuple(HOSTILE), 3, 4))))
+    rows = [[HOSTILE[(i + j) % len(HOSTILE)] for j in range(4)] for i in range(len(HOSTILE))]
+    table = "%s :p"
+    fill(table, [(name, database.types["text"]) for name in names], rows)
+    certificate = verify_database(rules, of(database, f'"{table}"'))
+    assert certificate.disagreeing == []
+    assert certificate.rows == len(HOSTILE)
+    assert certificate.boundary.left_out == 0
+
+
+@settings(**FUZZED)
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+def test_drawn_rules_and_rows(database, data, seed):
+    rules = data.draw(rule_sets(kinds=MIXED, floats=moderate_float, max_depth=3))
+    rows = boundary_rows(rules, seed, 20)
+    if database.dialect == "mysql":
+        rows = [row for row in rows if all(not isinstance(v, float) or math.isfinite(v) for v in row)]
+    declared = [(column.name, database.types[column.type]) for column in rules.columns]
+    database.create("drawn", declared, [*rows, [None] * len(declared)])
+    try:
+        certificate = verify_database(rules, of(database, "drawn"))
+    finally:
+        database.drop("drawn")
+    assert certificate.disagreeing == [], certificate.to_text()
+    expected = Counter(route(rules, row) for row in rows)
+    assert certificate.by_cluster == {
+        cluster.index: expected[cluster.index] + (len(rules.nodes) == 1) for cluster in rules.by_size
+    }
+
+
+# Real tables ---------------------------------------------------------------------------------------
+
+
+def load(database, fill, path, name, **options):
+    table = read_table(path, **options)
+    cells = [np.where(column.absent, None, column.values.astype(object)).tolist() for column in table.columns]
+    declared = [(column.name, database.types[column.type]) for column in table.columns]
+    fill(name, declared, list(zip(*cells, strict=True)))
+
+
+def test_wines(database, fill, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("sample", "wine", "-o", "wine.csv").exit_code == 0
+    load(database, fill, "wine.csv", "wines")
+    reading = ["--database", database.url, "--table", "wines"]
+    assert call("fit", *reading, "-k", "3", "-o", "rules.json").exit_code == 0
+    done = call("verify", "rules.json", *reading, "-o", "certificate.txt")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "certificate.txt").read_text() == done.stdout
+    assert "178 rows, 0 mismatches" in done.stdout
+    assert call("verify", "rules.json", *reading, "--sample", "20", "-o", "certificate.json").exit_code == 0
+    written = json.loads((tmp_path / "certificate.json").read_text())
+    assert (written["agrees"], written["rows"], written["table"]) == (True, 20, "wines")
+    assert re.fullmatch("[0-9a-f]{64}", written["rules_sha256"])
+
+
+def test_customers(database, fill, shared_data, tmp_path, monkeypatch):
+    """Text, truth values and missing values of a real table."""
+    monkeypatch.chdir(tmp_path)
+    load(database, fill, shared_data / "telco_customer_churn.csv", "telco", null=[""])
+    reading = ["--database", database.url, "--table", "telco"]
+    chosen = ["--exclude", "customerID", "--impute", "median", "--sample", "1500"]
+    done = call("fit", *reading, "-k", "4", *chosen, "-o", "rules.json")
+    assert done.exit_code == 0, done.output
+    done = call("verify", "rules.json", *reading)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("7,043 rows, 0 mismatches") == len(LABELLING_STYLES)
+
+
+# What is refused, and what stays behind --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", ["SELECT nowhere", "SELECT 1"])
+def test_the_temporary_table_is_gone_after_a_failure(small, wrong):
+    """After an error of the database too, which ends PostgreSQL's transaction."""
+    from sqlalchemy.exc import DBAPIError
+
+    def fail(source):
+        counting = f"SELECT count(*) FROM {source.quote('some rows')}"
+        with temporary_table(source, "some rows", [0, 1]) as table:
+            assert table.fill([(0.5, 1), (0.75, 2)]) == 0
+            assert source.connection.exec_driver_sql(counting).scalar() == 2
+            source.connection.exec_driver_sql(wrong)
+            source.connection.exec_driver_sql("SELECT nothing")
+
+    with open_rows(of(small)) as source:
+        with pytest.raises(DBAPIError):
+            fail(source)
+        with pytest.raises(DBAPIError, match="some rows"):
+            source.connection.exec_driver_sql(f"SELECT count(*) FROM {source.quote('some rows')}")
+        source.connection.rollback()
+        assert source.connection.exec_driver_sql(f"SELECT count(*) FROM {source.relation}").scalar() == len(SMALL)
+
+
+def test_what_a_type_refuses_is_left_out_and_the_rest_is_compared(database, fill):
+    kinds = {"duckdb": "TINYINT", "postgres": "SMALLINT", "mysql": "TINYINT"}
+    if database.dialect not in kinds:
+        pytest.skip("a column of SQLite refuses nothing")
+    fill("narrow", [("i", kinds[database.dialect])], [[1], [100]])
+    certificate = verify_database(make_rules([("i", "integer")], (0, 99, 0, 1)), of(database, "narrow"))
+    assert certificate.disagreeing == []
+    assert certificate.boundary.left_out == 2  # the ends of 64 bits
+    assert certificate.boundary.rows >= 4
+
+
+RIGHTS = {
+    "postgres": (
+        ["REVOKE TEMP ON DATABASE postgres FROM PUBLIC", "CREATE ROLE guest LOGIN PASSWORD 'hidden'"],
+        "GRANT SELECT ON small TO guest",
+        ["GRANT TEMP ON DATABASE postgres TO PUBLIC", "DROP ROLE guest"],
+    ),
+    "mysql": (
+        [
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.small AS SELECT * FROM test.small",
+            "CREATE USER guest@localhost IDENTIFIED BY 'hidden'",
+        ],
+        "GRANT SELECT ON shop.* TO guest@localhost",
+        ["DROP DATABASE shop", "DROP USER guest@localhost"],
+    ),
+}
+"""What gives a user the right to read, and no other; and what takes it back."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["postgres", "mysql"])
+def test_without_the_right_to_temporary_tables_the_certificate_says_so(place, running):
+    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[place])
+    server = running(place)
+    url = re.sub("://[^/]*@", "://guest:hidden@", server.url).replace("/test?", "/shop?")
+    before, grant, after = RIGHTS[place]
+    server.create("small", [("x", server.types["float"]), ("i", server.types["integer"])], SMALL)
+    try:
+        server.query(grant, before)
+        certificate = verify_database(small_rules(), DatabaseRows(url, "small"))
+        assert certificate.disagreeing == []
+        assert "denied" in certificate.boundary.refused
+        assert "boundary   rows were not compared" in certificate.to_text()
+        assert "hidden" not in certificate.to_text() + certificate.to_json()
+        with pytest.raises(DataError, match="denied") as error:
+            verify_database(small_rules(), DatabaseRows(url, "small", sample=2))
+        assert "hidden" not in str(error.value)
+    finally:
+        server.drop("small")
+        server.query(after[-1], after[:-1])
+
+
+def test_the_schema_is_as_before(tmp_path):
+    for dialect in ("sqlite", "duckdb"):
+        file = File(dialect, tmp_path / f"{dialect}.db")
+        file.create("small", [("x", "DOUBLE"), ("i", "BIGINT")], SMALL)
+        before = file.path.read_bytes()
+        verify_database(small_rules(), of(file, sample=3))
+        assert file.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["y", "i"], "the rules test 'x', which table small in"),
+        (["x", "ix"], "the rules test 'i'"),
+        (["x", "index"], "its columns are: 'x', 'index'"),
+    ],
+)
+def test_a_tested_column_that_is_missing_is_named(tmp_path, columns, said):
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [(name, "REAL") for name in columns], [])
+    with pytest.raises(DataError, match=said):
+        verify_database(small_rules(), of(file))
+
+
+def test_the_nearest_column_is_named(tmp_path):
+    file = File("duckdb", tmp_path / "file.db")
+    file.create("small", [("alcohols", "DOUBLE"), ("Weight", "DOUBLE")], [])
+    rules = make_rules([("alcohol", "float"), ("weight", "float")], (0, 0.5, 0, (1, 3.0, 1, 2)))
+    with pytest.raises(DataError, match=r"the rules test 'alcohol' \(the nearest is 'alcohols'\), which table small"):
+        verify_database(rules, of(file))
+    with pytest.raises(DataError, match="there are no rows"):
+        verify_database(rules, of(file), {"alcohol": "alcohols"})  # DuckDB takes weight for Weight
+
+
+@pytest.mark.parametrize(
+    ("declared", "rule", "said"),
+    [
+        ("TEXT", "float", "holds text, and the rules test it as float"),
+        ("DATE", "integer", "holds dates or the like, and the rules test it as integer"),
+        ("BOOLEAN", "float", "holds truth values, and the rules test it as float"),
+        ("INTEGER", "text", "holds numbers, and the rules test it as text"),
+        ("DATE", "boolean", "holds dates or the like, and the rules test it as boolean"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_before_any_work(database, fill, declared, rule, said):
+    if database.dialect == "sqlite" or (database.dialect == "mysql" and declared == "BOOLEAN"):
+        pytest.skip("it declares no such type")
+    fill("other", [("x", declared)], [])
+    value = {"text": "a", "boolean": True, "float": 0.5, "integer": 3}[rule]
+    with pytest.raises(DataError, match=f"column 'x' of table other in .* {said}"):
+        verify_database(make_rules([("x", rule)], (0, value, 0, 1)), of(database, "other"))
+
+
+def test_a_column_of_sqlite_with_other_values_is_refused_by_these(tmp_path):
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [("x", "REAL"), ("i", "INTEGER")], [[0.5, 1], ["abc", 2]])
+    with pytest.raises(DataError, match="column 'x' is not numeric"):
+        verify_database(small_rules(), of(file))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dialect", "postgres"], "--dialect and --database exclude each other"),
+        (["-o", "certificate.csv"], "known are: .json, .txt"),
+        (["--column", "x"], "'x' is not OLD=NEW"),
+        (["--column", "nix=y"], "renames 'nix', which the rules do not have"),
+        (["--column", "x=wide"], "the rules test 'wide'"),
+        (["-o", "nowhere/certificate.json"], "make it first, or name another (-o)"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
+    done = call("verify", "rules.json", "--database", file.url, "--table", "small", *arguments)
+    assert done.exit_code in (1, 2)
+    assert said in " ".join(done.output.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"rules.json", "file.db"}
+
+
+@pytest.mark.parametrize("arguments", [["-o", "c.json"], ["--column", "x=y"], ["--sample", "5"]])
+def test_options_of_databases_with_a_file(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
+    done = call("verify", "rules.json", "t.csv", *arguments)
+    assert done.exit_code == 2
+    assert "is for rows of a database" in " ".join(done.output.split())
+
+
+def test_a_database_whose_sql_is_not_run(tmp_path):
+    with pytest.raises(OptionError, match="PostgreSQL, MySQL, MariaDB, SQLite, DuckDB, not oracle"):
+        verify_database(small_rules(), DatabaseRows("oracle://me@host/x", "t"))
+
+
+def test_rules_of_one_leaf(small):
+    rules = make_rules([("x", "float")], 3)
+    certificate = verify_database(rules, of(small, sample=4))
+    assert (certificate.by_cluster, certificate.boundary.rows) == ({3: 4}, 0)
+    assert certificate.disagreeing == []
+
+
+def test_the_hash_is_of_the_rules_and_not_of_their_file(tmp_path):
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
+    rules = small_rules()
+    text = rules.to_json()
+    (tmp_path / "compact.json").write_text("\ufeff" + json.dumps(json.loads(text)))
+    again = RuleSet.from_json(tmp_path / "compact.json")
+    assert verify_database(rules, of(file)).rules_hash == verify_database(again, of(file)).rules_hash
+    other = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 3, 2, 1)))
+    assert verify_database(other, of(file)).rules_hash != verify_database(rules, of(file)).rules_hash
