@@ -16,9 +16,6 @@ __all__ = [
     "weighted_average_explanation_size",
 ]
 
-_BLOCK = 1 << 18
-"""Values widened to float64 at once: what fits a second-level cache."""
-
 
 def weighted_average_depth(tree: Tree) -> float:
     """Return the questions that a training row is asked on average (WAD, the paper's Eq. 2)."""

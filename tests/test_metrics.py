@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from shallowrules import metrics
 from shallowrules.metrics import (
     agreement,
     partition_cost,
@@ -163,15 +162,7 @@ def test_clusters_far_apart_keep_their_digits():
     assert partition_cost(X, labels) == pytest.approx(exact_cost(X, labels, np.ones(60)), rel=1e-12)
 
 
-def test_the_size_of_a_block_changes_nothing(monkeypatch):
-    random = np.random.default_rng(0)
-    X, labels, weight = random.normal(size=(100, 3)), random.integers(0, 3, 100), random.random(100)
-    whole = partition_cost(X, labels, weight)
-    monkeypatch.setattr(metrics, "_BLOCK", 7)
-    assert partition_cost(X, labels, weight) == pytest.approx(whole, rel=1e-12)
-
-
-def test_many_rows_are_taken_in_blocks():
+def test_many_rows_cost_what_they_cost_in_numpy():
     random = np.random.default_rng(0)
     X, labels = random.normal(size=(300_000, 2)), random.integers(0, 2, 300_000)
     naive = sum(((X[labels == i] - X[labels == i].mean(axis=0)) ** 2).sum() for i in range(2))
