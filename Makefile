@@ -4,8 +4,8 @@
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
 #   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle on small ones only;
-#                   make wheel with INSTALLED_TESTS alone, make test-all with these on the Pythons between the oldest
-#                   and the newest; make conformance with a part of the cases
+#                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
+#                   the oldest and the newest; make conformance with a part of Spark's cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -48,7 +48,7 @@ help:
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
-	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part"
+	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part of Spark's"
 	@echo "make clean     remove what was built"
 
 $(BIN)/python:
@@ -104,11 +104,13 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator tradeoff tree metrics kernel_reading \
-	cli cli_process cli_rules cli_label exporters_registry exporters_rendering exporters_markdown exporters_python
+INSTALLED_TESTS := packaging public_names threads estimator tree kernel_reading \
+	cli cli_process cli_rules cli_label exporters_registry exporters_rendering
 
 # What holds on the oldest Python and on the newest holds between them but for how it was compiled: with SHORT=1, those
-# between run INSTALLED_TESTS.
+# between run these.
+COMPILED_TESTS := public_names estimator tree kernel_reading kernel_growth kernel_refinement cli exporters_registry
+
 test-others: | $(BIN)/python
 	@$(find_python); \
 	here=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
@@ -118,7 +120,7 @@ test-others: | $(BIN)/python
 			"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/"$$version"*/bin/python); \
 		if [ -z "$$python" ]; then echo "Python $$version: not found"; continue; fi; \
 		[ "$(SHORT)" = "" ] || [ "$$version" = $(lastword $(VERSIONS)) ] \
-			&& tests= || tests="$(INSTALLED_TESTS:%=tests/test_%.py)"; \
+			&& tests= || tests="$(COMPILED_TESTS:%=tests/test_%.py)"; \
 		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests" || exit 1; \
 	done
 
