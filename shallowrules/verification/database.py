@@ -313,7 +313,8 @@ class _Verification:
                 found.append(np.fromiter(numbers, np.int64, len(batch)))
                 for builder, cells in zip(builders, values, strict=True):
                     builder.add(cells)
-        columns = {feature: b.column() for feature, b in zip(self.rules.tested_columns, builders, strict=True)}
+        finished = [_decoded(b.column()) if self.dialect == "mysql" else b.column() for b in builders]
+        columns = dict(zip(self.rules.tested_columns, finished, strict=True))
         numbers_found = np.concatenate(found) if found else np.zeros(0, np.int64)
         table = Table(tuple(columns.values()), len(numbers_found))
         strays: dict[int, NDArray[np.bool_]] = {}
@@ -326,6 +327,17 @@ class _Verification:
 
 
 _KINDS = {"number": "numbers", "text": "text", "boolean": "truth values", "other": "dates or the like"}
+
+
+def _decoded(column: Column) -> Column:
+    """Return a column with text in place of bytes, as MariaDB compares a BLOB or VARBINARY with text."""
+    if column.type != "other" or bytes not in column.value_types:
+        return column
+    try:
+        values = [value.decode() if isinstance(value, bytes) else value for value in column.values.tolist()]
+    except UnicodeDecodeError:
+        raise DataError(f"column {column.name!r} holds bytes that are no text in UTF-8: cast it in a view") from None
+    return Column(column.name, "text", np.array(values, dtype=object))
 
 
 def _allowed_kinds(column: RuleColumn) -> set[str]:

@@ -13,7 +13,7 @@ from shallowrules.sources.database import DatabaseSource
 
 __all__ = ["TemporaryTable", "temporary_table"]
 
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 64
 
 
 class TemporaryTable:
@@ -47,14 +47,17 @@ class TemporaryTable:
         from sqlalchemy.exc import DBAPIError
 
         connection = self._source.connection
-        mark = "?" if connection.dialect.name in ("sqlite", "duckdb") else "%s"
-        statement = f"INSERT INTO {self._quoted} VALUES ({', '.join([mark] * len(self._positions))})"
+        mark, name = "?", self._quoted
+        if connection.dialect.name not in ("sqlite", "duckdb"):
+            mark, name = "%s", name.replace("%", "%%")
+        statement = f"INSERT INTO {name} VALUES ({', '.join([mark] * len(self._positions))})"
         pending = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
         left_out = 0
         while pending:
             part = pending.pop()
             try:
-                connection.exec_driver_sql(statement, list(part))
+                for row in part:  # psycopg sends several by a pipeline, and logs what is refused there
+                    connection.exec_driver_sql(statement, row)
                 connection.commit()
             except (DBAPIError, UnicodeError) as error:
                 if getattr(error, "connection_invalidated", False):
