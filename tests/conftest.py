@@ -10,8 +10,9 @@ from types import ModuleType
 
 import pytest
 from comparing import PLACES
-from databases import SERVERS, File
+from databases import SERVERS, SMALL, File
 from hypothesis import HealthCheck, settings
+from rulesets import small_rules
 from strategies import Problem
 from tables import TABLES, table_of_some_size
 
@@ -99,6 +100,15 @@ def fill(database):
     yield fill
     for table in made:
         database.drop(table)
+
+
+@pytest.fixture
+def small(database, fill, tmp_path, monkeypatch):
+    """Return a database with the table ``small``; the rules are beside."""
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    fill("small", [("x", database.types["float"]), ("i", database.types["integer"])], SMALL)
+    return database
 
 
 PLUGINS = ROOT / "tests" / "plugins"

@@ -8,6 +8,8 @@ from decimal import Decimal
 
 import pytest
 
+from shallowrules.sources import DatabaseRows
+
 SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mysql")]
 
 
@@ -40,3 +42,12 @@ class File:
 
 def _driver(dialect):
     return sqlite3 if dialect == "sqlite" else importlib.import_module("duckdb")
+
+
+SMALL = [(0.25, 1), (0.75, 3), (0.75, 4), (None, 4), (0.75, None), (0.25, None)]
+"""Rows for `small_rules`, the last of them without a value that is tested."""
+
+
+def of(database, table="small", **options):
+    """Return rows of a table."""
+    return DatabaseRows(database.url, table, **options)

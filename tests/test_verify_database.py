@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cases import cases
 from commandline import call
-from databases import File
+from databases import SMALL, File, of
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from refusals import refusal_of
@@ -20,36 +20,16 @@ from rulesets import MIXED, boundary_rows, make_rules, moderate_float, route, ru
 from values import applies, block_of
 
 from shallowrules.engines import ENGINES
-from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
-from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows, read_table
-from shallowrules.sources.database import open_rows
 from shallowrules.verification import database as verification
 from shallowrules.verification import walk
 from shallowrules.verification.database import verify_database
-from shallowrules.verification.temporary import temporary_table
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
 
 FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 15}
-
-SMALL = [(0.25, 1), (0.75, 3), (0.75, 4), (None, 4), (0.75, None), (0.25, None)]
-"""Rows for `small_rules`, the last of them without a value that is tested."""
-
-
-@pytest.fixture
-def small(database, fill, tmp_path, monkeypatch):
-    """Return a database with the table ``small``; the rules are beside."""
-    monkeypatch.chdir(tmp_path)
-    small_rules().to_json("rules.json")
-    fill("small", [("x", database.types["float"]), ("i", database.types["integer"])], SMALL)
-    return database
-
-
-def of(database, table="small", **options):
-    return DatabaseRows(database.url, table, **options)
 
 
 def forms_of(certificate):
@@ -404,198 +384,3 @@ def test_customers(database, fill, shared_data, tmp_path, monkeypatch):
     done = call("verify", "rules.json", *reading)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("7,043 rows, 0 mismatches") == len(LABELLING_STYLES)
-
-
-# What is refused, and what stays behind --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wrong", ["SELECT nowhere", "SELECT 1"])
-def test_the_temporary_table_is_gone_after_a_failure(small, wrong):
-    """After an error of the database too, which ends PostgreSQL's transaction."""
-    from sqlalchemy.exc import DBAPIError
-
-    def fail(source):
-        counting = f"SELECT count(*) FROM {source.quote('some rows')}"
-        with temporary_table(source, "some rows", [0, 1]) as table:
-            assert table.fill([(0.5, 1), (0.75, 2)]) == 0
-            assert source.connection.exec_driver_sql(counting).scalar() == 2
-            source.connection.exec_driver_sql(wrong)
-            source.connection.exec_driver_sql("SELECT nothing")
-
-    with open_rows(of(small)) as source:
-        with pytest.raises(DBAPIError):
-            fail(source)
-        with pytest.raises(DBAPIError, match="some rows"):
-            source.connection.exec_driver_sql(f"SELECT count(*) FROM {source.quote('some rows')}")
-        source.connection.rollback()
-        assert source.connection.exec_driver_sql(f"SELECT count(*) FROM {source.relation}").scalar() == len(SMALL)
-
-
-def test_what_a_type_refuses_is_left_out_and_the_rest_is_compared(database, fill, caplog):
-    kinds = {"duckdb": "TINYINT", "postgres": "SMALLINT", "mysql": "TINYINT"}
-    if database.dialect not in kinds:
-        pytest.skip("a column of SQLite refuses nothing")
-    fill("narrow", [("i", kinds[database.dialect])], [[1], [100]])
-    certificate = verify_database(make_rules([("i", "integer")], (0, 99, 0, 1)), of(database, "narrow"))
-    assert certificate.disagreeing == []
-    assert certificate.boundary.left_out == 2  # the ends of 64 bits
-    assert caplog.records == []  # psycopg writes to the terminal of what it sends by a pipeline
-    assert certificate.boundary.rows >= 4
-
-
-RIGHTS = {
-    "postgres": (
-        ["REVOKE TEMP ON DATABASE postgres FROM PUBLIC", "CREATE ROLE guest LOGIN PASSWORD 'hidden'"],
-        "GRANT SELECT ON small TO guest",
-        ["GRANT TEMP ON DATABASE postgres TO PUBLIC", "DROP ROLE guest"],
-    ),
-    "mysql": (
-        [
-            "CREATE DATABASE shop",
-            "CREATE TABLE shop.small AS SELECT * FROM test.small",
-            "CREATE USER guest@localhost IDENTIFIED BY 'hidden'",
-        ],
-        "GRANT SELECT ON shop.* TO guest@localhost",
-        ["DROP DATABASE shop", "DROP USER guest@localhost"],
-    ),
-}
-"""What gives a user the right to read, and no other; and what takes it back."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["postgres", "mysql"])
-def test_without_the_right_to_temporary_tables_the_certificate_says_so(place, running):
-    pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[place])
-    server = running(place)
-    url = re.sub("://[^/]*@", "://guest:hidden@", server.url).replace("/test?", "/shop?")
-    before, grant, after = RIGHTS[place]
-    server.create("small", [("x", server.types["float"]), ("i", server.types["integer"])], SMALL)
-    try:
-        server.query(grant, before)
-        certificate = verify_database(small_rules(), DatabaseRows(url, "small"))
-        assert certificate.disagreeing == []
-        assert "denied" in certificate.boundary.refused
-        assert "boundary   rows were not compared" in certificate.to_text()
-        assert "hidden" not in certificate.to_text() + certificate.to_json()
-        with pytest.raises(DataError, match="denied") as error:
-            verify_database(small_rules(), DatabaseRows(url, "small", sample=2))
-        assert "hidden" not in str(error.value)
-    finally:
-        server.drop("small")
-        server.query(after[-1], after[:-1])
-
-
-def test_the_schema_is_as_before(tmp_path):
-    for dialect in ("sqlite", "duckdb"):
-        file = File(dialect, tmp_path / f"{dialect}.db")
-        file.create("small", [("x", "DOUBLE"), ("i", "BIGINT")], SMALL)
-        before = file.path.read_bytes()
-        verify_database(small_rules(), of(file, sample=3))
-        assert file.path.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        (["y", "i"], "the rules test 'x', which table small in"),
-        (["x", "ix"], "the rules test 'i'"),
-        (["x", "index"], "its columns are: 'x', 'index'"),
-    ],
-)
-def test_a_tested_column_that_is_missing_is_named(tmp_path, columns, said):
-    file = File("sqlite", tmp_path / "file.db")
-    file.create("small", [(name, "REAL") for name in columns], [])
-    with pytest.raises(DataError, match=said):
-        verify_database(small_rules(), of(file))
-
-
-def test_the_nearest_column_is_named(tmp_path):
-    file = File("duckdb", tmp_path / "file.db")
-    file.create("small", [("alcohols", "DOUBLE"), ("Weight", "DOUBLE")], [])
-    rules = make_rules([("alcohol", "float"), ("weight", "float")], (0, 0.5, 0, (1, 3.0, 1, 2)))
-    with pytest.raises(DataError, match=r"the rules test 'alcohol' \(the nearest is 'alcohols'\), which table small"):
-        verify_database(rules, of(file))
-    with pytest.raises(DataError, match="there are no rows"):
-        verify_database(rules, of(file), {"alcohol": "alcohols"})  # DuckDB takes weight for Weight
-
-
-@pytest.mark.parametrize(
-    ("declared", "rule", "said"),
-    [
-        ("TEXT", "float", "holds text, and the rules test it as float"),
-        ("DATE", "integer", "holds dates or the like, and the rules test it as integer"),
-        ("BOOLEAN", "float", "holds truth values, and the rules test it as float"),
-        ("INTEGER", "text", "holds numbers, and the rules test it as text"),
-        ("DATE", "boolean", "holds dates or the like, and the rules test it as boolean"),
-    ],
-)
-def test_a_column_of_another_type_is_refused_before_any_work(database, fill, declared, rule, said):
-    if database.dialect == "sqlite" or (database.dialect == "mysql" and declared == "BOOLEAN"):
-        pytest.skip("it declares no such type")
-    fill("other", [("x", declared)], [])
-    value = {"text": "a", "boolean": True, "float": 0.5, "integer": 3}[rule]
-    with pytest.raises(DataError, match=f"column 'x' of table other in .* {said}"):
-        verify_database(make_rules([("x", rule)], (0, value, 0, 1)), of(database, "other"))
-
-
-def test_a_column_of_sqlite_with_other_values_is_refused_by_these(tmp_path):
-    file = File("sqlite", tmp_path / "file.db")
-    file.create("small", [("x", "REAL"), ("i", "INTEGER")], [[0.5, 1], ["abc", 2]])
-    with pytest.raises(DataError, match="column 'x' is not numeric"):
-        verify_database(small_rules(), of(file))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--dialect", "postgres"], "--dialect and --database exclude each other"),
-        (["-o", "certificate.csv"], "known are: .json, .txt"),
-        (["--column", "x"], "'x' is not OLD=NEW"),
-        (["--column", "nix=y"], "renames 'nix', which the rules do not have"),
-        (["--column", "x=wide"], "the rules test 'wide'"),
-        (["-o", "nowhere/certificate.json"], "make it first, or name another (-o)"),
-    ],
-)
-def test_options_that_do_not_go_together(tmp_path, monkeypatch, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    small_rules().to_json("rules.json")
-    file = File("sqlite", tmp_path / "file.db")
-    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
-    done = call("verify", "rules.json", "--database", file.url, "--table", "small", *arguments)
-    assert done.exit_code in (1, 2)
-    assert said in " ".join(done.output.split())
-    assert {path.name for path in tmp_path.iterdir()} == {"rules.json", "file.db"}
-
-
-@pytest.mark.parametrize("arguments", [["-o", "c.json"], ["--column", "x=y"], ["--sample", "5"]])
-def test_options_of_databases_with_a_file(tmp_path, monkeypatch, arguments):
-    monkeypatch.chdir(tmp_path)
-    small_rules().to_json("rules.json")
-    (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
-    done = call("verify", "rules.json", "t.csv", *arguments)
-    assert done.exit_code == 2
-    assert "is for rows of a database" in " ".join(done.output.split())
-
-
-def test_a_database_whose_sql_is_not_run(tmp_path):
-    with pytest.raises(OptionError, match="PostgreSQL, MySQL, MariaDB, SQLite, DuckDB, not oracle"):
-        verify_database(small_rules(), DatabaseRows("oracle://me@host/x", "t"))
-
-
-def test_rules_of_one_leaf(small):
-    rules = make_rules([("x", "float")], 3)
-    certificate = verify_database(rules, of(small, sample=4))
-    assert (certificate.by_cluster, certificate.boundary.rows) == ({3: 4}, 0)
-    assert certificate.disagreeing == []
-
-
-def test_the_hash_is_of_the_rules_and_not_of_their_file(tmp_path):
-    file = File("sqlite", tmp_path / "file.db")
-    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
-    rules = small_rules()
-    text = rules.to_json()
-    (tmp_path / "compact.json").write_text("\ufeff" + json.dumps(json.loads(text)))
-    again = RuleSet.from_json(tmp_path / "compact.json")
-    assert verify_database(rules, of(file)).rules_hash == verify_database(again, of(file)).rules_hash
-    other = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 3, 2, 1)))
-    assert verify_database(other, of(file)).rules_hash != verify_database(rules, of(file)).rules_hash
