@@ -77,6 +77,7 @@ def test_the_page_names_every_function_that_a_dialect_relies_on(dialect):
     [section] = re.findall(rf"^## {dialect}$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     assert not used - {name.upper() for name in re.findall(r"\w+", section)}
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows
     assert all(len(row) == 3 and row[2].strip(" |") for row in rows)
 
 

@@ -106,7 +106,9 @@ def test_settings_are_statements_of_the_engine(engine):
 )
 def test_verify_runs_the_sql_of_every_engine(engine, rules, rows):
     table = {name: np.array([value], object if isinstance(value, str) else None) for name, value in rows.items()}
-    for comparison in verify(rules, table, [engine.dialect]):
+    comparisons = list(verify(rules, table, [engine.dialect]))
+    assert {comparison.form.split(",")[0] for comparison in comparisons} >= {"SQL"}
+    for comparison in comparisons:
         assert comparison.disagreements == 0, comparison
         assert comparison.rows > 0
 
