@@ -211,3 +211,17 @@ def test_the_hash_is_of_the_rules_and_not_of_their_file(tmp_path):
     assert verify_database(rules, of(file)).rules_hash == verify_database(again, of(file)).rules_hash
     other = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 3, 2, 1)))
     assert verify_database(other, of(file)).rules_hash != verify_database(rules, of(file)).rules_hash
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
+@pytest.mark.parametrize("secret", ["me:hidden@127.0.0.1:1/shop", "127.0.0.1:1/shop?user=me&password=hidden"])
+def test_a_password_is_in_no_error(tmp_path, monkeypatch, scheme, secret):
+    pytest.importorskip({"postgresql": "psycopg", "mysql": "pymysql"}[scheme])
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    url = f"{scheme}://{secret}"
+    done = call("verify", "rules.json", "--database", url, "--table", "t", "-o", "certificate.json")
+    assert done.exit_code == 1
+    assert "127.0.0.1" in done.output
+    assert "hidden" not in done.output
+    assert not (tmp_path / "certificate.json").exists()
