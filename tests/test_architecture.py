@@ -27,7 +27,7 @@ STAGES = {
     "pipeline": ["pipeline"],
     "estimator": ["estimator", "tradeoff"],
     "engines": ["engines"],
-    "cli": ["cli", "verification", "boundary"],
+    "cli": ["cli", "verification", "boundary", "drift"],
     "open": ["errors", "files", "labels", "qualified_names", "summation"],
     "face": [""],  # the package's __init__
 }

@@ -8,7 +8,16 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["TYPED", "force_option", "gather", "seed_option", "split_pair", "together", "typed_arguments"]
+__all__ = [
+    "TYPED",
+    "columns_option",
+    "force_option",
+    "gather",
+    "seed_option",
+    "split_pair",
+    "together",
+    "typed_arguments",
+]
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,3 +63,17 @@ seed_option = click.option(
 )
 
 force_option = click.option("--force", is_flag=True, help="Replace files without asking.")
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    return dict(split_pair(pair, context, parameter) for pair in pairs)
+
+
+columns_option = click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="OLD=NEW",
+    callback=_pairs,
+    help="What the --database calls a column of the rules. May be repeated.",
+)

@@ -11,11 +11,14 @@ import click
 from shallowrules.cli.options import together
 
 if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
+    from shallowrules.table import Table
 
 __all__ = [
     "ReadingOptions",
     "Tables",
+    "read_tested",
     "reading_options",
     "rows_of",
     "show_tables",
@@ -66,6 +69,16 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     from shallowrules.sources import DatabaseRows
 
     return DatabaseRows(database, options["table"], options["query"], sample, options["seed"])
+
+
+def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: ReadingOptions) -> Table:
+    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
+    from shallowrules.sources import read_table
+
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
+    names = [column.name for column in tested] or None
+    return read_table(rows, columns=names, as_text=as_text, **vars(reading))
 
 
 table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)

@@ -14,12 +14,13 @@ from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 
 if TYPE_CHECKING:
+    from shallowrules.drift import Shift
     from shallowrules.exporters import InstalledExporter
     from shallowrules.rules import RuleSet
     from shallowrules.tradeoff import TradeoffPath
     from shallowrules.verification import Comparison, Difference
 
-__all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules"]
+__all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules", "show_shifts"]
 
 WIDTH_IN_A_FILE = 120
 
@@ -95,6 +96,17 @@ def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) 
         table.add_row("none", "0", "")
     console.print(table)
     console.print(Text(f"written        {written}"))
+
+
+def show_shifts(shifts: Iterable[Shift]) -> None:
+    """Print each cluster's share of the rows beside that in training."""
+    table = _table("cluster", "rows", "share", "in training", "shift")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for shift in shifts:
+        figures = (f"{shift.rows:,}", f"{shift.share:.1%}", f"{shift.trained:.1%}", f"{shift.size:+z.1%}")
+        table.add_row(Text(one_line(shift.title)), *figures)
+    _console(False).print(table)
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:

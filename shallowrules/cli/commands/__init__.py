@@ -21,7 +21,7 @@ from shallowrules.errors import OptionError, ShallowRulesError
 
 __all__ = ["shallowrules"]
 
-NAMES = ("export", "exporters", "fit", "label", "path", "run", "sample", "verify")
+NAMES = ("drift", "export", "exporters", "fit", "label", "path", "run", "sample", "verify")
 
 
 class Commands(click.Group):

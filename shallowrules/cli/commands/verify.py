@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import gather, seed_option, split_pair
+from shallowrules.cli.options import columns_option, gather, seed_option
 from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import (
     ReadingOptions,
     Tables,
+    read_tested,
     reading_options,
     rows_of,
     show_tables,
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    return dict(split_pair(pair, context, parameter) for pair in pairs)
-
-
 @click.command("verify", short_help="Run every form of the rules against the tree.")
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
@@ -45,14 +42,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str,
     help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
     "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
 )
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="OLD=NEW",
-    callback=_pairs,
-    help="What the --database calls a column of the rules. May be repeated.",
-)
+@columns_option
 @click.option(
     "-o",
     "--output",
@@ -129,16 +119,12 @@ def _verify_files(rules: RuleSet, tables: Tables, dialects: tuple[str, ...], rea
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
-    from shallowrules.sources import file_relation, read_table
+    from shallowrules.sources import file_relation
     from shallowrules.verification import DEFAULT_DIALECTS
     from shallowrules.verification import verify as verify_forms
 
-    tested = [rules.columns[feature] for feature in rules.tested_columns]
-    # As they stand, those columns show whether every form of the rules knows how to convert them.
-    as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
     with progress(f"reading {show_tables(tables)}"), worded():
-        names = [column.name for column in tested] or None
-        table = read_table(tables, columns=names, as_text=as_text, **vars(reading))
+        table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
     relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
     comparisons: list[Comparison] = []

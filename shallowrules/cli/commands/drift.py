@@ -1,0 +1,87 @@
+"""``shallowrules drift``: the share of each cluster, now and in training."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from shallowrules.cli.options import columns_option, gather, seed_option
+from shallowrules.cli.output import progress, warnings_shown
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    read_tested,
+    reading_options,
+    rows_of,
+    show_tables,
+    table_or_database,
+)
+from shallowrules.errors import ShallowRulesError
+
+__all__ = ["command"]
+
+
+def _share(context: click.Context, parameter: click.Parameter, text: str) -> float:
+    """Read 5% or 0.05 as a share."""
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
+    share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= share <= 1:
+        raise click.BadParameter(f"{text!r} is no share: say one such as 5% or 0.05", context, parameter)
+    return share
+
+
+@click.command("drift", short_help="Show how the shares of the clusters have moved.")
+@click.argument("rules_file", metavar="RULES")
+@table_or_database
+@seed_option
+@click.option(
+    "--max-shift",
+    metavar="SHARE",
+    default="5%",
+    show_default=True,
+    callback=_share,
+    help="A cluster's share may be this much larger or smaller than in training, and that of rows without a cluster "
+    "this large.",
+)
+@columns_option
+@reading_options
+def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str, str], **options: Any) -> None:
+    """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
+
+    The exit status is 1 if one has moved by more than --max-shift. A table of a database is counted there, by the
+    SQL that `export sql --style drift` writes; of a --query or a --sample the rows are read.
+
+    \b
+    Examples:
+      shallowrules drift rules.json new_wine.csv
+      shallowrules drift rules.json --database @shop --table sales.visits --max-shift 2%
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.advice import worded
+    from shallowrules.cli.summary import show_shifts
+    from shallowrules.drift import count_in_database, count_rows, measure_shifts
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
+
+    rows = rows_of(tables, options)
+    counted_there = isinstance(rows, DatabaseRows) and rows.table is not None and rows.sample is None
+    if columns and not counted_there:
+        raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
+    with warnings_shown():
+        rules = RuleSet.from_json(rules_file)
+    with progress(f"counting {show_tables(rows)}"), worded():
+        if isinstance(rows, DatabaseRows) and counted_there:
+            counts = count_in_database(rules, rows, columns)
+        else:
+            counts = count_rows(rules, read_tested(rules, rows, gather(ReadingOptions, options)))
+    shifts = measure_shifts(rules, counts)
+    show_shifts(shifts)
+    moved = [shift for shift in shifts if abs(shift.size) > max_shift]
+    if moved:
+        worst = max(moved, key=lambda shift: abs(shift.size))
+        title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
+        raise ShallowRulesError(
+            f"{title}: {worst.share:.1%} of the rows, {worst.trained:.1%} in training, which is more than "
+            f"{max_shift:.4g} apart"
+        )

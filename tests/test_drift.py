@@ -1,0 +1,115 @@
+"""The shift of each cluster's share since training, counted in a database and of files."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from commandline import call
+from databases import File
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rulesets import make_rules, moderate_float, rule_sets
+
+from shallowrules.drift import count_in_database, count_rows, measure_shifts
+from shallowrules.errors import DataError, OptionError
+from shallowrules.sources import DatabaseRows, read_table
+
+pytest.importorskip("sqlalchemy")
+
+RULES = make_rules([("kind", "text"), ("x", "float")], (0, "A", 0, (1, 0.5, 1, 2)), {1: "it's"})
+ROWS = [("A", 1.0)] * 5 + [("b %s :p", 0.25)] * 2 + [("b %s :p", 0.75)] + [(None, 0.25), ("c", None)]
+COUNTS = {0: 5, 1: 2, 2: 1, None: 2}
+
+
+@pytest.fixture
+def filled(database, fill, tmp_path, monkeypatch):
+    """Return a database with the table ``visits``; the rules, and the rows as CSV, are beside."""
+    monkeypatch.chdir(tmp_path)
+    fill("visits", [("kind", database.types["text"]), ("x", database.types["float"])], ROWS)
+    RULES.to_json("rules.json")
+    with open("visits.csv", "w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([("kind", "x"), *ROWS])
+    return database
+
+
+def test_a_database_counts_what_the_tree_says(filled):
+    rows = DatabaseRows(filled.url, "visits")
+    assert count_in_database(RULES, rows) == COUNTS
+    assert count_rows(RULES, read_table(rows)) == COUNTS
+    with pytest.raises(OptionError, match="read the rows"):
+        count_in_database(RULES, DatabaseRows(filled.url, query="SELECT * FROM visits"))
+
+
+def test_the_command_says_how_far_and_which(filled):
+    there = ["--database", filled.url, "--table", "visits"]
+    shown = [
+        call("drift", "rules.json", *there, "--max-shift", "100%"),
+        call("drift", "rules.json", "visits.csv", "--max-shift", 1),
+    ]
+    query = ["--database", filled.url, "--query", "SELECT * FROM visits"]
+    shown.append(call("drift", "rules.json", *query, "--max-shift", "1.0"))
+    assert [done.exit_code for done in shown] == [0, 0, 0], [done.output for done in shown]
+    assert len({done.stdout for done in shown}) == 1
+    shares = {cluster.index: cluster.rows / RULES.statistics.rows for cluster in RULES.clusters}
+    lines = [line.split() for line in shown[0].stdout.splitlines() if "%" in line]
+    assert [line[-4:] for line in lines] == [
+        *(
+            [
+                str(COUNTS[c.index]),
+                f"{COUNTS[c.index] / 10:.1%}",
+                f"{shares[c.index]:.1%}",
+                f"{COUNTS[c.index] / 10 - shares[c.index]:+.1%}",
+            ]
+            for c in RULES.by_size
+        ),
+        ["2", "20.0%", "0.0%", "+20.0%"],
+    ]
+    sizes = [abs(COUNTS[index] / 10 - share) for index, share in {**shares, None: 0.0}.items()]
+    for most, status in ((max(sizes) + 0.001, 0), (max(sizes) - 0.001, 1), (0, 1)):
+        assert call("drift", "rules.json", *there, "--max-shift", most).exit_code == status
+    refused = call("drift", "rules.json", *there)
+    assert refused.exit_code == 1
+    assert "of the rows, " in refused.stderr
+    assert "in training, which is more than 0.05 apart" in refused.stderr
+
+
+def test_another_name_of_a_column(filled, fill):
+    fill("others", [("Art", filled.types["text"]), ("x", filled.types["float"])], ROWS)
+    there = ["--database", filled.url, "--table", "others", "--max-shift", "1"]
+    assert call("drift", "rules.json", *there, "--column", "kind=Art").exit_code == 0
+    refused = call("drift", "rules.json", *there)
+    assert refused.exit_code == 1
+    assert "kind" in refused.stderr
+
+
+@pytest.mark.parametrize("text", ["-1", "200%", "many", "1.5", ""])
+def test_a_share_is_one(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    RULES.to_json("rules.json")
+    refused = call("drift", "rules.json", "visits.csv", "--max-shift", text)
+    assert refused.exit_code == 2
+    assert "say one such as 5% or 0.05" in refused.stderr
+
+
+def test_what_does_not_go_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    RULES.to_json("rules.json")
+    refused = call("drift", "rules.json", "visits.csv", "--column", "kind=Art")
+    assert refused.exit_code == 2
+    assert "--column is for a table of a database" in refused.stderr
+    with pytest.raises(DataError, match="there are no rows"):
+        measure_shifts(RULES, {})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_any_rules_on_any_rows(tmp_path_factory, kind, data):
+    rules = data.draw(rule_sets(floats=moderate_float, kinds=("float",)))
+    values = st.one_of(st.none(), moderate_float)
+    rows = data.draw(st.lists(st.tuples(*[values] * len(rules.columns)), min_size=1, max_size=8))
+    database = File(kind, tmp_path_factory.mktemp("drift") / "file.db")
+    database.create("t", [(column.name, database.types["float"]) for column in rules.columns], rows)
+    found = DatabaseRows(database.url, "t")
+    assert count_in_database(rules, found) == count_rows(rules, read_table(found))
