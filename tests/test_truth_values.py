@@ -141,6 +141,23 @@ def test_truth_values_in_decimals(engine):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["mysql"], indirect=True)
+def test_no_year_is_a_truth_value(engine):
+    """Beside 1, MariaDB takes 2001 for it."""
+    engine.create("years", [("b", "YEAR")], [("2001",), ("2000",), ("0000",), (None,)])
+    case = export(make_rules([("b", "boolean")], (0, True, 0, 1)), "sql", dialect="mysql", style="case")
+    try:
+        assert engine.query(f"SELECT b, {case} FROM years") == [
+            ("2001", None),
+            ("2000", None),
+            ("0000", "1"),
+            (None, None),
+        ]
+    finally:
+        engine.drop("years")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "named"),
     # Spark is asked for few of the names: each query takes it seconds.

@@ -282,7 +282,7 @@ DIALECTS: Mapping[str, Dialect] = {
             whole="CAST({text} AS DECIMAL(65, 0)) - {bound}",
             is_float=None,
             exact="{value} + 0.0 - {steps}",
-            truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value}"),
+            truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value} + 0"),
             beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
             beside_integers="as doubles",
         ),
