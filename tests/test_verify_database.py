@@ -67,7 +67,7 @@ def test_a_threshold_that_is_off_by_a_bit_is_found_on_boundary_rows(small, monke
     tamper(monkeypatch, other)
     certificate = verify_database(small_rules(), of(small))
     assert [comparison.disagreements for comparison in certificate.comparisons] == [0, 0, 0]
-    assert all(comparison.disagreements for comparison in certificate.boundary.comparisons)
+    assert [comparison.disagreements > 0 for comparison in certificate.boundary.comparisons] == [True] * 3
     for comparison in certificate.boundary.comparisons:
         assert {difference.values["x"] for difference in comparison.differences} == {math.nextafter(0.5, 1)}
         assert {difference.found for difference in comparison.differences} == {0}
@@ -251,7 +251,7 @@ def test_the_temporary_table_has_the_collation_of_the_table(database, fill, monk
     monkeypatch.setitem(DIALECTS, database.dialect, replace(dialect, texts=replace(dialect.texts, **facts)))
     certificate = verify_database(rules, of(database, "folding"))
     assert [comparison.disagreements for comparison in certificate.comparisons] == [0, 0, 0]
-    assert all(comparison.disagreements for comparison in certificate.boundary.comparisons)
+    assert [comparison.disagreements > 0 for comparison in certificate.boundary.comparisons] == [True] * 3
     assert "a" in {difference.values["t"] for difference in certificate.boundary.comparisons[0].differences}
 
 
