@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from comparing import PLACES
-from databases import SERVERS, SMALL, File
+from databases import SERVERS, SMALL, File, marked
 from hypothesis import HealthCheck, settings
 from rulesets import small_rules
 from strategies import Problem
@@ -78,7 +78,7 @@ def engine(request, running):
     return running(request.param)
 
 
-@pytest.fixture(params=["sqlite", "duckdb", *SERVERS])
+@pytest.fixture(params=marked("sqlite", "duckdb", *SERVERS))
 def database(request, tmp_path, running):
     """Return a database of each kind that rows are read from, with a `url`."""
     pytest.importorskip("sqlalchemy")

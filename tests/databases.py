@@ -10,7 +10,17 @@ import pytest
 
 from shallowrules.sources import DatabaseRows
 
-SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mysql")]
+SERVERS = ("postgres", "mysql")
+
+
+def marked(*names):
+    """Return databases as parameters of a fixture or test; servers are slow."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in SERVERS else []) for name in names]
+
+
+def on(*names):
+    """Return the mark of a test that is for these alone of the databases of the fixture `database`."""
+    return pytest.mark.parametrize("database", marked(*names), indirect=True)
 
 
 class File:

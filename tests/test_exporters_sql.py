@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import MISSING, fields, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from goldenfiles import assert_golden
 from hypothesis import given, settings
@@ -350,52 +348,6 @@ def test_every_fact_that_decides_a_label_is_required():
         decisive = [f for f in fields(kind) if f.name != "limits"]  # those decide how a text is cut
         assert all(f.default is MISSING is f.default_factory for f in decisive), kind
     assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "longest"}
-
-
-# Values beside NaN, by what the statistics of a Parquet file say of them, which leave NaN out.
-PARQUET_COLUMNS = {
-    "on both sides": [-3.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 9.0],
-    "below every threshold": [-3.0, -2.0],
-    "above every threshold": [5.0, 9.0],
-    "between two": [1.25, 1.5],
-    "constant": [1.5],
-    "infinite": [math.inf, -math.inf, 1.5],
-    "none": [],
-}
-
-
-@pytest.mark.parametrize("imputed", [None, 1.5])
-@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
-@pytest.mark.parametrize("values", PARQUET_COLUMNS.values(), ids=PARQUET_COLUMNS)
-def test_duckdb_over_a_parquet_file_with_nan(tmp_path, predicates, values, kind, imputed):
-    rules = make_rules([("x", "float"), ("n", "integer")], (0, 1.0, (0, 0.5, 0, (1, 3, 1, 2)), (0, 2.0, 3, 4)))
-    if imputed is not None:
-        columns = tuple(replace(column, imputed=imputed if column.name == "x" else None) for column in rules.columns)
-        rules = replace(rules, columns=columns)
-    values = [*values, math.nan, None, math.nan, *values]
-    rows = [(x, n) for x in values for n in (1.0, 4.0, math.nan)]  # once whole numbers, now doubles
-    filled = [(imputed if x is None or math.isnan(x) else x, n) for x, n in rows] if imputed is not None else rows
-    expected = [route(rules, row) for row in filled]
-    for row_group_size in (len(rows), 5):
-        path = tmp_path / f"{row_group_size}.parquet"
-        x, n = zip(*rows, strict=True)
-        pq.write_table(pa.table({"x": pa.array(x, kind), "n": n}), path, row_group_size=row_group_size)
-        with duckdb.connect() as connection:
-            query = export(rules, "sql", dialect="duckdb", style="select", table=[str(path)])
-            selected = [row[-1] for row in connection.execute(query).fetchall()]
-            case = export(rules, "sql", dialect="duckdb", style="case")
-            cased = [row[0] for row in connection.execute(f"SELECT {case} FROM {quote(str(path))}").fetchall()]
-            matched = [-1] * len(rows)
-            numbered = f"read_parquet('{path}', file_row_number=true)"
-            texts = export(rules, "sql", dialect="duckdb", template=predicates).split("\x00")
-            for cluster, predicate in zip(rules.by_size, texts, strict=False):
-                query = f"SELECT file_row_number FROM {numbered} WHERE {predicate}"
-                for (row,) in connection.execute(query).fetchall():
-                    assert matched[row] == -1
-                    matched[row] = cluster.index
-        assert [-1 if label is None else label for label in selected] == expected
-        assert [-1 if label is None else label for label in cased] == expected
-        assert matched == expected
 
 
 def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers():
