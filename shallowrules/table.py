@@ -331,7 +331,7 @@ def _from_list(name: str, data: list[Any] | tuple[Any, ...]) -> Column:
         return found
     values = np.array(data, dtype=object)  # without it, NumPy makes texts of numbers and missing values beside a text
     _check_one_dimension(name, values)
-    return _column(name, values)
+    return _from_objects(name, values)
 
 
 def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
@@ -359,32 +359,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
     """Type a NumPy array; an object array is numeric if all of it is."""
     kind = values.dtype.kind
     if kind == "O":
-        given = values.tolist()
-        found = _of_numbers(name, given)
-        if found is not None:
-            return found
-        if str in set(map(type, given)):
-            return Column(name, "text", values)
-        missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
-        present = values[~missing]
-        if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
-            whole = np.zeros(len(values), dtype=np.int64)
-            try:
-                whole[~missing] = present
-                return Column(name, "integer", whole, missing if missing.any() else None)
-            except OverflowError:
-                pass
-        known = [value for value in present if not is_missing(value)]
-        if known and all(isinstance(value, bool | np.bool_) for value in known):
-            return Column(name, "boolean", values)
-        try:
-            if any(isinstance(value, str | bytes | bool) for value in present):
-                return Column(name, "text", values)
-            numbers = np.full(len(values), np.nan)
-            numbers[~missing] = [_nearest_double(value) for value in present]
-            return Column(name, "float", numbers, exact=values if _is_rounded(present) else None)
-        except (TypeError, ValueError):
-            return Column(name, "other", values)
+        found = _of_numbers(name, values.tolist())
+        return _from_objects(name, values) if found is None else found
     if kind == "b":
         return Column(name, "boolean", values.astype(object))
     if kind in "iu":
@@ -395,6 +371,32 @@ def _column(name: str, values: NDArray[Any]) -> Column:
                 values = values.astype(np.float64)
         return Column(name, "float", values)
     return Column(name, "text" if kind in "US" else "other", values.astype(object))
+
+
+def _from_objects(name: str, values: NDArray[Any]) -> Column:
+    """Type an array of objects that `_of_numbers` does not; it is numeric if all of it is."""
+    if str in set(map(type, values.tolist())):
+        return Column(name, "text", values)
+    missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
+    present = values[~missing]
+    if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
+        whole = np.zeros(len(values), dtype=np.int64)
+        try:
+            whole[~missing] = present
+            return Column(name, "integer", whole, missing if missing.any() else None)
+        except OverflowError:
+            pass
+    known = [value for value in present if not is_missing(value)]
+    if known and all(isinstance(value, bool | np.bool_) for value in known):
+        return Column(name, "boolean", values)
+    try:
+        if any(isinstance(value, str | bytes | bool) for value in present):
+            return Column(name, "text", values)
+        numbers = np.full(len(values), np.nan)
+        numbers[~missing] = [_nearest_double(value) for value in present]
+        return Column(name, "float", numbers, exact=values if _is_rounded(present) else None)
+    except (TypeError, ValueError):
+        return Column(name, "other", values)
 
 
 def _is_rounded(values: Iterable[Any]) -> bool:
