@@ -9,12 +9,12 @@ import numpy as np
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, DIALECTS
-from shallowrules.labels import NO_CLUSTER
+from shallowrules.exporters.sql import dialect_of_database
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import open_rows
 from shallowrules.table import Table
+from shallowrules.verification.comparing import cluster_of
 
 __all__ = ["Shift", "count_in_database", "count_rows", "measure_shifts"]
 
@@ -63,10 +63,7 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
 def count_rows(rules: RuleSet, table: Table) -> Counts:
     """Return the rows of each cluster of a table, by `RuleSet.assign`, which says what it raises."""
     labels, counts = np.unique(rules.assign(table), return_counts=True)
-    return {
-        None if label == NO_CLUSTER else label: count
-        for label, count in zip(labels.tolist(), counts.tolist(), strict=True)
-    }
+    return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
 
 
 def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str] | None = None) -> Counts:
@@ -87,12 +84,10 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     OptionError
         If there is no table, or SQL for this database is not known.
     """
-    dialect = ALIASES.get(rows.backend, rows.backend)
-    if rows.table is None or rows.sample is not None or dialect not in DIALECTS:
+    dialect = dialect_of_database(rows.backend)
+    if not rows.is_whole_table or dialect is None:
         raise OptionError(f"no query counts the clusters of {rows}: read the rows", option="table")
     query = export(rules, "sql", style="drift", dialect=dialect, table=rows.name_parts, columns=dict(columns or {}))
     with open_rows(rows) as source:
         found = source.connection.exec_driver_sql(query).all()
-    return {
-        None if int(cluster) == NO_CLUSTER else int(cluster): int(count) for cluster, _, count, *_ in found if count
-    }
+    return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}

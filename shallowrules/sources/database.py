@@ -79,6 +79,11 @@ class DatabaseRows:
         return [] if self.table is None else split_table(self.table)
 
     @property
+    def is_whole_table(self) -> bool:
+        """Whether these are all rows of a table or view."""
+        return self.table is not None and self.sample is None
+
+    @property
     def backend(self) -> str:
         """The kind of database, as a URL names it, such as "postgresql"."""
         return str(find_url(self.database).get_backend_name())

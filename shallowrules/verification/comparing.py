@@ -46,7 +46,7 @@ class Comparison:
         return self.differences[0] if self.differences else None
 
 
-def cluster_of(label: np.int64) -> int | None:
+def cluster_of(label: int | np.integer[Any]) -> int | None:
     """Return the cluster that a label means, None for none."""
     return None if label == NO_CLUSTER else int(label)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from shallowrules.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, cluster_predicates
+from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES, cluster_predicates, dialect_of_database
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows
@@ -114,7 +114,7 @@ class _Verification:
     def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str]) -> None:
         self.rules = rules
         self.source = source
-        self.dialect = ALIASES.get(source.rows.backend, source.rows.backend)
+        self.dialect = str(dialect_of_database(source.rows.backend))
         self.tested = [rules.columns[feature] for feature in rules.tested_columns]
         self.positions = self._find_columns(columns)
         self._check_types()

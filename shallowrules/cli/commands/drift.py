@@ -65,7 +65,7 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
     from shallowrules.sources import DatabaseRows
 
     rows = rows_of(tables, options)
-    counted_there = isinstance(rows, DatabaseRows) and rows.table is not None and rows.sample is None
+    counted_there = isinstance(rows, DatabaseRows) and rows.is_whole_table
     if columns and not counted_there:
         raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
     with warnings_shown():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from glob import has_magic
 from itertools import pairwise
 from pathlib import Path
@@ -29,9 +29,6 @@ WRITTEN = "sql,python,markdown"
 """The exporters whose files are written unless the user names others."""
 
 RULES_FILE = "rules.json"
-
-NAMES_OF_DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql", "databricks": "spark"}
-"""SQL dialects by the name that a URL has for a database, where it is another."""
 
 
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
@@ -107,9 +104,10 @@ def command(
     from shallowrules.exporters import export
 
     rows = rows_of(tables, {"table": table, **options})
-    stem, facts = _known_of(rows, table)
+    wanted = {fact for choice in chosen for fact in choice.facts}
+    stem, facts = _known_of(rows, table, wanted)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    if tables and table is not None and not any("table" in choice.facts for choice in chosen):
+    if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     files = _name_files(chosen)
@@ -151,7 +149,7 @@ def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
     return names
 
 
-def _known_of(rows: Tables | DatabaseRows, table: str | None) -> tuple[str, dict[str, Any]]:
+def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) -> tuple[str, dict[str, Any]]:
     """Return what to name the folder after, and what is known of the rows: facts, by the name of each `Fact`.
 
     What SQL calls the table, unless --sql-table says so, is --table, or else the name of the file.
@@ -161,12 +159,13 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None) -> tuple[str, dict
     if not isinstance(rows, DatabaseRows):
         stem = _stem(rows)
         return stem, {"table": [stem] if table is None else table}
-    from shallowrules.exporters.sql import DIALECTS
+    facts: dict[str, Any] = {"table": rows.name_parts or ["query"]}
+    if "dialect" in wanted:  # only then is the exporter of SQL imported
+        from shallowrules.exporters.sql import dialect_of_database
 
-    parts = rows.name_parts or ["query"]
-    dialect = NAMES_OF_DIALECTS.get(rows.backend, rows.backend)
-    known = {"dialect": dialect} if dialect in DIALECTS else {}
-    return re.sub(r"[^\w. -]", "_", parts[-1]), {"table": parts, **known}
+        if (dialect := dialect_of_database(rows.backend)) is not None:
+            facts["dialect"] = dialect
+    return re.sub(r"[^\w. -]", "_", facts["table"][-1]), facts
 
 
 def _stem(tables: Tables) -> str:

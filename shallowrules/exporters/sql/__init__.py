@@ -1,7 +1,7 @@
 """Rules as SQL: what is known of each dialect, predicates made by it, and the exporter that lays them out."""
 
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS
+from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS, dialect_of_database
 from shallowrules.exporters.sql.exporter import (
     LABELLING_STYLES,
     STYLES,
@@ -20,5 +20,6 @@ __all__ = [
     "SqlExporter",
     "SqlOptions",
     "cluster_predicates",
+    "dialect_of_database",
     "neither_predicate",
 ]

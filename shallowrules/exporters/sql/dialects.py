@@ -24,7 +24,7 @@ from shallowrules.exporters.sql.dialect import (
 )
 from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS
 
-__all__ = ["ALIASES", "DIALECTS", "find_dialect"]
+__all__ = ["ALIASES", "DIALECTS", "dialect_of_database", "find_dialect"]
 
 ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
 
@@ -542,3 +542,9 @@ def find_dialect(name: object) -> Dialect:
     """Return the dialect of a name or alias in any case; OptionError listing all if there is none."""
     spelt = check_text("dialect", name).lower()
     return DIALECTS[check_choice("SQL dialect", ALIASES.get(spelt, spelt), DIALECTS, option="dialect")]
+
+
+def dialect_of_database(backend: str) -> str | None:
+    """Return the name of the dialect of a database, by the name that a URL has for its kind; None if it has none."""
+    name = {**ALIASES, "databricks": "spark"}.get(backend, backend)
+    return name if name in DIALECTS else None
