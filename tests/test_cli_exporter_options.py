@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, fields, make_dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -347,6 +349,16 @@ def test_run_imports_only_the_exporters_that_it_writes():
     ours = {name.rpartition(".")[2] for name in found if name.startswith("shallowrules.exporters.")}
     assert ours & set(exporter_names()) == {"python"}
     assert "sqlglot" not in found
+
+
+def test_run_looks_for_no_dialect_where_it_writes_no_sql(folder):
+    pytest.importorskip("sqlalchemy")
+    with closing(sqlite3.connect(folder / "t.db")) as connection:
+        connection.execute("CREATE TABLE t (a REAL, b REAL)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(i % 5 / 2, i % 3) for i in range(12)])
+        connection.commit()
+    rows = ["run", "--database", "sqlite:///t.db", "--table", "t", "-k", "2", "--write", "python"]
+    assert "sqlglot" not in loaded(rows)
 
 
 def loaded(arguments):
