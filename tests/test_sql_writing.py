@@ -216,6 +216,11 @@ def test_the_new_column_is_none_of_the_table(style):
         export(rules_of(), "sql", dialect="sqlite", style=style, cluster_column="Months")
 
 
+def test_no_update_overwrites_what_the_rules_read():
+    with pytest.raises(ExportError, match="the rules are about the column 'months', which an update would overwrite"):
+        export(rules_of(), "sql", dialect="sqlite", style="update", cluster_column="MONTHS")
+
+
 def test_the_view_stands_beside_its_table():
     text = export(rules_of(), "sql", style="view", table='"my.schema".t')
     assert 'CREATE VIEW "my.schema"."t_clusters" AS' in text

@@ -278,6 +278,11 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
     if settings.style in (*WITH_CLUSTER_COLUMN, "update"):
         dialect.column(settings.cluster_column)
+    if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
+        raise ExportError(
+            f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
+            CLUSTER_COLUMN,
+        )
     return dialect, Predicates(names, dialect)
 
 
@@ -303,13 +308,14 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
             f"their columns are: {', '.join(map(repr, old_names))}",
         )
     names = [settings.columns.get(old, old) for old in old_names]
-    if settings.style in WITH_CLUSTER_COLUMN:
-        for name in names:
-            if name.casefold() == settings.cluster_column.casefold():
-                raise ExportError(
-                    f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN
-                )
+    if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(names, settings)) is not None:
+        raise ExportError(f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN)
     return names
+
+
+def _called_alike(names: Sequence[str], settings: SqlOptions) -> str | None:
+    """Return the name that is that of the clusters' column in any case, if there is one."""
+    return next((name for name in names if name.casefold() == settings.cluster_column.casefold()), None)
 
 
 def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
