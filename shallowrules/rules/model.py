@@ -6,6 +6,7 @@ written as JSON, checked and measured is in `matching`, `document`, `validation`
 
 from __future__ import annotations
 
+import hashlib
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -215,6 +216,11 @@ class RuleSet:
         if path is not None:
             atomic_write(path, text)
         return text
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of `to_json()`, in hexadecimal digits: what is made from rules says by it from which."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @classmethod
     def from_json(cls, path: str | Path) -> RuleSet:

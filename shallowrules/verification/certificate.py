@@ -94,11 +94,6 @@ class Certificate:
         found = [*self.comparisons, *self.boundary.comparisons]
         return list(dict.fromkeys(comparison.form for comparison in found if comparison.disagreements))
 
-    @property
-    def rules_hash(self) -> str:
-        """SHA-256 of the rules as `RuleSet.to_json` writes them."""
-        return hashlib.sha256(self.rules.to_json().encode()).hexdigest()
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         names = {cluster.index: cluster.name for cluster in self.rules.clusters}
@@ -113,7 +108,7 @@ class Certificate:
             "agrees": not self.disagreeing,
             "shallowrules": installed_version("shallowrules"),
             "time": self.time.isoformat(timespec="seconds"),
-            "rules_sha256": self.rules_hash,
+            "rules_sha256": self.rules.sha256,
             "database": self.database,
             "engine": {"name": self.engine, "version": self.version, "dialect": self.dialect},
             **({"table": self.table} if query is None else {"query_sha256": query}),
@@ -146,7 +141,7 @@ class Certificate:
         drawn = (
             "" if self.sample is None else f", of which {counted(self.sample, 'row')} were drawn by seed {self.seed}"
         )
-        yield _line("rules", f"SHA-256 {self.rules_hash}")
+        yield _line("rules", f"SHA-256 {self.rules.sha256}")
         yield _line("database", f"{one_line(self.database)}, {one_line(f'{self.engine} {self.version}')}")
         yield _line("table", f"{what}{drawn}")
         if self.columns:
