@@ -25,6 +25,7 @@ from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.database import DatabaseSource
 from shallowrules.verification import database as verification
 from shallowrules.verification import walk
+from shallowrules.verification.comparing import SEVERAL
 from shallowrules.verification.database import verify_database
 
 pytest.importorskip("sqlalchemy")
@@ -91,9 +92,9 @@ def test_rows_with_another_cluster_are_counted_and_shown(small, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (lambda texts: {**texts, 1: texts[0]}, {(0, -2), (1, None)}),
+        (lambda texts: {**texts, 1: texts[0]}, {(0, SEVERAL), (1, None)}),
         (lambda texts: {**texts, 1: "1 = 0"}, {(1, None)}),
-        (lambda texts: {**texts, 1: "1 = 1"}, {(0, -2), (2, -2), (None, 1)}),
+        (lambda texts: {**texts, 1: "1 = 1"}, {(0, SEVERAL), (2, SEVERAL), (None, 1)}),
     ],
 )
 def test_predicates_that_overlap_or_leave_rows_out_are_found(small, monkeypatch, change, found):

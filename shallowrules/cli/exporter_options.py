@@ -237,9 +237,11 @@ def prefix_of(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z]+", "-", name).strip("-").lower() + "-"
 
 
-def spell_plainly(option: OptionName) -> str:
-    """Return a parameter of the package as the command line spells it."""
+def spell_plainly(option: OptionName, command: click.Command | None = None) -> str:
+    """Return a parameter of the package as a command spells it: where it has an option for it, by that."""
     spelt = f"--{option.name.replace('_', '-')}"
+    if command is not None:
+        spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)
     return spelt if option.value is None else f"{spelt} {option.value}"
 
 

@@ -10,6 +10,7 @@ import click
 
 __all__ = [
     "TYPED",
+    "answer_options",
     "columns_option",
     "force_option",
     "gather",
@@ -61,6 +62,23 @@ def split_pair(pair: str, context: click.Context, parameter: click.Parameter) ->
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
 )
+
+answer_options = together(
+    click.option(
+        "--cluster-as",
+        type=click.Choice(["number", "name"]),
+        default="number",
+        show_default=True,
+        help="What a row gets for its cluster in SQL: its number, or the name that it was given by --labels.",
+    ),
+    click.option(
+        "--else",
+        "otherwise",
+        metavar="VALUE",
+        help="What a row without a cluster gets in SQL, in place of NULL: no cluster's number or name.",
+    ),
+)
+"""What SQL says of a row, as `export` has it."""
 
 force_option = click.option("--force", is_flag=True, help="Replace files without asking.")
 

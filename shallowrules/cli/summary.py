@@ -138,16 +138,8 @@ def show_comparisons(comparisons: Sequence[Comparison]) -> None:
 
 def _describe(difference: Difference) -> str:
     values = ", ".join(f"{one_line(name)} = {value!r}" for name, value in difference.values.items())
-    return (
-        f"{difference.origin} ({values}) is in {_cluster(difference.expected)} by the tree "
-        f"and in {_cluster(difference.found)} by this form"
-    )
-
-
-def _cluster(index: int | None) -> str:
-    if index is None:
-        return "no cluster"
-    return "more than one cluster" if index < 0 else f"cluster {index}"
+    by_tree, by_form = difference.places
+    return f"{difference.origin} ({values}) is in {by_tree} by the tree and in {by_form} by this form"
 
 
 def _table(*headings: str) -> Table:

@@ -14,6 +14,7 @@ from typing import Any
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 from shallowrules.rules import RuleSet
+from shallowrules.verification.answers import Answers
 from shallowrules.verification.comparing import Comparison, Difference
 
 __all__ = ["BoundaryRows", "Certificate", "Unlabelled"]
@@ -61,6 +62,8 @@ class Certificate:
     seed : int
     columns : mapping from str to str
         Names in the rules and those in the database that were given for them.
+    answers : Answers
+        What SQL gave a row.
     rows : int
     by_cluster : mapping from int to int
         Rows by cluster, as the tree labels them.
@@ -81,6 +84,7 @@ class Certificate:
     sample: int | None
     seed: int
     columns: Mapping[str, str]
+    answers: Answers
     rows: int
     by_cluster: Mapping[int, int]
     unlabelled: tuple[Unlabelled, ...]
@@ -114,6 +118,8 @@ class Certificate:
             **({"table": self.table} if query is None else {"query_sha256": query}),
             "sample": None if self.sample is None else {"rows": self.sample, "seed": self.seed},
             "columns": dict(self.columns),
+            "cluster_as": self.answers.cluster_as,
+            "else": self.answers.otherwise,
             "rows": self.rows,
             "clusters": [{"cluster": i, "name": names[i], "rows": rows} for i, rows in self.by_cluster.items()],
             "unlabelled": {
@@ -146,6 +152,9 @@ class Certificate:
         yield _line("table", f"{what}{drawn}")
         if self.columns:
             yield _line("columns", ", ".join(one_line(f"{old} is {new}") for old, new in self.columns.items()))
+        otherwise = self.answers.otherwise
+        without = "NULL" if otherwise is None else one_line(repr(otherwise))
+        yield _line("answers", f"the {self.answers.cluster_as} of the cluster, {without} for a row without one")
         time = self.time.strftime("%Y-%m-%d %H:%M:%S %Z")
         yield _line("made", f"{time}, by shallowrules {installed_version('shallowrules')}")
         yield ""
@@ -182,13 +191,8 @@ def _summary(comparison: Comparison) -> str:
 
 def _describe(difference: Difference) -> str:
     values = ", ".join(one_line(f"{name} = {value!r}") for name, value in difference.values.items())
-    return (
-        f"{difference.origin} ({values}): {_place(difference.expected)} by the tree, {_place(difference.found)} by SQL"
-    )
-
-
-def _place(cluster: int | None) -> str:
-    return "no cluster" if cluster is None else f"cluster {cluster}"
+    by_tree, by_sql = difference.places
+    return f"{difference.origin} ({values}): {by_tree} by the tree, {by_sql} by SQL"
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:

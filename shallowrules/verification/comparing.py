@@ -11,20 +11,30 @@ import numpy as np
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.table import Table
 
-__all__ = ["Comparison", "Difference", "cluster_of", "python_rows"]
+__all__ = ["NO_ANSWER", "SEVERAL", "Comparison", "Difference", "cluster_of", "python_rows"]
+
+SEVERAL = "more than one cluster"
+NO_ANSWER = "a value that is no cluster's"
+"""What a form may give a row besides a cluster and none: these are no numbers, as any number may be a cluster's."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A row that a form gives another cluster than the tree does; None is no cluster.
 
-    `origin` says which row it is, `values` what it holds in the tested columns.
+    `origin` says which row it is, `values` what it holds in the tested columns. `found` may also be `SEVERAL` or
+    `NO_ANSWER`.
     """
 
     origin: str
     values: dict[str, Any]
     expected: int | None
-    found: int | None
+    found: int | str | None
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """Where the tree and the form put the row, as words."""
+        return _place(self.expected), _place(self.found)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,12 @@ class Comparison:
     def first(self) -> Difference | None:
         """The first difference, if there is any."""
         return self.differences[0] if self.differences else None
+
+
+def _place(found: int | str | None) -> str:
+    if isinstance(found, str):
+        return found
+    return "no cluster" if found is None else f"cluster {found}"
 
 
 def cluster_of(label: int | np.integer[Any]) -> int | None:

@@ -9,7 +9,7 @@ labels.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -27,8 +27,16 @@ from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import ColumnBuilder, DatabaseSource, open_rows
 from shallowrules.table import Column, Table
+from shallowrules.verification.answers import Answers
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
-from shallowrules.verification.comparing import Comparison, Difference, cluster_of, python_rows
+from shallowrules.verification.comparing import (
+    NO_ANSWER,
+    SEVERAL,
+    Comparison,
+    Difference,
+    cluster_of,
+    python_rows,
+)
 from shallowrules.verification.temporary import temporary_table
 from shallowrules.verification.walking import Walk, walk_columns
 
@@ -45,9 +53,6 @@ MAX_DIFFERENCES = 10
 MAX_PREDICATES = 100
 """Predicates in one statement: SQLite takes at most 500 parts of a UNION ALL."""
 
-SEVERAL = -2
-"""In place of a cluster's number: a row meets the predicates of more than one."""
-
 VERSIONS: Mapping[str, tuple[str, str]] = {
     "postgresql": ("PostgreSQL", "SHOW server_version"),
     "mysql": ("MySQL", "SELECT VERSION()"),
@@ -58,7 +63,12 @@ VERSIONS: Mapping[str, tuple[str, str]] = {
 """By the name that a URL has for an engine: what it is called, and how it says its version."""
 
 
-def verify_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str] | None = None) -> Certificate:
+def verify_database(
+    rules: RuleSet,
+    rows: DatabaseRows,
+    columns: Mapping[str, str] | None = None,
+    answers: Answers | None = None,
+) -> Certificate:
     """Compare the SQL of the rules, executed in a database, with the tree.
 
     Parameters
@@ -67,13 +77,16 @@ def verify_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, st
     rows : DatabaseRows
     columns : mapping from str to str, optional
         What the database calls columns of the rules that have another name there.
+    answers : Answers, optional
+        What SQL gives a row; by default the number of its cluster, NULL where it has none.
 
     Raises
     ------
     DataError
         If a tested column is missing or of another type, there are no rows, or the database refuses something.
     OptionError
-        If its SQL is not known, or `columns` names what the rules do not have.
+        If its SQL is not known, `columns` names what the rules do not have, or what `answers` has for rows
+        without a cluster is a cluster's.
     ExportError
         If its SQL cannot express the rules.
     """
@@ -83,7 +96,7 @@ def verify_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, st
             f"the databases that rules are verified in are {known}, not {rows.backend}", option="database"
         )
     with open_rows(rows) as source:
-        return _Verification(rules, source, dict(columns or {})).run()
+        return _Verification(rules, source, dict(columns or {}), answers or Answers(rules)).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +124,10 @@ class _Read:
 class _Verification:
     """The rules beside the tested columns of a source."""
 
-    def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str]) -> None:
+    def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str], answers: Answers) -> None:
         self.rules = rules
         self.source = source
+        self.answers = answers
         self.dialect = str(dialect_of_database(source.rows.backend))
         self.tested = [rules.columns[feature] for feature in rules.tested_columns]
         self.positions = self._find_columns(columns)
@@ -123,7 +137,7 @@ class _Verification:
         self.options = {"dialect": self.dialect, "columns": {**columns, **names}}
         # What cannot be written is refused before any work.
         for style in LABELLING_STYLES:
-            export(rules, "sql", style=style, **self.options)
+            self._export(style)
         self.predicates = cluster_predicates(rules, **self.options)
 
     def _find_columns(self, columns: Mapping[str, str]) -> list[int]:
@@ -186,6 +200,7 @@ class _Verification:
             sample=rows.sample,
             seed=rows.seed,
             columns=self.given_names,
+            answers=self.answers,
             rows=read.table.n_rows,
             by_cluster={cluster.index: clusters[cluster.index] for cluster in self.rules.by_size},
             unlabelled=tuple(self._unlabelled(read)),
@@ -250,8 +265,8 @@ class _Verification:
             if style == "where":
                 comparisons.append(self._compare_predicates(form, relation, origin))
             else:
-                reads.append(self._read(self._labelled(style, relation)))
-                comparisons.append(_compare_labels(form, reads[-1], origin))
+                reads.append(self._read(self.answers.cluster, self._labelled(style, relation)))
+                comparisons.append(_compare_labels(form, reads[-1], origin, self.answers.foreign))
         return comparisons, reads[0]
 
     @property
@@ -265,15 +280,16 @@ class _Verification:
         """Return a query of the cluster that a style gives each row, and the row's values."""
         quote, table = self.source.quote, self._quoted(relation)
         if style != "select":
-            expressions = [self._expression(style), *self._values]
+            expressions = [self._export(style), *self._values]
             return f"{relation.before}SELECT {', '.join(expressions)}\nFROM {table}"
-        options: dict[str, Any] = {**self.options, "table": relation.name_parts, "cluster_column": CLUSTER}
-        text = export(self.rules, "sql", style=style, **options)
+        text = self._export(style, table=relation.name_parts, cluster_column=CLUSTER)
         expressions = [quote(CLUSTER), *self._values]
         return f"{relation.before}SELECT {', '.join(expressions)}\nFROM (\n{text}\n) AS {quote('labelled rows')}"
 
-    def _expression(self, style: str) -> str:
-        return export(self.rules, "sql", style=style, **self.options)
+    def _export(self, style: str, **options: Any) -> str:
+        """Return the SQL of a style as the user exports it."""
+        answers = {} if style == "where" else self.answers.options
+        return export(self.rules, "sql", style=style, **self.options, **answers, **options)
 
     def _by_predicates(self, relation: _Relation, numbered: Mapping[int, str]) -> list[str]:
         """Return statements that give the rows that meet each of some predicates, by its number, and all rows by -1."""
@@ -294,7 +310,7 @@ class _Verification:
         for start in range(0, len(numbered), MAX_PREDICATES):
             part = numbered[start : start + MAX_PREDICATES]
             statements = self._by_predicates(relation, {number: text for number, (_, text) in part})
-            read = self._read(*statements)
+            read = self._read(int, *statements)
             clusters = {number: cluster for number, (cluster, _) in part}
             wrong, shown = _compare_chosen(read, clusters, origin)
             n_rows = max(n_rows, int(np.count_nonzero(read.found == NO_CLUSTER)))
@@ -302,15 +318,14 @@ class _Verification:
             differences += shown
         return Comparison(form, n_rows, disagreements, tuple(differences[:MAX_DIFFERENCES]))
 
-    def _read(self, *statements: str) -> _Read:
-        """Run queries of a number and the tested columns, and walk the rows that come."""
+    def _read(self, understood: Callable[[Any], int], *statements: str) -> _Read:
+        """Run queries of an answer, which `understood` reads, and the tested columns, and walk the rows that come."""
         builders = [ColumnBuilder(column.name) for column in self.tested]
         found: list[NDArray[np.int64]] = []
         for statement in statements:
             for batch in self.source.fetch(statement):
-                labels, *values = zip(*batch, strict=True)
-                numbers = (NO_CLUSTER if label is None else int(label) for label in labels)
-                found.append(np.fromiter(numbers, np.int64, len(batch)))
+                answers, *values = zip(*batch, strict=True)
+                found.append(np.fromiter(map(understood, answers), np.int64, len(batch)))
                 for builder, cells in zip(builders, values, strict=True):
                     builder.add(cells)
         finished = [_decoded(b.column()) if self.dialect == "mysql" else b.column() for b in builders]
@@ -356,14 +371,14 @@ def _as_declared(value: Any, kind: str | None) -> Any:
     return str(value).lower() if isinstance(value, bool) and kind == "text" else value
 
 
-def _compare_labels(form: str, read: _Read, origin: str) -> Comparison:
-    """Compare a style that gives each row one cluster."""
+def _compare_labels(form: str, read: _Read, origin: str, foreign: int) -> Comparison:
+    """Compare a style that gives each row one cluster, or what stands for an answer that is none."""
     expected = read.walk.labels
     differing = np.flatnonzero(read.found != expected)
     shown = differing[:MAX_DIFFERENCES]
     differences = tuple(
-        Difference(origin, values, cluster_of(expected[row]), cluster_of(read.found[row]))
-        for row, values in zip(shown, _values_of(read.table.take(shown)), strict=True)
+        Difference(origin, values, cluster_of(expected[row]), NO_ANSWER if label == foreign else cluster_of(label))
+        for row, label, values in zip(shown, read.found[shown], _values_of(read.table.take(shown)), strict=True)
     )
     return Comparison(form, len(expected), len(differing), differences)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,15 @@ from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.sources.engine import reason
 from shallowrules.table import Table
-from shallowrules.verification.comparing import Comparison, Difference, cluster_of, python_rows
+from shallowrules.verification.answers import Answers
+from shallowrules.verification.comparing import (
+    NO_ANSWER,
+    SEVERAL,
+    Comparison,
+    Difference,
+    cluster_of,
+    python_rows,
+)
 from shallowrules.verification.walking import walk
 
 if TYPE_CHECKING:
@@ -46,7 +53,11 @@ CLUSTER = "cluster in shallowrules"
 
 
 def verify(
-    rules: RuleSet, table: Any, dialects: Sequence[str] = DEFAULT_DIALECTS, relation: str | None = None
+    rules: RuleSet,
+    table: Any,
+    dialects: Sequence[str] = DEFAULT_DIALECTS,
+    relation: str | None = None,
+    answers: Answers | None = None,
 ) -> Iterator[Comparison]:
     """Compare every form of the rules with the tree, one at a time.
 
@@ -61,6 +72,8 @@ def verify(
     relation : str, optional
         What DuckDB reads the same rows from by itself, such as ``read_csv('customers.csv')``. The SQL of that
         dialect is run on it too.
+    answers : Answers, optional
+        What SQL gives a row; by default the number of its cluster, NULL where it has none.
 
     Yields
     ------
@@ -72,7 +85,7 @@ def verify(
     DataError
         If the table lacks a tested column, or it holds values of another type than the rules compare.
     OptionError
-        If a dialect cannot be executed here.
+        If a dialect cannot be executed here, or what `answers` has for rows without a cluster is a cluster's.
     MissingExtraError
         If its engine is not installed.
     EngineError
@@ -81,6 +94,9 @@ def verify(
     dialects = [check_choice("dialect to verify", ALIASES.get(dialect, dialect), DIALECTS) for dialect in dialects]
     for dialect in dialects:
         ENGINES[dialect].check_installed()
+    answers = Answers(rules) if answers is None else answers
+    for dialect in dialects if answers.otherwise is not None else ():
+        export(rules, "sql", dialect=dialect, style="case", **answers.options)  # refused before any work
     table = Table.of(table, names=[column.name for column in rules.columns])
     table = table.select([rules.columns[feature].name for feature in rules.tested_columns])
     boundary = boundary_table(rules)
@@ -100,10 +116,15 @@ def verify(
         parts.append(_Part("row with a text that is no number", no_numbers, unmatched))
     for dialect in dialects:
         with ENGINES[dialect].open() as engine:
-            yield from _compare_sql(rules, engine, parts)
+            yield from _compare_sql(rules, engine, parts, answers)
     if relation is not None and "duckdb" in dialects and table.n_rows:
         rows = _Part("row", table, parts[0].expected)
-        yield _compare("SQL, duckdb, on the file itself", [rows], [_labels_of_file(rules, relation, table.n_rows)])
+        yield _compare(
+            "SQL, duckdb, on the file itself",
+            [rows],
+            [_labels_of_file(rules, relation, table.n_rows, answers)],
+            answers,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +146,14 @@ class _Part:
         return self if held.all() else _Part(self.name, self.table.take(np.flatnonzero(held)), self.expected[held])
 
 
-def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int64]]) -> Comparison:
+def _compare(
+    form: str,
+    parts: Sequence[_Part],
+    labels: Sequence[NDArray[np.int64]],
+    answers: Answers | None = None,
+    foreign: str = NO_ANSWER,
+) -> Comparison:
+    """Compare the labels that a form gives the rows of some parts; `foreign` says what the answers' own mark means."""
     disagreements, first = 0, None
     for part, found in zip(parts, labels, strict=True):
         differing = np.flatnonzero(found != part.expected)
@@ -137,7 +165,7 @@ def _compare(form: str, parts: Sequence[_Part], labels: Sequence[NDArray[np.int6
                 f"{part.name} {row + 1}",
                 dict(zip(part.table.names, values, strict=True)),
                 cluster_of(part.expected[row]),
-                cluster_of(found[row]),
+                foreign if answers is not None and found[row] == answers.foreign else cluster_of(found[row]),
             )
     return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, () if first is None else (first,))
 
@@ -155,10 +183,10 @@ def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
     return assign
 
 
-def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part]) -> Iterator[Comparison]:
+def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part], answers: Answers) -> Iterator[Comparison]:
     """Compare each style of SQL with the tree, on the rows that an engine can hold."""
     parts = [part.held_by(engine) for part in parts]
-    labellers = {style: _labeller(rules, engine, style) for style in LABELLING_STYLES}
+    labellers = {style: _labeller(rules, engine, style, answers) for style in LABELLING_STYLES}
     found: dict[str, list[NDArray[np.int64]]] = {style: [] for style in LABELLING_STYLES}
     for part in parts:
         _create(engine, part.table)
@@ -166,7 +194,8 @@ def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part]) -> Iter
             found[style].append(label(part.table.n_rows))
         engine.drop(TABLE)
     for style, labels in found.items():
-        yield _compare(f"SQL, {engine.dialect}, {style}", parts, labels)
+        foreign = SEVERAL if style == "where" else NO_ANSWER
+        yield _compare(f"SQL, {engine.dialect}, {style}", parts, labels, answers, foreign)
 
 
 def _create(engine: Engine, table: Table) -> None:
@@ -181,29 +210,31 @@ def _create(engine: Engine, table: Table) -> None:
     engine.create(TABLE, declared, rows)
 
 
-def _labeller(rules: RuleSet, engine: Engine, style: str) -> Callable[[int], NDArray[np.int64]]:
+def _labeller(rules: RuleSet, engine: Engine, style: str, answers: Answers) -> Callable[[int], NDArray[np.int64]]:
     """Return what asks an engine for the cluster that SQL of one style gives each of several rows."""
     number, cluster = engine.quote(ROW_NUMBER), engine.quote(CLUSTER)
     if style == "where":
         predicates = cluster_predicates(rules, dialect=engine.dialect)
-        return lambda n_rows: _labels_by_predicate(predicates, engine, n_rows)
-    text = export(rules, "sql", dialect=engine.dialect, style=style, table=[TABLE], cluster_column=CLUSTER)
+        return lambda n_rows: _labels_by_predicate(predicates, engine, n_rows, answers.foreign)
+    options: dict[str, Any] = {"dialect": engine.dialect, "table": [TABLE], "cluster_column": CLUSTER}
+    text = export(rules, "sql", style=style, **options, **answers.options)
     labelled = text if style == "select" else f"SELECT *, {text}\nAS {cluster} FROM {TABLE}"
     selected = f"SELECT {number}, {cluster} FROM ({labelled}\n) AS labelled"
 
     def label(n_rows: int) -> NDArray[np.int64]:
-        labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
+        labels = np.full(n_rows, answers.foreign, dtype=np.int64)
         for row, found in engine.query(selected):
-            if row is not None and found is not None:
-                labels[int(row)] = int(found)
+            if row is not None:
+                labels[int(row)] = answers.cluster(found)
         return labels
 
     return label
 
 
-def _labels_by_predicate(predicates: Mapping[int, str], engine: Engine, n_rows: int) -> NDArray[np.int64]:
-    """Return the cluster whose predicate each row meets; where there are several, a number that no cluster has."""
-    ambiguous = next(number for number in count(-2, -1) if number not in predicates)
+def _labels_by_predicate(
+    predicates: Mapping[int, str], engine: Engine, n_rows: int, ambiguous: int
+) -> NDArray[np.int64]:
+    """Return the cluster whose predicate each row meets, `ambiguous` where there are several."""
     labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
     for cluster, predicate in predicates.items():
         found = engine.query(f"SELECT {engine.quote(ROW_NUMBER)} FROM {TABLE} WHERE {predicate}")
@@ -212,10 +243,10 @@ def _labels_by_predicate(predicates: Mapping[int, str], engine: Engine, n_rows: 
     return labels
 
 
-def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.int64]:
+def _labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> NDArray[np.int64]:
     """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
     duckdb = import_duckdb()
-    text = export(rules, "sql", dialect="duckdb", style="case")
+    text = export(rules, "sql", dialect="duckdb", style="case", **answers.options)
     with duckdb.connect() as database:
         try:
             found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
@@ -226,7 +257,7 @@ def _labels_of_file(rules: RuleSet, relation: str, n_rows: int) -> NDArray[np.in
             ) from error
     if len(found) != n_rows:
         raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
-    return np.array([NO_CLUSTER if label is None else label for (label,) in found], dtype=np.int64)
+    return np.array([answers.cluster(answer) for (answer,) in found], dtype=np.int64)
 
 
 WANTED_TYPES: Mapping[str, tuple[str, str]] = {

@@ -17,7 +17,7 @@ import click
 from shallowrules.cli.escaping import printable
 from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.options import TYPED
-from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
 
@@ -55,12 +55,16 @@ class Commands(click.Group):
 
     def _run(self, ctx: click.Context) -> Any:
         """Run the command; 2 for a wrong option, 1 for anything else that is wrong."""
+
+        def spell(option: OptionName) -> str:
+            return spell_plainly(option, self.get_command(ctx, ctx.invoked_subcommand or ""))
+
         try:
             return super().invoke(ctx)
         except OptionError as error:
-            raise click.UsageError(error.worded(spell_plainly)) from error
+            raise click.UsageError(error.worded(spell)) from error
         except ShallowRulesError as error:
-            raise click.ClickException(error.worded(spell_plainly)) from error
+            raise click.ClickException(error.worded(spell)) from error
         except UnicodeEncodeError as error:
             raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
         except BrokenPipeError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import columns_option, gather, seed_option
+from shallowrules.cli.options import answer_options, columns_option, gather, seed_option
 from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import (
     ReadingOptions,
@@ -23,9 +23,11 @@ from shallowrules.errors import OptionError, ShallowRulesError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shallowrules.exporters.base import ClusterAs
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
     from shallowrules.verification import Comparison
+    from shallowrules.verification.answers import Answers
 
 __all__ = ["command"]
 
@@ -42,6 +44,7 @@ __all__ = ["command"]
     help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
     "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
 )
+@answer_options
 @columns_option
 @click.option(
     "-o",
@@ -57,13 +60,16 @@ def command(
     dialects: tuple[str, ...],
     columns: dict[str, str],
     output: Path | None,
+    cluster_as: ClusterAs,
+    otherwise: str | None,
     **options: Any,
 ) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
     what DuckDB reads from it by itself. The exit status is 1 if any row differs. RULES knows how the text of a
-    column becomes numbers, so the options for it need not be repeated.
+    column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is what
+    `export` writes with these; a row that gets VALUE counts as one without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. What was compared is shown as a certificate.
@@ -75,6 +81,7 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, input_files
+    from shallowrules.verification.answers import Answers
 
     rows = rows_of(tables, options)
     if isinstance(rows, DatabaseRows):
@@ -91,23 +98,24 @@ def command(
     check_target(output, rules_file, *input_files(rows))
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
+    answers = Answers(rules, cluster_as, otherwise)
     if isinstance(rows, DatabaseRows):
-        wrong = _verify_database(rules, rows, columns, output)
+        wrong = _verify_database(rules, rows, columns, output, answers)
     else:
-        wrong = _verify_files(rules, rows, dialects, gather(ReadingOptions, options))
+        wrong = _verify_files(rules, rows, dialects, gather(ReadingOptions, options), answers)
     if wrong:
         raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(
-    rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str], output: Path | None
+    rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str], output: Path | None, answers: Answers
 ) -> Sequence[str]:
     """Show and write a certificate, and return the styles that disagree."""
     from shallowrules.cli.escaping import printable
     from shallowrules.verification.database import verify_database
 
     with progress(f"comparing {show_tables(rows)}"):
-        certificate = verify_database(rules, rows, columns)
+        certificate = verify_database(rules, rows, columns, answers)
     text = certificate.to_text()
     click.echo(printable(text), nl=False)
     if output is not None:
@@ -115,7 +123,9 @@ def _verify_database(
     return certificate.disagreeing
 
 
-def _verify_files(rules: RuleSet, tables: Tables, dialects: tuple[str, ...], reading: ReadingOptions) -> Sequence[str]:
+def _verify_files(
+    rules: RuleSet, tables: Tables, dialects: tuple[str, ...], reading: ReadingOptions, answers: Answers
+) -> Sequence[str]:
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
@@ -130,7 +140,7 @@ def _verify_files(rules: RuleSet, tables: Tables, dialects: tuple[str, ...], rea
     comparisons: list[Comparison] = []
     try:
         with progress("comparing"):
-            comparisons.extend(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation))
+            comparisons.extend(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation, answers))
     finally:  # what was compared is worth knowing, also if an engine fails after that
         if comparisons:
             show_comparisons(comparisons)
