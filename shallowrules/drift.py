@@ -14,6 +14,7 @@ from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import open_rows
 from shallowrules.table import Table
+from shallowrules.tested_columns import find_tested_columns
 from shallowrules.verification.comparing import cluster_of
 
 __all__ = ["Shift", "count_in_database", "count_rows", "measure_shifts"]
@@ -80,14 +81,16 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     Raises
     ------
     DataError
-        If the database cannot be reached, or refuses the query; the message is its own.
+        If a tested column is missing or of another type, or the database cannot be reached or refuses the query; the
+        message is then its own.
     OptionError
         If there is no table, or SQL for this database is not known.
     """
     dialect = dialect_of_database(rows.backend)
     if not rows.is_whole_table or dialect is None:
         raise OptionError(f"no query counts the clusters of {rows}: read the rows", option="table")
-    query = export(rules, "sql", style="drift", dialect=dialect, table=rows.name_parts, columns=dict(columns or {}))
     with open_rows(rows) as source:
+        names = find_tested_columns(rules, source, columns or {}).names
+        query = export(rules, "sql", style="drift", dialect=dialect, table=rows.name_parts, columns=names)
         found = source.connection.exec_driver_sql(query).all()
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,14 @@ from numpy.typing import NDArray
 from shallowrules.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES, cluster_predicates, dialect_of_database
+from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dialect_of_database
 from shallowrules.labels import NO_CLUSTER
-from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import ColumnBuilder, DatabaseSource, open_rows
 from shallowrules.table import Column, Table
+from shallowrules.tested_columns import find_tested_columns
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
@@ -129,47 +129,14 @@ class _Verification:
         self.source = source
         self.answers = answers
         self.dialect = str(dialect_of_database(source.rows.backend))
-        self.tested = [rules.columns[feature] for feature in rules.tested_columns]
-        self.positions = self._find_columns(columns)
-        self._check_types()
-        names = {c.name: source.names[j] for c, j in zip(self.tested, self.positions, strict=True)}
+        found = find_tested_columns(rules, source, columns)
+        self.tested, self.positions = found.columns, found.positions
         self.given_names = columns
-        self.options = {"dialect": self.dialect, "columns": {**columns, **names}}
+        self.options = {"dialect": self.dialect, "columns": found.names}
         # What cannot be written is refused before any work.
         for style in LABELLING_STYLES:
             self._export(style)
         self.predicates = cluster_predicates(rules, **self.options)
-
-    def _find_columns(self, columns: Mapping[str, str]) -> list[int]:
-        """Return where the source has each tested column; DataError names those that it does not have."""
-        fold = DIALECTS[self.dialect].names.fold
-        places = {fold(name): j for j, name in enumerate(self.source.names)}
-        missing, positions = [], []
-        for column in self.tested:
-            name = columns.get(column.name, column.name)
-            if fold(name) in places:
-                positions.append(places[fold(name)])
-                continue
-            nearest = get_close_matches(name.lower(), [known.lower() for known in self.source.names], 1, 0.5)
-            alike = next((known for known in self.source.names if [known.lower()] == nearest), None)
-            missing.append(repr(name) if alike is None else f"{name!r} (the nearest is {alike!r})")
-        if missing:
-            raise DataError(
-                f"the rules test {', '.join(missing)}, which {self.source.rows} does not have; its columns are: "
-                f"{', '.join(map(repr, self.source.names))}. --column OLD=NEW says what a column is called there"
-            )
-        return positions
-
-    def _check_types(self) -> None:
-        """Refuse columns that are declared as another type than the rules test."""
-        wrong = [
-            f"column {self.source.names[j]!r} of {self.source.rows} holds "
-            f"{_KINDS[kind]}, and the rules test it as {column.type}"
-            for column, j in zip(self.tested, self.positions, strict=True)
-            if (kind := self.source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
-        ]
-        if wrong:
-            raise DataError(f"{'; '.join(wrong)}: cast it in a view, or by --query")
 
     def run(self) -> Certificate:
         """Compare all styles on all rows."""
@@ -341,9 +308,6 @@ class _Verification:
         return _Read(table, numbers_found, walk_columns(self.rules, table.n_rows, read), strays)
 
 
-_KINDS = {"number": "numbers", "text": "text", "boolean": "truth values", "other": "dates or the like"}
-
-
 def _decoded(column: Column) -> Column:
     """Return a column with text in place of bytes, as MariaDB compares a BLOB or VARBINARY with text."""
     if column.type != "other" or bytes not in column.value_types:
@@ -353,15 +317,6 @@ def _decoded(column: Column) -> Column:
     except UnicodeDecodeError:
         raise DataError(f"column {column.name!r} holds bytes that are no text in UTF-8: cast it in a view") from None
     return Column(column.name, "text", np.array(values, dtype=object))
-
-
-def _allowed_kinds(column: RuleColumn) -> set[str]:
-    """Return the kinds of declared types whose values rules can compare as a column's type."""
-    if column.type == "boolean":
-        return {"boolean", "number", "text"}
-    if column.type == "text":
-        return {"text", "number"} if column.holds_numbers else {"text"}
-    return {"number", "text"} if column.from_text else {"number"}
 
 
 def _as_declared(value: Any, kind: str | None) -> Any:
