@@ -53,9 +53,8 @@ def test_every_text_parses(dialect, style):
         if dialect == "oracle":
             text = ORACLE_ALONE.sub(lambda found: found[1] or found[2] or "", text)
         if style == "where":
-            predicates = [
-                part for part in re.split(r"^-- (?:cluster|NaN) .*$", text, flags=re.MULTILINE) if part.strip()
-            ]
+            _, *blocks = re.split(r"^-- cluster ", text, flags=re.MULTILINE)
+            predicates = [block.partition("\n")[2] for block in blocks]
             text = f"SELECT {', '.join(f'CASE WHEN {part} THEN 1 END' for part in predicates)}"
         elif style == "case":
             text = f"SELECT {text[text.index('CASE') :]}"
@@ -198,6 +197,6 @@ def test_names_that_bigquery_cannot_have_are_refused(name):
 def test_ansi_says_that_nan_may_get_a_cluster(style):
     floats, integers = (make_rules([("x", kind)], (0, 1, 0, 1)) for kind in ("float", "integer"))
     caveat = "-- NaN may get a cluster: "
-    assert export(floats, "sql", style=style).startswith(caveat)
+    assert caveat in export(floats, "sql", style=style)
     assert caveat not in export(integers, "sql", style=style)
     assert caveat not in export(floats, "sql", style=style, dialect="trino")

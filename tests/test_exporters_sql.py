@@ -200,7 +200,7 @@ def test_where_is_one_predicate_under_one_comment_per_cluster():
     rules = make_rules([("a", "float"), ("b", "integer")], (0, 1.5, (1, 3, 0, 1), 0), {0: "zero", 1: "1"})
     text = export(rules, "sql")
     blocks = re.split(r"^-- cluster (.+): .*\n", text, flags=re.MULTILINE)
-    assert re.fullmatch(r"-- NaN may get a cluster: [^\n]*\n\n", blocks[0])
+    assert re.fullmatch(r"(-- [^\n]*\n)+-- NaN may get a cluster: [^\n]*\n\n", blocks[0])
     assert dict(zip(blocks[1::2], (block.strip() for block in blocks[2::2]), strict=True)) == {
         "0 (zero)": '(\n  ("a" <= 1.5e0 AND "b" <= 3)\n  OR ("a" > 1.5e0)\n)',
         "1": '"a" <= 1.5e0 AND "b" > 3',
@@ -345,7 +345,9 @@ def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, fi
 
 def test_every_fact_that_decides_a_label_is_required():
     for kind in (Dialect, Nan, Numbers, Texts):
-        decisive = [f for f in fields(kind) if f.name != "limits"]  # those decide how a text is cut
+        decisive = [
+            f for f in fields(kind) if f.name not in ("limits", "cautions")
+        ]  # which decide what else a text says
         assert all(f.default is MISSING is f.default_factory for f in decisive), kind
     assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "longest"}
 

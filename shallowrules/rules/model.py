@@ -220,7 +220,7 @@ class RuleSet:
     @cached_property
     def sha256(self) -> str:
         """The SHA-256 of `to_json()`, in hexadecimal digits: what is made from rules says by it from which."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        return hashlib.sha256(self.to_json().encode("utf-8", "surrogatepass")).hexdigest()
 
     @classmethod
     def from_json(cls, path: str | Path) -> RuleSet:

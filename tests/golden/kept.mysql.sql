@@ -1,3 +1,8 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a number, column + 0, in a view.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -15,6 +20,11 @@ SELECT
   END AS `cluster`
 FROM `shop`.`customers`
 
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a number, column + 0, in a view.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -32,6 +42,11 @@ SELECT
   END AS `cluster`
 FROM `shop`.`customers`
 
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a number, column + 0, in a view.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -55,6 +70,11 @@ END)
 
 -- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view
 
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches is counted as one without a cluster.
+-- Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a number, column + 0, in a view.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %

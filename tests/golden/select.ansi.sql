@@ -1,3 +1,7 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 f52b844021a0503ab8b4ed2a248627b0da872f49d15b845b9a118f1c897aa385.
+-- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %

@@ -1,3 +1,8 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 39ddd823174423b74bcc6ec905872a6e787d129bd6a55846dd276d49e936c568.
+-- 7,043 rows, 5 clusters; k-means cost 1.023 times that of the clusters without rules; 89.0 % of the rows in the same cluster as there.
+-- A missing value of "TotalCharges" counts as 1397.3.
+-- A rule that tests another column does not match a row without a value in it.
+-- A row that no rule matches is in no cluster.
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 
 -- cluster 3: 1,815 rows, 25.8 %

@@ -6,8 +6,9 @@ in many engines has a name (`STANDARD_TEXTS`), which a dialect has to choose.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,8 +17,23 @@ from sqlglot.expressions import to_identifier
 
 from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.rendering import one_line
+from shallowrules.rules import Number, RuleColumn
 
-__all__ = ["STANDARD_TEXTS", "Dialect", "Limits", "Names", "Nan", "Numbers", "Texts", "fold_ascii", "fold_nothing"]
+__all__ = [
+    "STANDARD_TEXTS",
+    "Caution",
+    "Dialect",
+    "Limits",
+    "Names",
+    "Nan",
+    "Numbers",
+    "Texts",
+    "fold_ascii",
+    "fold_nothing",
+]
+
+JINJA_END = re.compile(r"(?<=\{)(?=%[-+]?\s*endraw)")
+"""Where the mark ``{% endraw %}`` of a Jinja file is cut in two."""
 
 RENAME = ("use another name (for a column, the option ", OptionName("columns"), " maps the old one to it)")
 
@@ -161,7 +177,7 @@ STANDARD_TEXTS = Texts(
     column="{column}",
     literal="{literal}",
     trimmed="TRIM(CAST({value} AS VARCHAR))",
-    coded="\0",
+    coded="\0\r",  # a file may lose a carriage return, as it goes through Jinja or Git
     code=None,
     holds_nul=False,
     listed="{literals}",
@@ -272,6 +288,35 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Caution:
+    """What an engine gets wrong in columns of a type, or under a setting, that only its user knows of.
+
+    Attributes
+    ----------
+    types : tuple of str
+        The types of columns, in the rules, that it is about.
+    text : str
+        What is wrong, and what to do.
+    above, below : float
+        It is about numbers between these, whatever their sign.
+    converted : bool or None
+        Whether it is about columns of numbers that the rules read from text, or about the others; None for both.
+    """
+
+    types: tuple[str, ...]
+    text: str
+    above: float = -1.0
+    below: float = math.inf
+    converted: bool | None = None
+
+    def concerns(self, column: RuleColumn, numbers: Sequence[Number]) -> bool:
+        """Return whether it is about a column that is compared with some numbers."""
+        if column.type not in self.types or self.converted not in (None, column.from_text):
+            return False
+        return not column.is_numeric or any(self.above < abs(number) < self.below for number in numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dialect:
     """The facts about one SQL dialect that rules depend on.
 
@@ -286,6 +331,8 @@ class Dialect:
     true, false : tuple of str
         The texts of `Texts.trimmed` that are truth values, in small letters.
     limits : Limits
+    cautions : tuple of Caution
+        What the emitted text says where its rules are concerned; docs/numbers.md lists them.
     """
 
     name: str
@@ -296,6 +343,7 @@ class Dialect:
     true: tuple[str, ...]
     false: tuple[str, ...]
     limits: Limits = Limits()
+    cautions: tuple[Caution, ...] = ()
 
     def identifier(self, name: str) -> str:
         """Return a name, always quoted; ExportError if the dialect cannot hold it."""
@@ -331,10 +379,11 @@ class Dialect:
             raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
         if "\0" in text and not facts.holds_nul:
             raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
-        if facts.code is None or not any(c in facts.coded for c in text):
-            return self._literal(text)
-        pieces = filter(None, re.split(f"([{re.escape(facts.coded)}])", text))
-        parts = [facts.code.format(code=ord(p)) if p in facts.coded else self._literal(p) for p in pieces]
+        coded = set(facts.coded if facts.code is not None else "")
+        pieces = [piece for half in JINJA_END.split(text) for piece in _split(half, coded)]
+        parts = [str(facts.code).format(code=ord(p)) if p in coded else self._literal(p) for p in pieces]
+        if len(parts) == 1 and pieces[0] not in coded:
+            return parts[0]
         return facts.joined.format(parts=facts.link.join(parts))
 
     def _literal(self, text: str) -> str:
@@ -354,4 +403,10 @@ class Dialect:
 
     def comment(self, text: str) -> str:
         """Return text for a comment, on one line and without a comment's end."""
-        return one_line(text).replace("*/", "* /")
+        return JINJA_END.sub(" ", one_line(text).replace("*/", "* /"))
+
+
+def _split(text: str, coded: Set[str]) -> list[str]:
+    """Return the pieces of a text, each of those characters by itself."""
+    pieces = re.split(f"([{re.escape(''.join(coded))}])", text) if coded else [text]
+    return [piece for piece in pieces if piece] or [""]

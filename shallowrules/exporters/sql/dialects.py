@@ -13,6 +13,7 @@ from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.sql.dialect import (
     STANDARD_TEXTS,
+    Caution,
     Dialect,
     Limits,
     Names,
@@ -106,6 +107,14 @@ _BIGQUERY_REFUSED = (
     r"|[!\"$()*,./;?@\[\\\]^`{}~\x00-\x1f\x7f]"
 )
 
+_NUMERIC = ("integer", "float")
+
+# Of engines that cast a NUMERIC of two decimals to the text 1.00.
+_TRUTH_WITH_DECIMALS = Caution(
+    types=("boolean",),
+    text="A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.",
+)
+
 DIALECTS: Mapping[str, Dialect] = {
     # ANSI SQL says nothing of NaN, and has no name for infinity to keep it out by.
     "ansi": Dialect(
@@ -131,6 +140,13 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=("float",),
+                text="NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the "
+                "database's dialect.",
+            ),
+        ),
     ),
     # NaN is stored as NULL, but a column of numbers may hold text, which sorts above every number.
     "sqlite": Dialect(
@@ -163,6 +179,14 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                above=0,
+                below=1e-280,
+                text="SQLite may read a number below 1e-280 one unit in the last place off.",
+            ),
+        ),
     ),
     # Text is not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with
     # 'yes'. The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and
@@ -223,7 +247,7 @@ DIALECTS: Mapping[str, Dialect] = {
             STANDARD_TEXTS,
             column='CAST({column} AS TEXT) COLLATE "C"',
             trimmed='TRIM(CAST({value} AS TEXT) COLLATE "C")',
-            coded="\\",  # which means another thing where standard_conforming_strings is off
+            coded="\\\r",  # a backslash means another thing where standard_conforming_strings is off
             code="chr({code})",
         ),
         numbers=Numbers(
@@ -246,6 +270,14 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                converted=True,
+                text="Where extra_float_digits is below 1, a REAL or DOUBLE PRECISION column is read rounded: set it "
+                "to 1.",
+            ),
+        ),
     ),
     # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
     # Without _utf8mb4, a literal is read in the character set of the connection.
@@ -288,6 +320,16 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                converted=False,
+                above=0,
+                below=100,
+                text="Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a "
+                "number, column + 0, in a view.",
+            ),
+        ),
     ),
     "snowflake": Dialect(
         name="snowflake",
@@ -318,6 +360,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     "bigquery": Dialect(
         name="bigquery",
@@ -348,6 +391,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) takes the collation away. What a
     # backslash means in a literal depends on a setting, so that neither it nor what it would escape can be there.
@@ -365,7 +409,7 @@ DIALECTS: Mapping[str, Dialect] = {
             STANDARD_TEXTS,
             column="CAST({column} AS STRING)",
             trimmed="TRIM(CAST({value} AS STRING))",
-            coded="\0\\'",
+            coded="\0\r\\'",
             code="char({code})",
             holds_nul=True,
             plain_literals=True,
@@ -391,6 +435,12 @@ DIALECTS: Mapping[str, Dialect] = {
         false=FALSE_TEXTS,
         # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
         limits=Limits(branches=100),
+        cautions=(
+            Caution(
+                types=("text",),
+                text="A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.",
+            ),
+        ),
     ),
     # Trino itself compares NaN false, but hands a filter on to the database that has the table: PostgreSQL and Oracle
     # sort NaN above all numbers.
@@ -417,6 +467,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     # An Enum is compared with no text that it does not have, and a FixedString has no padding once it is cast.
     "clickhouse": Dialect(
@@ -455,6 +506,15 @@ DIALECTS: Mapping[str, Dialect] = {
         limits=Limits(
             unset=150_000,
             setting="SET max_query_size = {size}, max_ast_elements = {size}, max_expanded_ast_elements = {size}",
+        ),
+        cautions=(
+            Caution(
+                types=("integer",),
+                converted=False,
+                above=1,
+                text="A Decimal column with 23 digits behind the point or more gets wrong clusters or an error beside "
+                "whole numbers: cast such a column to Float64.",
+            ),
         ),
     ),
     "oracle": Dialect(
@@ -501,6 +561,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     "tsql": Dialect(
         name="tsql",
@@ -534,6 +595,7 @@ DIALECTS: Mapping[str, Dialect] = {
         ),
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
+        cautions=(_TRUTH_WITH_DECIMALS,),
     ),
 }
 

@@ -4,8 +4,8 @@ CASE has no ELSE unless one is asked for, so that a row without a value gets no 
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
 name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a
-SELECT of constants ends with), ``max_branches`` (of one CASE), ``caveat`` (what is to be known of the dialect, or
-nothing), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
+SELECT of constants ends with), ``max_branches`` (of one CASE), ``header`` (the lines of the comment that the text
+begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
 style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
 and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
 value that no training row had. In ``drift`` they see ``names``, those of its parts. For what is kept in the database
@@ -16,6 +16,7 @@ there are ``into`` (the parts of the name of the view or table), ``writing`` (th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,8 +27,9 @@ from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.dialect import JINJA_END, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.header import header_lines
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING
@@ -47,6 +49,9 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 
 WITHOUT_ELSE = ("where", "check", "drift")
 """Those in which a row without a cluster is none of any, or counted as such."""
+
+JINJA_MARK = re.compile(r"\{[{%#]")
+"""What begins an expression, a statement or a comment of Jinja."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 
@@ -163,15 +168,15 @@ class SqlExporter:
             alias=dialect.names.alias,
             no_table=dialect.names.no_table,
             max_branches=dialect.limits.branches or len(rules),
-            caveat=_caveat(rules, dialect),
+            header=header_lines(rules, predicates.names, dialect, _without_cluster(settings)),
             options={**vars(settings), "columns": dict(settings.columns), "template": None},
         )
         text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
         caveat = dialect.limits.caveat(text)
-        if not caveat:
-            return text
-        context["caveat"] = " ".join(filter(None, [context["caveat"], caveat]))
-        return render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+        if caveat:
+            context["header"].append(caveat)
+            text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+        return text if settings.template is not None else _raw(text)
 
     def check_columns(self, names: Sequence[str], **options: Any) -> None:
         """Refuse options that go with no rules over columns of these names."""
@@ -189,6 +194,25 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
     """
     _, predicates = _prepare(rules, SqlOptions(**options))
     return {cluster.index: predicates.of_cluster(rules.rules_of(cluster.index)) for cluster in rules.by_size}
+
+
+def _raw(text: str) -> str:
+    """Return SQL that comes through a Jinja file (a model of dbt) as it is, although a name or text in it has a mark.
+
+    What makes it raw stands in comments of SQL. A name with the mark ``{% endraw %}`` is an error there.
+    """
+    if JINJA_MARK.search(text) is None or JINJA_END.search(text) is not None:
+        return text
+    return f"/* {{% raw %}} */\n{text}/* {{% endraw %}} */\n"
+
+
+def _without_cluster(settings: SqlOptions) -> str:
+    """Return what becomes of a row that no rule matches."""
+    if settings.style in ("check", "drift"):
+        return "A row that no rule matches is counted as one without a cluster."
+    if settings.style == "where":
+        return "A row that no rule matches is in no cluster."
+    return f"A row that no rule matches gets {'NULL' if settings.otherwise is None else settings.otherwise}."
 
 
 def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> dict[int, str]:
@@ -284,13 +308,6 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
             CLUSTER_COLUMN,
         )
     return dialect, Predicates(names, dialect)
-
-
-def _caveat(rules: RuleSet, dialect: Dialect) -> str:
-    """Return what a reader has to know of the dialect; nothing where the predicates see to everything."""
-    if dialect.nan.sorts != "unknown" or all(rules.columns[i].type != "float" for i in rules.tested_columns):
-        return ""
-    return "NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect."
 
 
 def _check_columns(columns: object) -> None:
