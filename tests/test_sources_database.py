@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from commandline import call
-from databases import File
+from databases import File, on
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from rulesets import hostile_names, hostile_texts
@@ -18,8 +18,8 @@ from rulesets import hostile_names, hostile_texts
 from shallowrules import RuleSet, export
 from shallowrules.errors import DataError, EngineError, OptionError
 from shallowrules.sources import DatabaseRows, read_table
+from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import find_url, hide_password
-from shallowrules.sources.database import ColumnBuilder
 
 pytest.importorskip("sqlalchemy")
 duckdb = pytest.importorskip("duckdb")
@@ -83,6 +83,28 @@ def test_values_are_those_that_the_column_has(database, fill):
     for options in ({}, {"sample": 1}):
         table = read_table(rows_of(database, "exact", **options))
         assert [column.values.tolist() for column in table.columns] == [[held] for _, _, held in cases]
+
+
+OTHERS = {
+    "duckdb": [("DATE", "infinity"), ("INTEGER[]", "[1]"), ("BIT", "101"), ("INTERVAL", "1 day"), ("BLOB", "a")],
+    "postgres": [
+        *(("DATE", "infinity"), ("JSONB", "7"), ("MONEY", "1.5"), ("POINT", "(1,2)"), ("MACADDR", "08:00:2b:01:02:03")),
+        *(("INTEGER[]", "{1}"), ("INTERVAL", "1 day"), ("XML", "<a/>"), ("INET", "10.0.0.1"), ("BYTEA", "a")),
+    ],
+    "mysql": [("DATE", "2024-03-31"), ("TIME", "30:00"), ("DATETIME", "2024-03-31 12:00"), ("BLOB", "a")],
+}
+"""By dialect: types that are neither numbers nor categories, and a value of each."""
+
+
+@on("duckdb", "postgres", "mysql")
+def test_what_is_neither_a_number_nor_a_category(database, fill):
+    """Whatever its driver makes of it: text, a number, or an error as the date is none to Python."""
+    cases = OTHERS[database.dialect]
+    fill("others", [(f"c{j}", kind) for j, (kind, _) in enumerate(cases)], [[value for _, value in cases]])
+    table = read_table(rows_of(database, "others"))
+    assert {kind: column.type for (kind, _), column in zip(cases, table.columns, strict=True)} == {
+        kind: "other" for kind, _ in cases
+    }
 
 
 def test_a_query_and_chosen_columns(database, fill):

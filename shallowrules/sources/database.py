@@ -6,28 +6,22 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shallowrules._kernel import numbers_of
-from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
+from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, hide_password
-from shallowrules.sources.declared import declared_type
+from shallowrules.sources.declared import declared_types
 from shallowrules.table import Column
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
-
-Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,7 @@ class DatabaseSource(Source):
         described = connection.exec_driver_sql(f"SELECT * FROM {self.relation} WHERE 1 = 0")
         description = described.cursor.description
         described.close()
-        self.declared = [declared_type(connection.dialect.name, entry[1]) for entry in description]
+        self.declared = declared_types(connection, description)
         super().__init__([str(entry[0]) for entry in description], Provenance("database", (str(rows),)))
         self._n_rows: int | None = None
 
@@ -147,19 +141,26 @@ class DatabaseSource(Source):
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
-        builders = [ColumnBuilder(self.names[j]) for j in positions]
-        listed = ", ".join(map(self.fetched, positions))
-        n_rows = 0
-        statement = f"SELECT {listed} FROM {self.relation}"
-        for batch in self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample)):
-            n_rows += len(batch)
-            for builder, values in zip(builders, zip(*batch, strict=True), strict=True):
-                builder.add(values)
-        self._n_rows = n_rows
+        columns = self._build(positions)
+        self._n_rows = len(columns[0].values)
         self.count_rows()  # refuses a table without rows
         truths = self._declared_truths()
-        columns = (builder.column() for builder in builders)
-        return [_as_truths(column) if column.name in truths else column for column in columns]
+        return [self._as_declared(column, j, truths) for column, j in zip(columns, positions, strict=True)]
+
+    def _as_declared(self, column: Column, position: int, truths: set[str]) -> Column:
+        """Return a column of values as its declaration says more of it than they do."""
+        if self.declared[position].kind == "other":
+            return _as_other(column)
+        return _as_truths(column) if column.name in truths else column
+
+    def _build(self, positions: Sequence[int]) -> list[Column]:
+        """Return columns of the values that a cursor gives."""
+        builders = [ColumnBuilder(self.names[j]) for j in positions]
+        statement = f"SELECT {', '.join(map(self.fetched, positions))} FROM {self.relation}"
+        for batch in self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample)):
+            for builder, values in zip(builders, zip(*batch, strict=True), strict=True):
+                builder.add(values)
+        return [builder.column() for builder in builders]
 
     def fetched(self, position: int) -> str:
         """Return the SQL by which the driver gives the values of a column unchanged."""
@@ -175,10 +176,20 @@ class DatabaseSource(Source):
             result.close()
 
     def sampled(self, statement: str, n_rows: int) -> str:
-        """Return a query for some rows at random, the same whenever it is asked for."""
+        """Return a query for some rows at random, the same whenever it is asked for by this connection."""
+        drawn, before = self._draw(statement, n_rows)
+        for command in before:
+            self.connection.exec_driver_sql(command)
+        return drawn
+
+    def _draw(self, statement: str, n_rows: int) -> tuple[str, list[str]]:
+        """Return a query for some rows at random, and what has to be run before it, in the same session."""
         name, seed = self.connection.dialect.name, self.rows.seed
+        before: list[str] = []
         if name == "postgresql":
-            self.connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).uniform(-1, 1)})")
+            # Rows have to come in the order in which they are kept.
+            before = ["SET synchronize_seqscans = off", "SET max_parallel_workers_per_gather = 0"]
+            before += [f"SELECT setseed({random.Random(seed).uniform(-1, 1)})"]
             drawn = "random()"
         elif name in ("mysql", "mariadb"):
             drawn = f"RAND({seed})"
@@ -187,12 +198,12 @@ class DatabaseSource(Source):
             driver.create_function("shallowrules_random", 0, random.Random(seed).random)
             drawn = "shallowrules_random()"
         elif name == "duckdb":
-            self.connection.exec_driver_sql("SET threads = 1")  # several draw in an order of their own
-            self.connection.exec_driver_sql(f"SELECT setseed({random.Random(seed).random()})")
+            # Several threads draw in an order of their own.
+            before = ["SET threads = 1", f"SELECT setseed({random.Random(seed).random()})"]
             drawn = "random()"
         else:
             raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
-        return f"{statement} ORDER BY {drawn} LIMIT {n_rows}"
+        return f"{statement} ORDER BY {drawn} LIMIT {n_rows}", before
 
     def _declared_truths(self) -> set[str]:
         """Return the columns of a table that are declared as truth values, where the database has numbers for them."""
@@ -209,63 +220,6 @@ class DatabaseSource(Source):
         return set()
 
 
-class ColumnBuilder:
-    """A column that grows by batches of values in Python's types."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._parts: list[NDArray[Any]] = []
-        self._missing: list[NDArray[np.bool_]] = []
-        self._scaled = False
-
-    def add(self, values: Values) -> None:
-        """Add the values of some rows, None where one is missing."""
-        found = numbers_of(values)
-        if found is None:
-            objects = np.empty(len(values), object)
-            objects[:] = values
-            missing = np.fromiter((value is None for value in values), bool, len(values))
-            if not self._scaled:
-                self._scaled = any(isinstance(value, Decimal) and _has_scale(value) for value in values)
-            found = objects, missing
-        numbers, absent = found
-        self._parts.append(numbers)
-        self._missing.append(np.zeros(len(values), bool) if absent is None else absent)
-
-    def column(self) -> Column:
-        """Return all of it as a column."""
-        missing = np.concatenate(self._missing) if self._missing else np.zeros(0, bool)
-        kinds = {part.dtype.kind for part, absent in zip(self._parts, self._missing, strict=True) if not absent.all()}
-        if kinds == {"i"}:
-            whole = [part if part.dtype.kind == "i" else np.zeros(len(part), np.int64) for part in self._parts]
-            return Column(self.name, "integer", np.concatenate(whole), missing if missing.any() else None)
-        if kinds == {"f"}:
-            floats = [part if part.dtype.kind == "f" else np.full(len(part), np.nan) for part in self._parts]
-            return Column(self.name, "float", np.concatenate(floats), missing if missing.any() else None)
-        objects = np.empty(len(missing), object)
-        start = 0
-        for part in self._parts:
-            objects[start : start + len(part)] = part.tolist() if part.dtype.kind != "O" else part
-            start += len(part)
-        objects[missing] = None
-        types = set(map(type, objects.tolist())) - {NoneType}
-        if types == {str}:
-            return Column(self.name, "text", objects)
-        if not types <= {int, float, Decimal, bool} or (bool in types and len(types) > 1):
-            return Column(self.name, "other", objects)
-        if Decimal in types and not self._scaled and types <= {int, Decimal}:
-            exact = [int(value) for value in objects[~missing]]
-            if all(value in INT64 for value in exact):
-                objects[~missing] = exact
-        return Column.of(self.name, objects)
-
-
-def _has_scale(value: Decimal) -> bool:
-    """Return whether a decimal has digits behind its point, or is no number."""
-    exponent = value.as_tuple().exponent
-    return not isinstance(exponent, int) or exponent < 0
-
-
 def _as_truths(column: Column) -> Column:
     """Return a column of 0 and 1 as one of truth values; as it is with any other number in it."""
     if column.type != "integer" or not np.isin(column.values, (0, 1)).all():
@@ -273,3 +227,12 @@ def _as_truths(column: Column) -> Column:
     truths = np.array([bool(value) for value in column.values], object)
     truths[column.absent] = None
     return Column(column.name, "boolean", truths)
+
+
+def _as_other(column: Column) -> Column:
+    """Return a column, whose declared type is neither of numbers nor of text, as such; as it is without a value."""
+    if column.type == "other" or column.absent.all():
+        return column
+    objects = column.values.astype(object)
+    objects[column.absent] = None
+    return Column(column.name, "other", objects)

@@ -23,8 +23,9 @@ from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dia
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
+from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
-from shallowrules.sources.database import ColumnBuilder, DatabaseSource, open_rows
+from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.table import Column, Table
 from shallowrules.tested_columns import find_tested_columns
 from shallowrules.verification.answers import Answers
