@@ -12,6 +12,7 @@ import numpy as np
 
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
+from shallowrules.sources.adbc import copied_as, is_usable, read_copied
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, hide_password
@@ -116,7 +117,8 @@ class DatabaseSource(Source):
         described = connection.exec_driver_sql(f"SELECT * FROM {self.relation} WHERE 1 = 0")
         description = described.cursor.description
         described.close()
-        self.declared = declared_types(connection, description)
+        self.described = list(description)
+        self.declared = declared_types(connection, self.described)
         super().__init__([str(entry[0]) for entry in description], Provenance("database", (str(rows),)))
         self._n_rows: int | None = None
 
@@ -141,7 +143,9 @@ class DatabaseSource(Source):
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
-        columns = self._build(positions)
+        columns = self._copy(positions) if is_usable(self.connection) else None
+        if columns is None:
+            columns = self._build(positions)
         self._n_rows = len(columns[0].values)
         self.count_rows()  # refuses a table without rows
         truths = self._declared_truths()
@@ -152,6 +156,19 @@ class DatabaseSource(Source):
         if self.declared[position].kind == "other":
             return _as_other(column)
         return _as_truths(column) if column.name in truths else column
+
+    def _copy(self, positions: Sequence[int]) -> list[Column] | None:
+        """Return columns by ADBC; None where it does not connect."""
+        copied = [copied_as(self.described[j], self.declared[j]) for j in positions]
+        names = [self.names[j] for j in positions]
+        listed = ", ".join(
+            f"{how.expression.format(column=self.quote(name))} AS c{i}"
+            for i, (how, name) in enumerate(zip(copied, names, strict=True))
+        )
+        statement, before = f"SELECT {listed} FROM {self.relation}", list[str]()
+        if self.rows.sample is not None:
+            statement, before = self._draw(statement, self.rows.sample)
+        return read_copied(self.connection, names, copied, statement, before)
 
     def _build(self, positions: Sequence[int]) -> list[Column]:
         """Return columns of the values that a cursor gives."""
