@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from comparing import PLACES
-from databases import SERVERS, SMALL, File, marked
+from databases import SERVERS, SMALL, File, execute, marked, objects_of
 from hypothesis import HealthCheck, settings
 from rulesets import small_rules
 from strategies import Problem
@@ -109,6 +109,16 @@ def small(database, fill, tmp_path, monkeypatch):
     small_rules().to_json("rules.json")
     fill("small", [("x", database.types["float"]), ("i", database.types["integer"])], SMALL)
     return database
+
+
+@pytest.fixture
+def shop(small):
+    """Return a database with the table ``small``; what a test makes beside it is dropped at the end."""
+    before = objects_of(small)
+    yield small
+    for kind, name in objects_of(small):
+        if (kind, name) not in before:
+            execute(small, f"DROP {kind} {small.quote(name)}{' CASCADE' if small.dialect == 'postgres' else ''}")
 
 
 PLUGINS = ROOT / "tests" / "plugins"

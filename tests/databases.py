@@ -49,6 +49,13 @@ class File:
     def drop(self, table):
         self.run(f"DROP TABLE {self.quote(table)}")
 
+    def query(self, statement):
+        """Return the rows of a query."""
+        connection = _driver(self.dialect).connect(str(self.path))
+        rows = connection.execute(statement).fetchall()
+        connection.close()
+        return rows
+
 
 def _driver(dialect):
     return sqlite3 if dialect == "sqlite" else importlib.import_module("duckdb")
@@ -57,7 +64,69 @@ def _driver(dialect):
 SMALL = [(0.25, 1), (0.75, 3), (0.75, 4), (None, 4), (0.75, None), (0.25, None)]
 """Rows for `small_rules`, the last of them without a value that is tested."""
 
+SMALL_LABELS = [0, 1, 2, None, None, 0]
+"""Their clusters."""
+
 
 def of(database, table="small", **options):
     """Return rows of a table."""
     return DatabaseRows(database.url, table, **options)
+
+
+SCHEMAS = {
+    "sqlite": "SELECT type, name, sql FROM sqlite_master",
+    "duckdb": (
+        "SELECT 'table', sql, comment FROM duckdb_tables() UNION ALL "
+        "SELECT 'view', sql, comment FROM duckdb_views() WHERE NOT internal UNION ALL "
+        "SELECT table_name, column_name, data_type || coalesce(comment, '') FROM duckdb_columns() WHERE NOT internal"
+    ),
+    "postgres": (
+        "SELECT c.relkind, c.oid::regclass::text || coalesce(obj_description(c.oid, 'pg_class'), ''), "
+        "coalesce(c.relacl::text, '') || coalesce(pg_get_viewdef(c.oid), '') "
+        "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' "
+        "AND c.relkind IN ('r', 'v', 'm', 'i') "
+        "UNION ALL SELECT '-', a.attrelid::regclass::text || '.' || a.attname, a.atttypid::text || "
+        "coalesce(col_description(a.attrelid, a.attnum), '') FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname NOT LIKE 'pg\\_%' "
+        "AND n.nspname <> 'information_schema' AND NOT attisdropped AND attnum > 0"
+    ),
+    "mysql": (
+        "SELECT TABLE_TYPE, TABLE_NAME, TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() "
+        "UNION ALL SELECT TABLE_NAME, COLUMN_NAME, CONCAT(COLUMN_TYPE, COLUMN_COMMENT) FROM information_schema.COLUMNS "
+        "WHERE TABLE_SCHEMA = DATABASE() UNION ALL "
+        "SELECT 'view', TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE()"
+    ),
+}
+
+
+OBJECTS = {
+    "sqlite": "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')",
+    "duckdb": (
+        "SELECT 'table', table_name FROM duckdb_tables() UNION ALL "
+        "SELECT 'view', view_name FROM duckdb_views() WHERE NOT internal"
+    ),
+    "postgres": (
+        "SELECT CASE relkind WHEN 'v' THEN 'view' ELSE 'table' END, relname FROM pg_class "
+        "WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v')"
+    ),
+    "mysql": (
+        "SELECT CASE TABLE_TYPE WHEN 'VIEW' THEN 'view' ELSE 'table' END, TABLE_NAME FROM information_schema.TABLES "
+        "WHERE TABLE_SCHEMA = DATABASE()"
+    ),
+}
+
+
+def schema_of(database):
+    """Return everything that a database has, with comments and columns."""
+    return sorted(map(tuple, database.query(SCHEMAS[database.dialect])), key=repr)
+
+
+def objects_of(database):
+    """Return the views and the tables of a database, each with its kind, views first."""
+    return sorted(map(tuple, database.query(OBJECTS[database.dialect])), reverse=True)
+
+
+def execute(database, statement):
+    """Run a statement, whatever the database."""
+    database.run(statement) if isinstance(database, File) else database.query(statement)

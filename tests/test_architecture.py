@@ -27,7 +27,7 @@ STAGES = {
     "pipeline": ["pipeline"],
     "estimator": ["estimator", "tradeoff"],
     "engines": ["engines"],
-    "cli": ["cli", "verification", "boundary", "drift", "tested_columns"],
+    "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
     "open": ["errors", "files", "labels", "qualified_names", "summation"],
     "face": [""],  # the package's __init__
 }

@@ -239,7 +239,7 @@ def test_the_counts_are_said(rules):
         ("x,m\n1,2\n", ["-o", "out.csv"], "t.csv: there is no column 'n'; the columns are: 'x', 'm'", 1),
         ("x,n\n1,b\n", ["-o", "out.csv"], "column 'n' was read as text, the rules test it as integer", 1),
         ("x,n\n1,2,3\n", ["-o", "out.csv"], "line 2 has 3 field(s)", 1),
-        ("x,n\n1,2\n", [], "Missing option '-o'", 2),
+        ("x,n\n1,2\n", [], "say what to do: -o OUT writes a file", 2),
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(rules, folder, text, arguments, message, status):

@@ -82,7 +82,7 @@ def show_path(path: TradeoffPath) -> None:
     _console(False).print(table)
 
 
-def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) -> None:
+def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str | None = None) -> None:
     """Print to stderr how many rows of a table got each cluster, and how many none."""
     console = _console(True)
     table = _table("cluster", "rows", "share")
@@ -95,7 +95,8 @@ def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str) 
     if not counts:
         table.add_row("none", "0", "")
     console.print(table)
-    console.print(Text(f"written        {written}"))
+    if written is not None:
+        console.print(Text(f"written        {written}"))
 
 
 def show_shifts(shifts: Iterable[Shift]) -> None:

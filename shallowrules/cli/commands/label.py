@@ -7,9 +7,17 @@ from typing import Any
 
 import click
 
-from shallowrules.cli.options import force_option, gather
+from shallowrules.cli.applying import ApplyOptions, apply_options
+from shallowrules.cli.options import answer_options, columns_option, force_option, gather, seed_option
 from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, show_tables, table_argument
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    reading_options,
+    rows_of,
+    show_tables,
+    table_or_database,
+)
 from shallowrules.errors import OptionError
 
 __all__ = ["command"]
@@ -17,16 +25,17 @@ __all__ = ["command"]
 
 @click.command("label", short_help="Give every row of a table its cluster.")
 @click.argument("rules_file", metavar="RULES")
-@table_argument
+@table_or_database
+@seed_option
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    required=True,
     metavar="OUT",
-    help="Write to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.",
+    help="Write the rows to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.",
 )
 @force_option
+@apply_options
 @click.option(
     "--cluster-column",
     metavar="NAME",
@@ -34,29 +43,73 @@ __all__ = ["command"]
     show_default=True,
     help="Name of the column that is added.",
 )
+@columns_option
+@answer_options
 @reading_options
-def command(rules_file: str, tables: Tables, output: Path, force: bool, cluster_column: str, **options: Any) -> None:
+def command(
+    rules_file: str, tables: Tables, output: Path | None, force: bool, cluster_column: str, **options: Any
+) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
     A cluster goes by its given label where the rules were made with --labels, else by its number.
 
+    With --apply the labels stay in the database. The statements and the rows of each cluster are shown first. What is
+    there already is left alone, but for what --apply made, which --replace makes anew and --undo takes away.
+
     \b
-    Example:
+    Examples:
       shallowrules label wine_rules/rules.json new_wine.csv -o labelled.parquet
+      shallowrules label rules.json --database @shop --table sales.visits --apply view
+      shallowrules label rules.json --database @shop --table sales.visits --apply update --batch 50000
     """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.applying import apply_labels
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
+
+    if not cluster_column.strip():
+        raise OptionError("--cluster-column must not be blank")
+    rows, applying = rows_of(tables, options), gather(ApplyOptions, options)
+    if applying.apply is None:
+        _refuse_options_of_apply(applying, options)
+        if output is None:
+            raise click.UsageError("say what to do: -o OUT writes a file, --apply view puts labels into a --database")
+        if isinstance(rows, DatabaseRows):
+            raise click.UsageError("-o writes the rows of files: say --apply for those of a --database")
+        _write_file(rules_file, rows, output, force, cluster_column, gather(ReadingOptions, options))
+        return
+    if output is not None:
+        raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
+    if not isinstance(rows, DatabaseRows):
+        raise click.UsageError("--apply puts labels into a database: say which by --database URL and --table NAME")
+    with warnings_shown():
+        rules = RuleSet.from_json(rules_file)
+    others = {name: options[name] for name in ("columns", "cluster_as", "otherwise")}
+    apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
+
+
+def _refuse_options_of_apply(applying: ApplyOptions, options: dict[str, Any]) -> None:
+    given = list(applying.given)
+    given += [spelt for spelt, name in (("--column", "columns"), ("--else", "otherwise")) if options[name]]
+    given += ["--cluster-as"] if options["cluster_as"] != "number" else []
+    if given:
+        raise click.UsageError(f"{given[0]} goes with --apply")
+
+
+def _write_file(
+    rules_file: str, rows: Tables, output: Path, force: bool, cluster_column: str, reading: ReadingOptions
+) -> None:
+    """Write the rows of files with their clusters."""
     from shallowrules.cli.labelling import check_format, label_file
     from shallowrules.cli.summary import show_labels
     from shallowrules.rules import RuleSet
     from shallowrules.sources import files_of
 
-    if not cluster_column.strip():
-        raise OptionError("--cluster-column must not be blank")
     check_format(output)
-    files = files_of(tables, besides=output)  # a folder may hold the result of last time
+    files = files_of(rows, besides=output)  # a folder may hold the result of last time
     check_target(output, rules_file, *files)
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
-    with progress(f"labelling {show_tables(tables)}"):
-        counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column)
+    with progress(f"labelling {show_tables(rows)}"):
+        counts = label_file(rules, files, output, reading, cluster_column)
     show_labels(rules, counts, str(output))

@@ -1,0 +1,92 @@
+"""An update in batches of rows by the primary key, each a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shallowrules.applying.inspecting import Database
+from shallowrules.errors import DataError, OptionName
+
+__all__ = ["Batches"]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """An update that is run for a range of keys at a time.
+
+    The ends of a range are rows of two temporary tables, which have the columns of the key: no value of a key is
+    written as SQL, and none passes through a driver.
+
+    Parameters
+    ----------
+    update : str
+        The statement, which ends with a condition.
+    table : str
+        As SQL.
+    key : tuple of str
+        Columns of the primary key.
+    size : int
+        Rows of a batch.
+    """
+
+    update: str
+    table: str
+    key: tuple[str, ...]
+    size: int
+
+    @classmethod
+    def of(cls, database: Database, table: Sequence[str], update: str, size: int) -> Batches:
+        """Return the batches of a table; DataError if it has no primary key."""
+        quoted, key = database.quoted(table), database.key_of(table)
+        if not key:
+            raise DataError(
+                f"table {quoted} has no primary key, by which batches are told apart: leave out ",
+                OptionName("batch"),
+                ", or apply a view",
+            )
+        return cls(update, quoted, tuple(key), size)
+
+    def run(self, database: Database) -> Iterator[int]:
+        """Write the batches, and yield how many rows are looked at so far."""
+        execute, commit = database.connection.exec_driver_sql, database.connection.commit
+        columns = [database.dialect.identifier(name) for name in self.key]
+        listed = ", ".join(columns)
+        for name in (LOW, HIGH):
+            execute(f"CREATE TEMPORARY TABLE {name} AS SELECT {listed} FROM {self.table} WHERE 1 = 0")
+        commit()
+        after_low, up_to_high = "", _beyond(columns, HIGH, "<", "<=")
+        looked_at = 0
+        while True:
+            following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
+            _begin(database)
+            execute(f"INSERT INTO {HIGH} {following} LIMIT 1 OFFSET {self.size - 1}")
+            if not execute(f"SELECT count(*) FROM {HIGH}").scalar():
+                break
+            execute("\nAND ".join(filter(None, [self.update, after_low, up_to_high])))
+            for statement in (f"DELETE FROM {LOW}", f"INSERT INTO {LOW} SELECT * FROM {HIGH}", f"DELETE FROM {HIGH}"):
+                execute(statement)
+            commit()
+            after_low = _beyond(columns, LOW, ">", ">")
+            looked_at += self.size
+            yield looked_at
+        # Also rows whose keys are below, which came meanwhile, or are NULL, which SQLite allows.
+        execute(self.update)
+
+
+LOW, HIGH = "shallowrules_low", "shallowrules_high"
+
+
+def _begin(database: Database) -> None:
+    if database.facts.begin is not None:
+        database.connection.exec_driver_sql(database.facts.begin)
+
+
+def _beyond(columns: Sequence[str], end: str, strictly: str, last: str) -> str:
+    """Return what is true of the rows whose key is beyond that in a table; the first column alone finds most."""
+    bounds = [f"(SELECT {column} FROM {end})" for column in columns]
+    *_, (column, bound) = pairs = list(zip(columns, bounds, strict=True))
+    found = f"{column} {last} {bound}"
+    for column, bound in reversed(pairs[:-1]):
+        found = f"{column} {strictly}= {bound} AND ({column} {strictly} {bound} OR ({column} = {bound} AND {found}))"
+    return found

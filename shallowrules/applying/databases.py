@@ -1,0 +1,208 @@
+"""What each database keeps of an object and lets be done in one transaction, as data.
+
+In a template, ``{schema}`` (NULL where none is said), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
+whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{catalog}`` what stands
+before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the schema, ``{mark}`` a mark as SQL and
+``{type}`` the type of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["DATABASES", "REGISTRY", "DatabaseFacts"]
+
+REGISTRY = "shallowrules_objects"
+"""The table that knows what was made, where the database keeps no comment on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseFacts:
+    """How one database knows objects, and how statements are run there.
+
+    Attributes
+    ----------
+    title : str
+    transactional : bool
+        Whether objects are made and dropped in a transaction, and all of it undone together.
+    begin : str or None
+        The statement that begins a transaction, where the driver begins none before a statement that makes an object.
+    patience : tuple of str
+        Statements that limit how long another's lock is waited for: ``{seconds}`` and ``{milliseconds}``.
+    schema_of_table : str or None
+        A query for the schema that a table is found in by its name, and for that in which an object is made.
+    objects : str
+        A query for the kind of an object ("view", "table" or another word) and the comment on it.
+    columns : str or None
+        A query for the comment on a column; None where there is none.
+    comments : mapping from str to str
+        The statement that writes the comment on an object, by its kind; the kinds that are not here go to the registry.
+    definitions : mapping from str to str
+        A query for what the database knows of an object of such a kind, by which it is known to be the same.
+    registry : str
+        The statement that makes the registry.
+    add_column : str
+        The statement that adds an empty column.
+    marked_table : str or None
+        The statement that makes a table of a ``{query}`` and the comment on it at once, where two would not be one
+        transaction.
+    replaced_view : str or None
+        The statement that makes a view of a ``{query}`` in place of another, where two would not be one transaction.
+    key : str
+        A query for the columns of the primary key, in order.
+    holders : str or None
+        A query for who has locks on a table: a number, a name and since when.
+    session : str or None
+        A query for the number of the connection, where a statement goes on after its client has gone.
+    kill, is_alive : str
+        What ends the session ``{number}``, and a query for how many have that number.
+    """
+
+    title: str
+    transactional: bool
+    begin: str | None = None
+    patience: tuple[str, ...] = ()
+    schema_of_table: str | None = None
+    objects: str
+    columns: str | None
+    comments: Mapping[str, str]
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    registry: str = ""
+    add_column: str = "ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type}"
+    marked_table: str | None = None
+    replaced_view: str | None = None
+    key: str
+    holders: str | None = None
+    session: str | None = None
+    kill: str = ""
+    is_alive: str = ""
+
+
+_PARTS = ("kind", "name", "part", "mark", "definition")
+
+_POSTGRES = DatabaseFacts(
+    title="PostgreSQL",
+    transactional=True,
+    patience=("SET lock_timeout = {milliseconds}",),
+    schema_of_table=(
+        "SELECT n.nspname, current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE c.oid = to_regclass({text})"
+    ),
+    objects=(
+        "SELECT CASE c.relkind WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'other' END, "
+        "obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE c.relname = {name} AND n.nspname = COALESCE({schema}, current_schema())"
+    ),
+    columns=(
+        "SELECT col_description(a.attrelid, a.attnum) FROM pg_attribute a "
+        "WHERE a.attrelid = to_regclass({text}) AND a.attname = {column} AND NOT a.attisdropped"
+    ),
+    comments={
+        "view": "COMMENT ON VIEW {quoted} IS {mark}",
+        "table": "COMMENT ON TABLE {quoted} IS {mark}",
+        "column": "COMMENT ON COLUMN {quoted}.{quoted_column} IS {mark}",
+    },
+    key=(
+        "SELECT a.attname FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, place) "
+        "JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number "
+        "WHERE i.indrelid = to_regclass({text}) AND i.indisprimary AND k.place <= i.indnkeyatts ORDER BY k.place"
+    ),
+    holders=(
+        "SELECT DISTINCT a.pid, a.usename, CAST(a.xact_start AS TEXT) FROM pg_locks l "
+        "JOIN pg_stat_activity a ON a.pid = l.pid "
+        "WHERE l.relation = to_regclass({text}) AND l.granted AND l.pid <> pg_backend_pid()"
+    ),
+)
+
+_MARIADB = DatabaseFacts(
+    title="MariaDB",
+    transactional=False,
+    patience=("SET SESSION lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}",),
+    objects=(
+        "SELECT CASE TABLE_TYPE WHEN 'VIEW' THEN 'view' WHEN 'BASE TABLE' THEN 'table' ELSE 'other' END, TABLE_COMMENT "
+        "FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) AND TABLE_NAME = {name}"
+    ),
+    columns=(
+        "SELECT COLUMN_COMMENT FROM information_schema.COLUMNS "
+        "WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) AND TABLE_NAME = {name} AND COLUMN_NAME = {column}"
+    ),
+    comments={
+        "table": "ALTER TABLE {quoted} COMMENT = {mark}",
+        "column": "ALTER TABLE {quoted} MODIFY COLUMN {quoted_column} {type} COMMENT {mark}",
+    },
+    definitions={
+        "view": (
+            "SELECT VIEW_DEFINITION FROM information_schema.VIEWS "
+            "WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) AND TABLE_NAME = {name}"
+        ),
+    },
+    registry=(
+        "CREATE TABLE IF NOT EXISTS {quoted} (kind VARCHAR(16), name VARCHAR(64), part VARCHAR(64), "
+        "mark VARCHAR(2048), definition LONGTEXT) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    ),
+    add_column="ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type} COMMENT {mark}",
+    marked_table="CREATE TABLE {quoted} COMMENT = {mark} AS\n{query}",
+    replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
+    key=(
+        "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) "
+        "AND TABLE_NAME = {name} AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX"
+    ),
+    holders=(
+        "SELECT p.ID, p.USER, CAST(t.trx_started AS CHAR) FROM information_schema.INNODB_TRX t "
+        "JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id WHERE p.ID <> CONNECTION_ID()"
+    ),
+    session="SELECT CONNECTION_ID()",
+    kill="KILL {number}",
+    is_alive="SELECT count(*) FROM information_schema.PROCESSLIST WHERE ID = {number}",
+)
+
+DATABASES: Mapping[str, DatabaseFacts] = {
+    "postgres": _POSTGRES,
+    "mysql": _MARIADB,
+    "sqlite": DatabaseFacts(
+        title="SQLite",
+        transactional=True,
+        begin="BEGIN IMMEDIATE",
+        patience=("PRAGMA busy_timeout = {milliseconds}",),
+        objects=(
+            "SELECT type, NULL FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE "
+            "AND type IN ('table', 'view', 'index')"
+        ),
+        columns=None,
+        comments={},
+        definitions={
+            "view": "SELECT sql FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE",
+            "table": "SELECT sql FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE",
+            "column": (
+                "SELECT type || ' ' || hidden FROM pragma_table_xinfo({name}, COALESCE({schema}, 'main')) "
+                "WHERE name = {column} COLLATE NOCASE"
+            ),
+        },
+        registry=f"CREATE TABLE IF NOT EXISTS {{quoted}} ({', '.join(f'{part} TEXT' for part in _PARTS)})",
+        key="SELECT name FROM pragma_table_info({name}, COALESCE({schema}, 'main')) WHERE pk > 0 ORDER BY pk",
+    ),
+    "duckdb": DatabaseFacts(
+        title="DuckDB",
+        transactional=True,
+        objects=(
+            "SELECT 'table', comment FROM duckdb_tables() WHERE lower(table_name) = lower({name}) AND {place} "
+            "UNION ALL "
+            "SELECT 'view', comment FROM duckdb_views() WHERE lower(view_name) = lower({name}) AND {place}"
+        ),
+        columns=(
+            "SELECT comment FROM duckdb_columns() WHERE lower(table_name) = lower({name}) "
+            "AND lower(column_name) = lower({column}) AND {place}"
+        ),
+        comments={
+            "view": "COMMENT ON VIEW {quoted} IS {mark}",
+            "table": "COMMENT ON TABLE {quoted} IS {mark}",
+            "column": "COMMENT ON COLUMN {quoted}.{quoted_column} IS {mark}",
+        },
+        key=(
+            "SELECT unnest(constraint_column_names) FROM duckdb_constraints() "
+            "WHERE constraint_type = 'PRIMARY KEY' AND lower(table_name) = lower({name}) AND {place}"
+        ),
+    ),
+}
+"""By the name of the dialect."""

@@ -1,0 +1,69 @@
+"""The mark of an object that was made here: a comment on it says what it is, or a row of a table does.
+
+A mark has neither quotes nor backslashes, so that it is the same literal in every database.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+__all__ = ["Mark"]
+
+_MARK = re.compile(
+    r"made by shallowrules: (?P<style>view|table|update|column) of (?P<table>[\w.~%-]+), "
+    r"clusters by (?P<cluster_as>number|name), rules SHA-256 (?P<rules>[0-9a-f]{64})(?P<unfinished>, unfinished)?"
+)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is kept of how an object came to be.
+
+    Parameters
+    ----------
+    style : str
+        How labels were applied: "view", "table", "update" or "column".
+    table : tuple of str
+        The name of the table that is labelled, in parts; without its schema where the object is in it.
+    cluster_as : str
+        What stands for a cluster: "number" or "name".
+    rules : str
+        The SHA-256 of the rules.
+    unfinished : bool
+        Whether rows may still be without their label.
+    """
+
+    style: str
+    table: tuple[str, ...]
+    cluster_as: str
+    rules: str
+    unfinished: bool = False
+
+    def __str__(self) -> str:
+        table = ".".join(quote(part, safe="").replace(".", "%2E") for part in self.table)
+        end = ", unfinished" if self.unfinished else ""
+        return (
+            f"made by shallowrules: {self.style} of {table}, clusters by {self.cluster_as}, "
+            f"rules SHA-256 {self.rules}{end}"
+        )
+
+    @property
+    def literal(self) -> str:
+        """The mark as SQL."""
+        return f"'{self}'"
+
+    def is_of(self, rules: str, cluster_as: str) -> bool:
+        """Whether it is of these rules, and of these values of a cluster."""
+        return (self.rules, self.cluster_as) == (rules, cluster_as)
+
+    @classmethod
+    def read(cls, text: str | None) -> Mark | None:
+        """Return the mark that a comment is; None for any other comment."""
+        found = _MARK.fullmatch(text or "")
+        if found is None:
+            return None
+        table: Sequence[str] = [unquote(part) for part in found["table"].split(".")]
+        return cls(found["style"], tuple(table), found["cluster_as"], found["rules"], bool(found["unfinished"]))

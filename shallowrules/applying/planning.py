@@ -1,0 +1,449 @@
+"""What will be run in a database to apply labels, or to take them away: statements as data, and notes on them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shallowrules.applying.batches import Batches
+from shallowrules.applying.databases import REGISTRY
+from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
+from shallowrules.applying.marks import Mark
+from shallowrules.errors import DataError, OptionError, OptionName, check_choice
+from shallowrules.exporters import export
+from shallowrules.exporters.base import ClusterAs
+from shallowrules.exporters.sql import SqlOptions
+from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.rules import RuleSet
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tested_columns import find_tested_columns
+
+__all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels", "plan_undo"]
+
+APPLIED_STYLES = ("view", "table", "update", "column")
+
+INTO, CLUSTER_COLUMN, REPLACE, UNDO = map(OptionName, ("into", "cluster_column", "replace", "undo"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """How labels are put into a database.
+
+    Parameters
+    ----------
+    style : {"view", "table", "update", "column"}
+        A view or a new table of every column and the cluster; a column of the table, which is written; a column that
+        the database computes.
+    into : str, or sequence of its parts, optional
+        Name of the view or table; by default that of the table with ``_clusters``.
+    cluster_column : str
+    cluster_as : {"number", "name"}
+    otherwise : str or int, optional
+        As `SqlOptions` has them.
+    columns : mapping from str to str
+        What the database calls columns of the rules that have another name there.
+    replace : bool
+        Whether to make anew what was made here.
+    batch : int, optional
+        How many rows an update writes in one transaction.
+
+    Raises
+    ------
+    OptionError
+        If the style is not known, or options do not go together.
+    """
+
+    style: str
+    into: str | Sequence[str] | None = None
+    cluster_column: str = "cluster"
+    cluster_as: ClusterAs = "number"
+    otherwise: str | int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    replace: bool = False
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("style", self.style, APPLIED_STYLES, option="apply")
+        if self.into is not None and self.writes_on_table:
+            raise OptionError(
+                INTO, f" names a view or a table, and {self.style!r} adds a column: name it by ", CLUSTER_COLUMN
+            )
+        if self.batch is not None and (self.style != "update" or self.batch < 1):
+            raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
+
+    @property
+    def writes_on_table(self) -> bool:
+        """Whether the table itself is changed."""
+        return self.style in ("update", "column")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be run, made by looking at the database.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+        The table.
+    application : Application
+    undo : bool
+        Whether to take away what was applied.
+    thing : Thing
+        What is made or taken away.
+    target : str
+        The same for a person.
+    steps, ending : tuple of str
+        Statements in their order, those before the batches and those behind; one transaction where `is_whole`.
+    batches : Batches or None
+        An update in several transactions.
+    is_whole : bool
+        Whether the database undoes all of it if one statement fails.
+    beside : tuple of Thing
+        What is made under a name of its own for a while.
+    made : tuple of Thing and Mark
+        What is to be taken away if a statement fails that the database does not undo.
+    notes : tuple of str
+        What to know before.
+    """
+
+    rules: RuleSet
+    rows: DatabaseRows
+    application: Application
+    undo: bool
+    thing: Thing
+    target: str
+    steps: tuple[str, ...]
+    batches: Batches | None = None
+    ending: tuple[str, ...] = ()
+    is_whole: bool = True
+    beside: tuple[Thing, ...] = ()
+    made: tuple[tuple[Thing, Mark], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def statements(self) -> list[str]:
+        """All statements, the update once without its batches."""
+        update = [] if self.batches is None else [self.batches.update]
+        return [*self.steps, *update, *self.ending]
+
+
+def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application) -> Plan:
+    """Return what would apply labels to a table; nothing is changed.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, if what would be made is there already, or if the database
+        cannot be reached or refuses to say.
+    OptionError
+        If the database is none that labels are applied in, or there is no table.
+    ExportError
+        If its SQL cannot express the rules, or has no such style.
+    """
+    return _plan(rules, rows, application, undo=False)
+
+
+def plan_undo(rules: RuleSet, rows: DatabaseRows, application: Application) -> Plan:
+    """Return what would take away what was applied so; nothing is changed. It raises what `plan_labels` raises."""
+    return _plan(rules, rows, application, undo=True)
+
+
+def _plan(rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool) -> Plan:
+    dialect_for(rows)
+    if not rows.is_whole_table:
+        raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
+    with open_rows(rows) as source:
+        return plan_in(source, rules, application, undo=undo)
+
+
+def plan_in(source: DatabaseSource, rules: RuleSet, application: Application, *, undo: bool) -> Plan:
+    """Return the plan, made by an open connection."""
+    planner = _Planner(source, rules, application)
+    return planner.undo() if undo else planner.apply()
+
+
+class _Planner:
+    """Looks at a database and lays out statements."""
+
+    def __init__(self, source: DatabaseSource, rules: RuleSet, application: Application) -> None:
+        self.database = Database(source)
+        self.facts = self.database.facts
+        self.rules, self.source, self.application = rules, source, application
+        into = SqlOptions(table=source.rows.name_parts, into=application.into).target
+        self.table, self.into = self.database.place(source.rows.name_parts, into)
+        self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
+        self.notes: list[str] = []
+        writing = WRITING[self.database.dialect.name]
+        self.type = writing.number if application.cluster_as == "number" else writing.text
+        self.thing = Thing(application.style, self.into)
+        if application.writes_on_table:
+            self.mark = replace(self.mark, table=self.table[-1:])
+            self.thing = Thing("column", self.table, self._column())
+
+    def _column(self) -> str:
+        """Return the name of the clusters' column, as the table has it if it does."""
+        fold, wanted = self.database.dialect.names.fold, self.application.cluster_column
+        return next((name for name in self.source.names if fold(name) == fold(wanted)), wanted)
+
+    def _shown(self, thing: Thing) -> str:
+        quoted = self.database.quoted(thing.name)
+        if thing.kind == "column":
+            return f"column {self.database.dialect.identifier(thing.column)} of table {quoted}"
+        return f"{thing.kind} {quoted}"
+
+    def _finish(self, steps: Sequence[str], undo: bool = False, **others: object) -> Plan:
+        settings: dict[str, object] = {"is_whole": self.facts.transactional, **others}
+        return Plan(
+            rules=self.rules,
+            rows=self.source.rows,
+            application=self.application,
+            undo=undo,
+            thing=self.thing,
+            target=self._shown(self.thing),
+            steps=tuple(steps),
+            notes=tuple(self.notes),
+            **settings,  # type: ignore[arg-type]
+        )
+
+    # Applying ----------------------------------------------------------------------------------------
+
+    def apply(self) -> Plan:
+        self.names = find_tested_columns(self.rules, self.source, self.application.columns).names
+        if self.application.writes_on_table:
+            self._refuse_no_table()
+        elif self._column() in self.source.names:
+            raise DataError(
+                f"{self.source.rows} already has a column {self._column()!r}: name the new one by ", CLUSTER_COLUMN
+            )
+        style = self.application.style
+        if style == "update":
+            return self._update()
+        return self._make() if self.facts.transactional else self._make_beside()
+
+    def _export(self, style: str, into: Sequence[str] | None = None) -> str:
+        options = {
+            "dialect": self.database.dialect.name,
+            "table": list(self.table),
+            "into": list(into or self.into),
+            "columns": self.names,
+            "cluster_column": self.thing.column or self.application.cluster_column,
+            "cluster_as": self.application.cluster_as,
+            "otherwise": self.application.otherwise,
+        }
+        return export(self.rules, "sql", style=style, **options).rstrip()
+
+    def _refuse_no_table(self) -> None:
+        found = self.database.find(Thing("table", self.table))
+        if found is not None and found.kind != "table":
+            raise DataError(
+                f"{self.database.quoted(self.table)} is no table that a column can be added to: apply a view"
+            )
+
+    def _existing(self, *, again: bool = False) -> Found | None:
+        """Return what was made here before under the name; DataError unless it may be made anew.
+
+        `again` tells that a second run of the same rules replaces nothing.
+        """
+        found = self.database.find(self.thing)
+        if found is None:
+            return None
+        mark = self._refuse_others(found)
+        if self.application.replace or (again and mark.is_of(self.rules.sha256, self.application.cluster_as)):
+            return found
+        which = "of these rules" if mark.rules == self.rules.sha256 else "of other rules"
+        state = ", whose update is unfinished" if mark.unfinished else ""
+        raise DataError(
+            f"there is a {self._shown(self.thing)} already, made by shallowrules {which}{state}: ",
+            REPLACE,
+            " makes it anew, ",
+            UNDO,
+            " takes it away",
+        )
+
+    def _refuse_others(self, found: Found) -> Mark:
+        """Return the mark of what was made here in this style; DataError for anything else."""
+        thing, shown = self.thing, self._shown(self.thing)
+        another = ", so that it is left alone: use another name by ", CLUSTER_COLUMN if thing.kind == "column" else INTO
+        if found.kind != thing.kind:
+            kind = {"index": "an index"}.get(
+                found.kind, f"a {found.kind}" if found.kind != "other" else "something else"
+            )
+            raise DataError(f"{self.database.quoted(thing.name)} is {kind} already, and no {thing.kind}", *another)
+        if found.mark is None:
+            why = "has been changed since shallowrules made it" if found.changed else "was not made by shallowrules"
+            raise DataError(f"there is a {shown} already, which {why}", *another)
+        if found.mark.style != self.application.style:
+            raise DataError(
+                f"{shown} was made by ", OptionName("apply", found.mark.style), ": say so to replace it or take it away"
+            )
+        return found.mark
+
+    def _make(self) -> Plan:
+        """Plan a view, a table or a computed column, in one transaction."""
+        found = self._existing()
+        steps = self._registering(self.thing.kind)
+        if found is not None:
+            steps += [self._drop(self.thing)]
+        return self._finish([*steps, self._export(self.application.style), *self._marking(self.thing, self.mark)])
+
+    def _make_beside(self) -> Plan:
+        """Plan a view or a table where each statement is a transaction: what is new takes its name when it is done."""
+        if self.application.style == "column":
+            self._export("column")  # says why there is none
+        found = self._existing()
+        kind = self.thing.kind
+        new = Thing(kind, (*self.into[:-1], _name_beside("new", self.into)))
+        old = Thing(kind, (*self.into[:-1], _name_beside("old", self.into)))
+        self._note_no_transaction()
+        steps = self._registering(kind)
+        steps += [self._drop(thing) for thing in (new, old) if self.database.find(thing) is not None]
+        made = () if found is not None else ((self.thing, self.mark),)
+        query = self._export("select")
+        if self.database.is_registered(kind):
+            steps += [self._export("view", new.name), self._register(self.thing, self.mark, like=new)]
+            if found is None:
+                steps += [self._export("view")]
+            else:
+                steps += [self._fill(str(self.facts.replaced_view), self.thing, self.mark, query=query)]
+            steps += [self._drop(new)]
+            if found is not None and found.mark != self.mark:
+                steps += [f"{self._forget(self.thing)} AND mark <> {self.mark.literal}"]
+            return self._finish(steps, beside=(new,), made=made)
+        target = self.thing if found is None else new
+        steps += [self._fill(str(self.facts.marked_table), target, self.mark, query=query)]
+        if found is not None:
+            before, after, aside = map(self.database.quoted, (new.name, self.into, old.name))
+            steps += [f"RENAME TABLE {after} TO {aside}, {before} TO {after}", self._drop(old)]
+        return self._finish(steps, beside=(new,), made=made)
+
+    def _update(self) -> Plan:
+        """Plan a column of the table, written where the cluster changes."""
+        found = self._existing(again=True)
+        batch, mark = self.application.batch, self.mark
+        in_one = self.facts.transactional and batch is None
+        started = mark if in_one else replace(mark, unfinished=True)
+        steps = self._registering("column")
+        if found is not None and found.mark is not None and found.mark.cluster_as != mark.cluster_as:
+            steps += [self._drop(self.thing)]
+            found = None
+        if found is None:
+            steps += [self._fill(self.facts.add_column, self.thing, started)]
+            if "{mark}" not in self.facts.add_column:
+                steps += self._marking(self.thing, started)
+        elif found.mark not in (mark, started):
+            steps += self._marking(self.thing, started)
+        made = ((self.thing, started),) if found is None and batch is None else ()
+        changed = found is None or found.mark != mark
+        ending = [] if in_one or not changed else self._marking(self.thing, mark)
+        update = self._export("update")
+        if not in_one and batch is None:
+            self._note_no_transaction()
+        if batch is None:
+            return self._finish([*steps, update], ending=tuple(ending), made=made)
+        batches = Batches.of(self.database, self.table, update, batch)
+        self.notes.append(
+            f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
+            "interrupted is continued by the same command"
+        )
+        return self._finish(steps, batches=batches, ending=tuple(ending), is_whole=False)
+
+    def _note_no_transaction(self) -> None:
+        self.notes.append(
+            f"{self.facts.title} undoes no statement that makes or drops an object: these are in an order in which "
+            "nothing half-made is left under the name, and what is left beside it is taken away"
+        )
+
+    # Taking away -------------------------------------------------------------------------------------
+
+    def undo(self) -> Plan:
+        found = self.database.find(self.thing)
+        steps: list[str] = []
+        if not self.facts.transactional and self.thing.kind != "column":
+            beside = (Thing(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into))) for way in ("new", "old"))
+            steps += [self._drop(thing) for thing in beside if self.database.find(thing) is not None]
+            self._note_no_transaction()
+        if found is not None:
+            self._refuse_others(found)
+            steps.append(self._drop(self.thing))
+        elif not steps:
+            raise DataError(f"there is no {self._shown(self.thing)}: nothing to take away")
+        return self._finish([*steps, *_unregister(self.database, self.thing)], undo=True)
+
+    # Statements --------------------------------------------------------------------------------------
+
+    def _fill(self, template: str, thing: Thing, mark: Mark, **values: str) -> str:
+        return self.database.fill(template, thing, mark=mark.literal, type=self.type, **values)
+
+    def _drop(self, thing: Thing) -> str:
+        return _drop(self.database, thing)
+
+    def _forget(self, thing: Thing) -> str:
+        return _forget(self.database, thing)
+
+    def _registering(self, kind: str) -> list[str]:
+        """Return what makes the registry, if something of a kind wants one and there is none."""
+        if not self.database.is_registered(kind) or self.database.has_registry(self.thing):
+            return []
+        self.notes.append(
+            f"{self.facts.title} keeps no comment on a {kind}: a table {REGISTRY} is made, which says what "
+            "shallowrules made"
+        )
+        return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
+
+    def _marking(self, thing: Thing, mark: Mark) -> list[str]:
+        """Return what says of something that was made that it was made here."""
+        if not self.database.is_registered(thing.kind):
+            return [self._fill(self.facts.comments[thing.kind], thing, mark)]
+        before = [self._forget(thing)] if self.database.has_registry(thing) else []
+        return [*before, self._register(thing, mark, like=thing)]
+
+    def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
+        """Return what adds something to the registry; it is as `like` is now."""
+        registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
+        definition = self.database.fill(self.facts.definitions[thing.kind], like)
+        return (
+            f"INSERT INTO {registry} (kind, name, part, mark, definition)\n"
+            f"SELECT {string(thing.kind)}, {string(thing.name[-1])}, {string(thing.column)}, {mark.literal}, "
+            f"({definition})"
+        )
+
+
+def leftovers(database: Database, plan: Plan) -> list[str]:
+    """Return what takes away what a plan made before it failed, where the database does not; nobody else's."""
+    statements = [_drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
+    for thing, mark in plan.made:
+        found = database.find(thing)
+        if found is not None and found.mark == mark:
+            statements.append(_drop(database, thing))
+        statements += _unregister(database, thing)
+    return statements
+
+
+def _name_beside(way: str, target: Sequence[str]) -> str:
+    """Return the name that something has before it takes its place, or behind: no user's, and the same in each run."""
+    return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
+
+
+def _drop(database: Database, thing: Thing) -> str:
+    quoted = database.quoted(thing.name)
+    if thing.kind == "column":
+        return f"ALTER TABLE {quoted}\nDROP COLUMN {database.dialect.identifier(thing.column)}"
+    return f"DROP {thing.kind.upper()} {quoted}"
+
+
+def _forget(database: Database, thing: Thing) -> str:
+    """Return what takes something out of the registry."""
+    registry = database.quoted(database.registry_of(thing).name)
+    return f"DELETE FROM {registry} WHERE {database.is_row_of(thing)}"
+
+
+def _unregister(database: Database, thing: Thing) -> list[str]:
+    """Return what takes something out of the registry, or takes the registry away if it knows of nothing else."""
+    if not database.is_registered(thing.kind) or not database.has_registry(thing):
+        return []
+    if database.others_registered(thing):
+        return [_forget(database, thing)]
+    return [_drop(database, database.registry_of(thing))]

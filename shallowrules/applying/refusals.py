@@ -1,0 +1,126 @@
+"""Why a database refused a statement, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from shallowrules.applying.inspecting import Database, Thing
+from shallowrules.errors import DataError, OptionName
+from shallowrules.sources.connecting import database_answer, find_url, show_url
+
+if TYPE_CHECKING:
+    from shallowrules.applying.planning import Plan
+
+__all__ = ["explain"]
+
+REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "lock": {
+        "postgres": ("55P03", "40P01"),
+        "mysql": ("1205", "1213"),
+        "sqlite": ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        "duckdb": ("Could not set lock", "Conflict"),
+    },
+    "right": {
+        "postgres": ("42501",),
+        "mysql": ("1044", "1142", "1143", "1227", "1290", "1370"),
+        "sqlite": ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"),
+        "duckdb": ("read-only", "Permission denied"),
+    },
+    "dependent": {"postgres": ("2BP01",), "duckdb": ("depend",)},
+    "disk": {
+        "postgres": ("53100",),
+        "mysql": ("1021", "1114"),
+        "sqlite": ("SQLITE_FULL", "SQLITE_IOERR"),
+        "duckdb": ("No space left", "Could not write", "Could not sync"),
+    },
+    "computed": {"postgres": ("42P17",)},
+}
+"""What a statement was refused for, by the codes of each database; DuckDB has words."""
+
+RIGHTS: Mapping[str, Mapping[str, str]] = {
+    "postgres": {
+        "view": "CREATE on the schema and SELECT on the table",
+        "table": "CREATE on the schema and SELECT on the table",
+        "update": "UPDATE and SELECT on the table, which its owner alone can add a column to",
+        "column": "to be the owner of the table",
+    },
+    "mysql": {
+        "view": "CREATE VIEW, SHOW VIEW, DROP, CREATE, INSERT, DELETE and SELECT in the database",
+        "table": "CREATE, DROP, ALTER, INSERT and SELECT in the database",
+        "update": "ALTER, UPDATE and SELECT on the table, CREATE TEMPORARY TABLES for batches",
+        "column": "ALTER on the table",
+    },
+    "sqlite": dict.fromkeys(("view", "table", "update", "column"), "to write the file and its folder"),
+    "duckdb": dict.fromkeys(("view", "table", "update", "column"), "to write the file and its folder"),
+}
+"""What a user needs, by dialect and style."""
+
+
+def explain(error: Any, plan: Plan, database: Database) -> DataError:
+    """Return the error of a database with what to do; the connection has no transaction."""
+    url, name = find_url(plan.rows.database), database.dialect.name
+    answer = database_answer(error, url)
+    codes, cause = _codes(error), getattr(error, "orig", None)
+    found = next(
+        (
+            reason
+            for reason, by_dialect in REASONS.items()
+            if any(code in known for known in codes for code in by_dialect.get(name, ()))
+        ),
+        None,
+    )
+    detail = getattr(getattr(cause, "diag", None), "message_detail", None)
+    said = f"{show_url(url)}: {plan.target}: {answer}"
+    if detail:
+        said += f" ({' '.join(detail.split())})"
+    advice: tuple[str | OptionName, ...] = ()
+    if found == "lock":
+        holders = _holders(plan, database)
+        who = f"; locks are held by {holders}" if holders else ""
+        advice = (
+            f": another transaction holds a lock{who}. Wait until it ends, or wait longer by ",
+            OptionName("lock_timeout"),
+        )
+    elif found == "right":
+        advice = (f": a right is missing. {plan.application.style} needs {RIGHTS[name][plan.application.style]}",)
+    elif found == "dependent":
+        advice = (": something else is made from it. Drop that first, and make it again behind",)
+    elif found == "disk":
+        advice = (": there is no room. Make some",)
+    elif found == "computed":
+        advice = (": the database computes no column by these rules. Apply a view",)
+    return DataError(said, *advice, ". ", *_state(plan, database))
+
+
+def _state(plan: Plan, database: Database) -> tuple[str | OptionName, ...]:
+    """Return what is left of a plan that failed."""
+    if plan.batches is not None:
+        return ("Batches that are written stay: the same command continues, ", OptionName("undo"), " takes them away")
+    if database.facts.transactional:
+        return ("Nothing has changed",)
+    return ("What was made has been taken away",)
+
+
+def _codes(error: Any) -> list[str]:
+    """Return what a driver says of the kind of an error."""
+    cause = getattr(error, "orig", None) or error
+    found = [getattr(cause, name, None) for name in ("sqlstate", "sqlite_errorname")]
+    first = cause.args[0] if getattr(cause, "args", ()) else None
+    return [str(code) for code in (*found, first) if code is not None]
+
+
+def _holders(plan: Plan, database: Database) -> str:
+    """Return who has locks, as far as the database tells."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    found: list[Sequence[Any]] = []
+    if database.facts.holders is not None:
+        for name in (tuple(plan.rows.name_parts), plan.thing.name):
+            with suppress(SQLAlchemyError):
+                found += database.ask(database.facts.holders, Thing("table", name))
+        with suppress(SQLAlchemyError):
+            database.connection.rollback()
+    said = [f"session {number} of {user}" + (f", since {since}" if since else "") for number, user, since in found]
+    return "; ".join(dict.fromkeys(said))

@@ -1,0 +1,128 @@
+"""Labels in a user's database on the command line: what is shown before, who is asked, what is said behind."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shallowrules.cli.escaping import printable
+from shallowrules.cli.options import together
+from shallowrules.cli.output import progress, show_message
+from shallowrules.errors import ShallowRulesError
+
+if TYPE_CHECKING:
+    from shallowrules.applying import Plan
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
+
+__all__ = ["ApplyOptions", "apply_labels", "apply_options"]
+
+
+@dataclass(frozen=True)
+class ApplyOptions:
+    """What is said of labels in a database."""
+
+    apply: str | None
+    into: str | None
+    yes: bool
+    dry_run: bool
+    replace: bool
+    undo: bool
+    batch: int | None
+    lock_timeout: float
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were used, but for --apply and those that have a default."""
+        values = {name: value for name, value in vars(self).items() if name not in ("apply", "lock_timeout")}
+        return [f"--{name.replace('_', '-')}" for name, value in values.items() if value]
+
+
+apply_options = together(
+    click.option(
+        "--apply",
+        type=click.Choice(["view", "table", "update", "column"]),
+        help="Put the labels into the --database: as a view (which writes nothing on the table), a new table, a column "
+        "of the table that is written once, or one that the database computes.",
+    ),
+    click.option("--into", metavar="NAME", help="Name of the view or table. [default: that of --table with _clusters]"),
+    click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
+    click.option("--yes", is_flag=True, help="Do not ask before --table is written on."),
+    click.option("--replace", is_flag=True, help="Make anew what was applied here before, and nothing else."),
+    click.option("--undo", is_flag=True, help="Take away what --apply made."),
+    click.option(
+        "--batch",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Update N rows in a transaction, by the primary key; an interrupted run goes on where it is repeated.",
+    ),
+    click.option(
+        "--lock-timeout",
+        type=click.FloatRange(min=0, min_open=True, max=86_400),
+        default=10.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wait this long for the lock of another transaction.",
+    ),
+)
+"""The options of `ApplyOptions`."""
+
+
+def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **values: Any) -> None:
+    """Show what would be run, ask where the table is written on, and run it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+    options : ApplyOptions
+    **values
+        What else `Application` has.
+    """
+    from shallowrules.applying import Application, plan_labels, plan_undo, run_plan
+    from shallowrules.cli.summary import show_labels
+    from shallowrules.drift import count_in_database
+    from shallowrules.sources.connecting import hide_password
+
+    application = Application(
+        style=str(options.apply), into=options.into, replace=options.replace, batch=options.batch, **values
+    )
+    counts: dict[int | None, int] = {}
+    with progress(f"looking at {rows}"):
+        plan = (plan_undo if options.undo else plan_labels)(rules, rows, application)
+        if not options.undo:
+            found = count_in_database(rules, rows, application.columns)
+            counts = dict(sorted(found.items(), key=lambda item: -item[1]))
+    _show(plan, err=not options.dry_run)
+    if not options.undo:
+        show_labels(rules, counts)
+    if options.dry_run:
+        return
+    if application.writes_on_table and not options.yes:
+        _ask(plan)
+    doing, done = ("taking away", "took away") if options.undo else ("making", "made")
+    n_rows = max(1, sum(counts.values()))
+    with progress(f"{doing} {plan.target}") as report:
+        run_plan(plan, options.lock_timeout, lambda looked_at: report(min(1.0, looked_at / n_rows)))
+    click.echo(printable(f"{done} {plan.target} in {hide_password(rows.database)}"), err=True)
+
+
+def _show(plan: Plan, err: bool) -> None:
+    """Show what is made, the statements and what is to be known of them."""
+    doing = "to take away" if plan.undo else "to make"
+    click.echo(printable(f"{doing} {plan.target}:\n"), err=True)
+    for statement in plan.statements:
+        click.echo(printable(f"{statement};\n"), err=err)
+    for note in plan.notes:
+        show_message("note", note)
+
+
+def _ask(plan: Plan) -> None:
+    """Make sure that a table may be written on; ShallowRulesError where nobody can answer, click.Abort for no."""
+    doing = "takes away" if plan.undo else "writes"
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: say --yes if it may")
+    click.confirm(printable(f"This {doing} {plan.target}. Go on?"), abort=True, err=True)
