@@ -17,9 +17,11 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import cluster_predicates
 from shallowrules.rules import RuleSet
 
-__all__ = ["STYLES", "TABLE", "Block", "ParquetFiles", "labels_of"]
+__all__ = ["TABLE", "Block", "ParquetFiles", "labels_of"]
 
-STYLES = ("where", "case", "select")
+EXPRESSIONS = ("case", "ordered")
+"""The styles that are expressions, not queries."""
+
 TABLE = "data"
 NUMBER = "row_number_of_it"
 CLUSTER = "its cluster"
@@ -82,7 +84,7 @@ def labels_of(
     """Return the cluster that SQL of a style gives each row of each block; "several" where predicates overlap."""
     labels: list[list[int | str | None]] = [[None] * len(block.rows) for block in blocks]
     rows = engine.query(_statement(engine, blocks, style), [*MAX_QUERY.get(engine.dialect, ()), *before])
-    if style == "case":
+    if style in EXPRESSIONS:
         found = ((row, place, label) for row, *each in rows for place, label in enumerate(each))
     else:
         found = ((row, int(str(place)), label) for row, place, label in rows)
@@ -93,7 +95,7 @@ def labels_of(
 
 
 def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
-    """Return a query of row number, block and label; for the style "case" of row number and the label by each block."""
+    """Return a query of row number, block and label; for an expression of row number and the labels."""
     number = engine.quote(NUMBER)
     parts: list[str] = []
     for place, block in enumerate(blocks):
@@ -105,8 +107,8 @@ def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
             continue
         text = export(block.rules, "sql", style=style, table=[TABLE], cluster_column=CLUSTER, **options)
         labelled = f"SELECT {number}, {place}, {engine.quote(CLUSTER)} FROM ({text}\n) AS labelled"
-        parts.append(text if style == "case" else labelled)
-    return f"SELECT {number}, {', '.join(parts)}\nFROM {TABLE}" if style == "case" else "\nUNION ALL ".join(parts)
+        parts.append(text if style in EXPRESSIONS else labelled)
+    return f"SELECT {number}, {', '.join(parts)}\nFROM {TABLE}" if style in EXPRESSIONS else "\nUNION ALL ".join(parts)
 
 
 class ParquetFiles(DuckDB):

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from cases import CONVERSIONS, TEXT_CONVERSIONS
-from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
+from comparing import PLACES, TABLE, Block, create, labels_of
 from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
 from values import CONTROLS, EDGES, STRAY, applies, draw
@@ -29,7 +29,7 @@ from values import CONTROLS, EDGES, STRAY, applies, draw
 from shallowrules.engines import Engine
 from shallowrules.engines.columns import ColumnType, Texts
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
-from shallowrules.exporters.sql import DIALECTS
+from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
 from shallowrules.rules import RuleColumn, RuleSet
 
 __all__ = ["Round"]
@@ -151,7 +151,7 @@ class Round:
         expected = block.expected()
         create(self.engine, [block])
         try:
-            for style in STYLES:
+            for style in LABELLING_STYLES:
                 try:
                     [found] = labels_of(self.engine, [block], style)
                 except ExportError as error:
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found += bool(findings)
             seed += 1
     for place in engines:
-        print(f"{place}: {rounds[place]:,} rule sets, {rows[place]:,} rows in {len(STYLES)} styles")
+        print(f"{place}: {rounds[place]:,} rule sets, {rows[place]:,} rows in {len(LABELLING_STYLES)} styles")
     print(f"seeds {options.seed} to {seed - 1}: {found} rounds with findings")
     return int(bool(found))
 

@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from cases import Case, cases
-from comparing import PLACES, STYLES, TABLE, Block, create, labels_of
+from comparing import PLACES, TABLE, Block, create, labels_of
 from forms import FORMS
 from refusals import Refusal, refusal_of
 from results import Result
@@ -31,6 +31,7 @@ from values import applies, block_of
 from shallowrules.engines import Engine
 from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
+from shallowrules.exporters.sql import LABELLING_STYLES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 EACH_OF_SHORT = {"spark": 40}
@@ -81,7 +82,7 @@ class Run:
 
     def compare(self, case: Case, blocks: Sequence[Block], final: bool = False) -> list[Block]:
         """Compare each style, and one of them under each setting; return the blocks of which it refuses a statement."""
-        runs: list[tuple[str, Sequence[str], str | None]] = [(style, (), None) for style in STYLES]
+        runs: list[tuple[str, Sequence[str], str | None]] = [(style, (), None) for style in LABELLING_STYLES]
         if case.settings:
             runs += [("case", (setting,), back) for setting, back in self.engine.settings.items()]
         expected = [block.expected() for block in blocks]

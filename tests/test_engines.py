@@ -80,7 +80,10 @@ def labels_in(server, rules, rows, predicates, types=None, *, names=None, before
     }
     selected = f"CREATE TEMPORARY TABLE labelled AS\n{export(rules, 'sql', style='select', **options)}"
     statements = {
-        "case": (f"SELECT number_of_row,\n{export(rules, 'sql', style='case', **options)}FROM data", before),
+        **{
+            style: (f"SELECT number_of_row,\n{export(rules, 'sql', style=style, **options)}FROM data", before)
+            for style in ("case", "ordered")
+        },
         "select": (f"SELECT number_of_row, {server.quote('its cluster')} FROM labelled", [*before, selected]),
         "where": (export(rules, "sql", template=predicates, **options), before),
     }
@@ -97,7 +100,7 @@ def labels_in(server, rules, rows, predicates, types=None, *, names=None, before
                     labels[style][int(row)] = int(label)
     finally:
         server.query("DROP TABLE IF EXISTS data")
-    assert labels["case"] == labels["select"] == labels["where"]
+    assert labels["case"] == labels["ordered"] == labels["select"] == labels["where"]
     return labels["case"]
 
 

@@ -74,8 +74,8 @@ def labels_by(style, engine, rules, rows, template):
         if style == "select":
             found = database.query(export(rules, "sql", dialect=engine, style="select"))
             return {row[0]: -1 if row[-1] is None else row[-1] for row in found}
-        if style == "case":
-            case = export(rules, "sql", dialect=engine, style="case")
+        if style in ("case", "ordered"):
+            case = export(rules, "sql", dialect=engine, style=style)
             found = database.query(f'SELECT "row number", {case} FROM "data"')
             return {row: -1 if label is None else label for row, label in found}
         labels = dict.fromkeys(range(len(rows)), -1)
@@ -553,7 +553,7 @@ def test_bad_options(options):
 def test_unknown_values_list_the_known():
     with pytest.raises(OptionError, match="ansi, sqlite, duckdb, postgres, mysql"):
         export(example_rules(), "sql", dialect="access")
-    with pytest.raises(OptionError, match="where, case, select"):
+    with pytest.raises(OptionError, match="where, case, ordered, select"):
         export(example_rules(), "sql", style="having")
     with pytest.raises(
         OptionError, match="dialect, table, style, columns, cluster_column, cluster_as, into, otherwise, template"

@@ -29,7 +29,7 @@ from shallowrules.verification.comparing import SEVERAL
 FORMS = [
     "RuleSet.assign",
     "Python",
-    *(f"SQL, {dialect}, {style}" for dialect in ("duckdb", "sqlite") for style in ("where", "case", "select")),
+    *(f"SQL, {dialect}, {style}" for dialect in ("duckdb", "sqlite") for style in sql.LABELLING_STYLES),
 ]
 
 
@@ -256,7 +256,7 @@ def test_without_duckdb_the_extra_is_named(monkeypatch):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     with pytest.raises(MissingExtraError, match=r"shallowrules\[cli\]"):
         list(verify(rules, {"x": [0.1]}))
-    assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 5
+    assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 2 + len(sql.LABELLING_STYLES)
 
 
 @pytest.mark.parametrize("name", ["wine", "avila", "letter"])

@@ -8,7 +8,8 @@ SELECT of constants ends with), ``max_branches`` (of one CASE), ``header`` (the 
 begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
 style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
 and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
-value that no training row had. In ``drift`` they see ``names``, those of its parts. For what is kept in the database
+value that no training row had. In ``drift`` they see ``names``, those of its parts. In ``ordered`` they
+see ``branches``, each with ``predicate`` and ``label``. For what is kept in the database
 there are ``into`` (the parts of the name of the view or table), ``writing`` (the fields of
 `shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the type of the cluster), ``compared``
 (what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a row without a cluster gets).
@@ -30,6 +31,7 @@ from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import JINJA_END, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
+from shallowrules.exporters.sql.ordered import ordered_branches
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING
@@ -39,16 +41,16 @@ from shallowrules.rules import INT64, Cluster, RuleColumn, RuleSet
 
 __all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates", "neither_predicate"]
 
-Style = Literal["where", "case", "select", "view", "table", "update", "column", "check", "drift"]
+Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
-LABELLING_STYLES = ("where", "case", "select")
+LABELLING_STYLES = ("where", "case", "ordered", "select")
 """The styles that say which cluster each row has."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 """Those that add a column to those of the table."""
 
-WITHOUT_ELSE = ("where", "check", "drift")
-"""Those in which a row without a cluster is none of any, or counted as such."""
+WITHOUT_ELSE = ("where",)
+"""Those in which a row without a cluster gets nothing."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
 """What begins an expression, a statement or a comment of Jinja."""
@@ -68,11 +70,12 @@ class SqlOptions:
     table : str, or sequence of its parts
         Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
         dots: ``"my.schema".table``.
-    style : {"where", "case", "select", "view", "table", "update", "column", "check", "drift"}
-        One predicate per cluster; one CASE expression that gives the cluster's number; a query of every column and
-        the cluster. What keeps it: a view or a new table of that query; an update of a column of the table, where the
-        cluster changes; a column that the database computes. To look at the table: a query to run after loading
-        (rows by cluster against training, rows without one, new texts), or the shift of each cluster's share.
+    style : {"where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"}
+        One predicate per cluster; one CASE expression that gives the cluster's number; a shorter one, in which a
+        branch relies on those before it; a query of every column and the cluster. What keeps it: a view or a new table
+        of that query; an update of a column of the table, where the cluster changes; a column that the database
+        computes. To look at the table: a query to run after loading (rows by cluster against training, rows without
+        one, new texts), or the shift of each cluster's share.
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
     cluster_column : str
@@ -151,6 +154,8 @@ class SqlExporter:
             cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
             cluster["label"] = labels[cluster["index"]]
         table = split_table(settings.table)
+        if settings.style == "ordered":
+            context["branches"] = _describe_branches(rules, predicates, labels, settings)
         if settings.style == "check":
             context["check"] = _describe_check(rules, predicates, table)
         if settings.style == "drift":
@@ -256,6 +261,24 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
         return {"column": "{column}", "value": "{literal}"}
     texts = dialect.texts
     return {"column": texts.cast or texts.column, "value": texts.literal}
+
+
+def _describe_branches(
+    rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], settings: SqlOptions
+) -> list[dict[str, Any]]:
+    """Return the branches of the style ``ordered``."""
+    branches = ordered_branches(rules, predicates.names, predicates.dialect)
+    most = predicates.dialect.limits.branches
+    if most is not None and len(branches) > most:
+        raise ExportError(
+            f"dialect {settings.dialect!r} takes {most} branches in one CASE, and the style 'ordered' has "
+            f"{len(branches)}: write them by the style 'case'"
+        )
+    otherwise = _otherwise(rules.clusters, settings, predicates.dialect) or "NULL"
+    return [
+        {"predicate": branch.predicate, "label": otherwise if branch.cluster is None else labels[branch.cluster]}
+        for branch in branches
+    ]
 
 
 def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:

@@ -7,20 +7,29 @@ negated.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
-from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
+from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
 
-__all__ = ["Predicates"]
+__all__ = ["EVERY_ROW", "Predicates"]
 
 EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
+
+
+_COLUMNS: Mapping[str, type[NumberColumn | TextColumn | TruthColumn]] = {
+    "integer": NumberColumn,
+    "float": NumberColumn,
+    "text": TextColumn,
+    "boolean": TruthColumn,
+}
+"""What reads a column of each type."""
 
 
 class Predicates(ConditionVisitor[list[str]]):
@@ -31,16 +40,29 @@ class Predicates(ConditionVisitor[list[str]]):
     names : sequence of str
         What the database calls each column of the rules.
     dialect : Dialect
+    valued : bool
+        Whether they are about rows of which none is as `without_value` says.
     """
 
-    def __init__(self, names: Sequence[str], dialect: Dialect) -> None:
+    def __init__(self, names: Sequence[str], dialect: Dialect, *, valued: bool = False) -> None:
         self.names = names
         self.dialect = dialect
+        self.valued = valued
 
     def of_rule(self, rule: Rule) -> str:
         """Return what is true of the rows that a rule matches."""
-        parts = [part for condition in rule.conditions for part in self(condition)]
-        return _chain(parts, " AND ") or EVERY_ROW
+        return self.of_all(rule.conditions)
+
+    def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
+        """Return what is true of the rows that meet some conditions, and a predicate besides."""
+        parts = [part for condition in conditions for part in self(condition)]
+        if not also:
+            return _chain(parts, " AND ") or EVERY_ROW
+        return _chain([*parts, f"({also})"], " AND ") if parts else also
+
+    def without_value(self, feature: int, column: RuleColumn) -> str:
+        """Return what is true of the rows that meet no condition on a column; empty where there are none."""
+        return _COLUMNS[column.type](column, self.names[feature], self.dialect).without_value()
 
     def of_cluster(self, rules: Sequence[Rule]) -> str:
         """Return what is true of the rows that one of several rules matches."""
@@ -64,6 +86,8 @@ class Predicates(ConditionVisitor[list[str]]):
         column = NumberColumn(rule_column, self.names[condition.feature], self.dialect)
         lower, upper = bounds(condition)
         parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
+        if self.valued and rule_column.imputed is None:
+            return parts
         null_numbers = rule_column.conversion.null_numbers
         if rule_column.type == "float":
             null_numbers = tuple(map(float, null_numbers))
@@ -88,7 +112,7 @@ class Predicates(ConditionVisitor[list[str]]):
         name, column, values = self.names[condition.feature], condition.column, condition.values
         asked: TextColumn | TruthColumn
         if column.type == "boolean":
-            asked = TruthColumn(name, self.dialect)
+            asked = TruthColumn(column, name, self.dialect)
             wanted = isinstance(condition, OneOf)
             comparison = asked.one_of([value for value in (True, False) if (value in values) is wanted])
         else:

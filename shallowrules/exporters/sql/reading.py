@@ -54,6 +54,22 @@ class NumberColumn:
         value, _ = self.beside(0)
         return f"NOT ({' OR '.join(self._without_number())}) AND {value} IS NULL"
 
+    def without_value(self) -> str:
+        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        nan, imputed = self.dialect.nan, self.column.imputed is not None
+        if not self.column.from_text:
+            # What is no number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
+            above = nan.is_nan is None and nan.sorts == "highest"
+            return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {nan.infinity}"] * above)])
+        if imputed:
+            return self.neither()
+        value, _ = self.beside(0)
+        numbers = [self._equation("=", number) for number in self.column.conversion.null_numbers]
+        parts = [f"{value} IS NULL", *numbers]
+        if nan.is_nan is not None:
+            parts.append(nan.is_nan.format(value=value))
+        return " OR ".join(parts)
+
     def _without_number(self) -> list[str]:
         """Return what is true of the rows that have no value by other means than a number."""
         dialect = self.dialect
@@ -220,6 +236,7 @@ class TextColumn:
     """A column of text; the parameters are those of `NumberColumn`."""
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+        self.column = column
         self.nulls = column.conversion.nulls
         self.dialect = dialect
         self.value = dialect.column(name)
@@ -228,6 +245,10 @@ class TextColumn:
         """Return what is true of the rows that have no value."""
         words = self._null_words("IN")
         return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
+
+    def without_value(self) -> str:
+        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        return self.missing() if self.column.imputed is None else ""
 
     def one_of(self, values: Sequence[str]) -> str:
         """Return what is true of the rows that have one of some texts; empty where none can be."""
@@ -258,15 +279,21 @@ class TextColumn:
 
 
 class TruthColumn:
-    """A column of truth values, in whatever type the database holds them."""
+    """A column of truth values, in whatever type it is held; the parameters are those of `NumberColumn`."""
 
-    def __init__(self, name: str, dialect: Dialect) -> None:
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+        self.column = column
         self.dialect = dialect
         self.value = dialect.column(name)
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
         return f"{self.value} IS NULL"
+
+    def without_value(self) -> str:
+        """Return what is true of the rows that meet no comparison."""
+        neither = f"NOT {self.one_of([True, False])}"
+        return neither if self.column.imputed is not None else f"{self.missing()} OR {neither}"
 
     def one_of(self, values: Sequence[bool]) -> str:
         """Return what is true of the rows that have one of some truth values; empty for none."""

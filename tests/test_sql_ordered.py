@@ -1,0 +1,110 @@
+"""The style ``ordered``: a CASE in which a branch relies on those before it. That it gives the tree's labels is tested
+where all styles are executed."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from rulesets import balanced_rules, boundary_rows, chain_rules, make_rules, rule_sets, small_rules
+
+from shallowrules.errors import ExportError
+from shallowrules.exporters import export
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.ordered import ordered_branches
+from shallowrules.exporters.sql.predicates import EVERY_ROW
+from shallowrules.rules import Leaf
+
+
+def branches_of(rules, dialect="postgres"):
+    return ordered_branches(rules, [f"c{j}" for j in range(len(rules.columns))], find_dialect(dialect))
+
+
+@given(rules=rule_sets())
+def test_each_leaf_has_one_branch_and_the_last_takes_all_that_is_left(rules):
+    branches = branches_of(rules)
+    leaves = sorted(node.cluster for node in rules.nodes if isinstance(node, Leaf))
+    assert sorted(branch.cluster for branch in branches if branch.cluster is not None) == leaves
+    assert branches[-1].predicate == EVERY_ROW
+    assert branches[-1].cluster is not None
+    for branch in branches[:-1]:
+        assert branch.predicate != EVERY_ROW
+
+
+@pytest.mark.parametrize("rules", [balanced_rules(64), chain_rules(64), balanced_rules(1000), chain_rules(1000)])
+def test_no_branch_has_more_conditions_than_the_logarithm_of_the_leaves(rules):
+    most = math.log2((len(rules.nodes) + 1) / 2)
+    for branch in branches_of(rules, "ansi"):
+        columns = set(re.findall(r'"c\d+"', branch.predicate))
+        assert len(columns) <= most + 1
+        assert branch.predicate.count(" AND ") <= 2 * most
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "sqlite", "duckdb", "mysql", "clickhouse"])
+@pytest.mark.parametrize("rules", [balanced_rules(20), chain_rules(20)])
+def test_it_is_the_shorter_case(rules, dialect):
+    ordered, case = (export(rules, "sql", dialect=dialect, style=style) for style in ("ordered", "case"))
+    assert len(ordered[ordered.index("CASE") :]) < 0.75 * len(case[case.index("CASE") :])
+
+
+def test_text_of_every_kind_of_branch():
+    text = export(small_rules(), "sql", dialect="postgres", style="ordered", otherwise=-7)
+    assert text[text.index("CASE") :].splitlines() == [
+        "CASE",
+        """  WHEN "x" IS NULL OR "x" = CAST('NaN' AS DOUBLE PRECISION) THEN -7""",
+        """  WHEN "x" <= 0.5::float8 THEN 0""",
+        """  WHEN "i" IS NULL OR "i" = CAST('NaN' AS DOUBLE PRECISION) THEN -7""",
+        """  WHEN "i" <= 3 THEN 1""",
+        "  ELSE 2",
+        "END",
+    ]
+    single = export(make_rules([("x", "float")], 3), "sql", style="ordered")
+    assert single[single.index("CASE") :].splitlines() == ["CASE", "  WHEN 1 = 1 THEN 3", "END"]
+
+
+def test_an_imputed_value_needs_no_branch_of_its_own():
+    rules = make_rules([("c", "text"), ("b", "boolean")], (0, "u", 0, (1, True, 1, 2)))
+    rules = replace(rules, columns=tuple(replace(c, imputed=c.values[0]) for c in rules.columns))
+    text = export(rules, "sql", dialect="sqlite", style="ordered")
+    assert '"c" IS NULL OR "c"' not in text
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (c TEXT, b)")
+        rows = [("u", True), ("v", True), ("v", False), (None, None), ("v", None), ("v", "maybe"), ("v", 2), (None, 2)]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        found = [label for (label,) in connection.execute(f"SELECT {text} FROM t")]
+        case = [
+            label
+            for (label,) in connection.execute(f"SELECT {export(rules, 'sql', dialect='sqlite', style='case')} FROM t")
+        ]
+    assert found == case
+    assert found[:3] == [0, 1, 2]
+    assert found[5:7] == [None, None]  # neither true nor false, and not missing
+
+
+def test_spark_takes_so_many_branches():
+    assert "CASE" in export(balanced_rules(60, 1), "sql", dialect="spark", style="ordered")
+    with pytest.raises(
+        ExportError, match=r"takes 100 branches in one CASE, and the style 'ordered' has 1\d\d: .*'case'"
+    ):
+        export(balanced_rules(120), "sql", dialect="spark", style="ordered")
+
+
+@pytest.mark.parametrize("style", ["check", "drift"])
+def test_rows_that_get_what_is_said_in_place_of_a_cluster_are_counted_as_without_one(style):
+    rules = small_rules()
+    rows = boundary_rows(rules, 3)
+    counts = []
+    for otherwise in (None, -9):
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE TABLE data (x REAL, i INTEGER)")
+            connection.executemany("INSERT INTO data VALUES (?, ?)", rows)
+            counts.append(
+                connection.execute(export(rules, "sql", dialect="sqlite", style=style, otherwise=otherwise)).fetchall()
+            )
+    assert counts[0] == counts[1]
+    assert counts[0]
