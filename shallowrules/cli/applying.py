@@ -85,7 +85,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     from shallowrules.applying import Application, plan_labels, plan_undo, run_plan
     from shallowrules.cli.summary import show_labels
     from shallowrules.drift import count_in_database
-    from shallowrules.sources.connecting import hide_password
+    from shallowrules.sources.connecting import show_database
 
     application = Application(
         style=str(options.apply), into=options.into, replace=options.replace, batch=options.batch, **values
@@ -107,7 +107,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     n_rows = max(1, sum(counts.values()))
     with progress(f"{doing} {plan.target}") as report:
         run_plan(plan, options.lock_timeout, lambda looked_at: report(min(1.0, looked_at / n_rows)))
-    click.echo(printable(f"{done} {plan.target} in {hide_password(rows.database)}"), err=True)
+    click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 
 def _show(plan: Plan, err: bool) -> None:

@@ -64,7 +64,7 @@ def prepare_model(
     """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
     from shallowrules.cli.preparation import prepare, working_remedy
     from shallowrules.estimator import ExplainableKMeans
-    from shallowrules.sources.connecting import hide_password
+    from shallowrules.sources.connecting import hide_typed_passwords
 
     with progress(f"reading {show_tables(rows)}"):
         try:
@@ -75,7 +75,7 @@ def prepare_model(
             if remedy is None or typed is None:
                 raise
             words = amended(typed, remedy, chosen.columns, chosen.exclude)
-            command = join_words(["shallowrules", *map(hide_password, words)])
+            command = join_words(["shallowrules", *(hide_typed_passwords(word, [word]) for word in words)])
             raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
     if check is not None:
         check([*loaded.table.names, *loaded.other_columns])

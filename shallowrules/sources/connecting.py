@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
-__all__ = ["SETTINGS_FILE", "connect", "database_answer", "find_url", "hide_password", "parse_url", "show_url"]
+__all__ = [
+    "SETTINGS_FILE",
+    "connect",
+    "database_answer",
+    "find_url",
+    "hide_password",
+    "hide_typed_passwords",
+    "parse_url",
+    "show_database",
+    "show_url",
+]
 
 SETTINGS_FILE = "shallowrules.toml"
 """Where ``@name`` is looked up, in the current folder."""
@@ -26,6 +37,11 @@ DRIVERS |= {"mariadb": "mariadb+pymysql"}
 
 SETTINGS = ("url", "password_env", "password_file")
 
+SHOWN_PARAMETERS = ("charset", "dbname", "host", "hostaddr", "port", "sslmode", "unix_socket", "user")
+"""Parameters of a URL that a message has: any other may be a secret."""
+
+URL_TEXT = re.compile(r"([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
+
 PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):(?:\S*|[^@\"'\n]*)(?=@)")
 """What stands before the last @ of a URL's first word: a password that nobody encoded may hold any character."""
 
@@ -34,13 +50,52 @@ SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+
 
 
 def hide_password(text: str) -> str:
-    """Return a text with three asterisks in place of the password of each URL in it."""
+    """Return a text of others with three asterisks in place of what looks like the password of a URL or a driver."""
     return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***", text))
 
 
 def show_url(url: URL) -> str:
-    """Return a URL without its password, for a message."""
-    return hide_password(url.render_as_string(hide_password=True))
+    """Return a URL for a message: without its password, and of its parameters only those that hold none."""
+    shown = {name: value for name, value in url.query.items() if name.lower() in SHOWN_PARAMETERS}
+    return url.set(query=shown).render_as_string(hide_password=True)
+
+
+def show_database(text: str) -> str:
+    """Return what a message calls a database: its URL as `show_url` has it, or its name in the settings."""
+    if text.startswith("@"):
+        return text
+    try:
+        return show_url(_split_url(text))
+    except (OptionError, MissingExtraError):
+        return _show_beginning(text)
+
+
+def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
+    """Return a message in which the URLs among the words of a command stand without their passwords."""
+    for word in words:
+        if (found := URL_TEXT.search(word)) is not None:
+            url = found[0]
+            for form in (url, repr(url)[1:-1], str(Path(url))):
+                message = message.replace(form, show_database(url))
+    return message
+
+
+def _show_beginning(text: str) -> str:
+    """Return a text that is no URL as far as it can hold no password."""
+    found = URL_TEXT.fullmatch(text)
+    if found is not None:
+        return f"{found[1]}://…"
+    return text if re.fullmatch(r"[\w./ -]*", text) else "the text"
+
+
+def _secrets_of(url: URL) -> list[str]:
+    """Return what of a URL no message may have, in each form that a driver may write it in."""
+    values = [] if url.password is None else [str(url.password)]
+    for name, value in url.query.items():
+        if name.lower() not in SHOWN_PARAMETERS:
+            values += [value] if isinstance(value, str) else value
+    forms = {form for v in values for form in (v, quote(v, safe=""), quote(v), quote_plus(v), repr(v)[1:-1])}
+    return sorted(filter(None, forms), key=len, reverse=True)
 
 
 def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
@@ -77,20 +132,31 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
 
 def parse_url(text: str) -> URL:
     """Return a URL with a driver; OptionError if it is none."""
+    url = _split_url(text)
+    return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
+
+
+def _split_url(text: str) -> URL:
+    """Return the parts of a URL; OptionError if it is none, or a password in it could be taken for another part."""
     try:
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
     except ImportError:
         raise MissingExtraError("reading from a database", "SQLAlchemy", "db") from None
+    if re.fullmatch(r"[^:]*://[^/].*@.*@.*", text, re.DOTALL):
+        raise OptionError(
+            f"{_show_beginning(text)!r} has more than one @: write %40 for each but the one before the host, or give "
+            f"the password by an entry of {SETTINGS_FILE}",
+            option="database",
+        )
     try:
-        url = make_url(text)
+        return make_url(text)
     except (ArgumentError, ValueError):
         raise OptionError(
-            f"{hide_password(text)!r} is no URL of a database: write for example postgresql://user@host/database, "
+            f"{_show_beginning(text)!r} is no URL of a database: write for example postgresql://user@host/database, "
             f"sqlite:///file.db, or @name for an entry of {SETTINGS_FILE}",
             option="database",
         ) from None
-    return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
 
 
 def _entry(name: str, settings: Path) -> Mapping[str, str]:
@@ -141,7 +207,11 @@ def connect(url: URL) -> Iterator[Connection]:
     except (ArgumentError, NoSuchModuleError) as error:
         raise DataError(f"{shown}: {database_answer(error, url)}") from None
     try:
-        with engine.connect().execution_options(no_parameters=True) as connection:
+        try:
+            opened = engine.connect()
+        except (TypeError, ValueError, UnicodeError) as error:  # a driver that does not take what the URL has
+            raise DataError(f"{shown}: {database_answer(error, url)}") from None
+        with opened.execution_options(no_parameters=True) as connection:
             yield connection
     except SQLAlchemyError as error:
         raise DataError(f"{shown}: {database_answer(error, url)}") from None  # a cause may show the password
@@ -153,6 +223,6 @@ def database_answer(error: Any, url: URL) -> str:
     """Return what a database complains of: its first line, without the password."""
     cause = getattr(error, "orig", None) or error
     text = str(cause.args[-1] if cause.args else cause).strip() or type(cause).__name__
-    if url.password:
-        text = text.replace(str(url.password), "***")
+    for secret in _secrets_of(url):
+        text = text.replace(secret, "***")
     return hide_password(" ".join(text.split()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from shallowrules.qualified_names import split_table
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
-from shallowrules.sources.connecting import connect, find_url, hide_password
+from shallowrules.sources.connecting import connect, find_url, show_database
 from shallowrules.sources.declared import declared_types
 from shallowrules.table import Column
 
@@ -50,7 +50,7 @@ class DatabaseRows:
         Unless there is either a table or a query, and a sample of at least one row.
     """
 
-    database: str
+    database: str = field(repr=False)  # which may have a password
     table: str | None = None
     query: str | None = None
     sample: int | None = None
@@ -66,7 +66,7 @@ class DatabaseRows:
     def __str__(self) -> str:
         what = "a query" if self.table is None else f"table {self.table}"
         part = "" if self.sample is None else f"{self.sample:,} rows of "
-        return f"{part}{what} in {hide_password(self.database)}"
+        return f"{part}{what} in {show_database(self.database)}"
 
     @property
     def name_parts(self) -> list[str]:

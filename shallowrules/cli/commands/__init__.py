@@ -6,7 +6,7 @@ needs of the package it imports when it runs, so that its help is quick.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -45,12 +45,12 @@ class Commands(click.Group):
 
     def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
         """Read the options before the command, and word what is wrong with them for a terminal."""
-        with _printable():
+        with _printable(arguments[1]):
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and word what goes wrong for a terminal."""
-        with _printable():
+        with _printable(ctx.meta[TYPED]):
             return self._run(ctx)
 
     def _run(self, ctx: click.Context) -> Any:
@@ -75,12 +75,15 @@ class Commands(click.Group):
 
 
 @contextmanager
-def _printable() -> Iterator[None]:
-    """Take what a terminal would obey out of an error's message: it may quote names of columns and files."""
+def _printable(typed: Sequence[str]) -> Iterator[None]:
+    """Take out of an error's message what a terminal would obey, and passwords: it may quote what was typed or read."""
+    typed = list(typed)  # which is used up by parsing
     try:
         yield
     except click.ClickException as error:
-        vars(error)["message"] = printable(error.message)
+        from shallowrules.sources.connecting import hide_typed_passwords
+
+        vars(error)["message"] = printable(hide_typed_passwords(error.message, typed))
         raise
 
 
