@@ -6,7 +6,7 @@ Files become tables in `shallowrules.sources`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -302,11 +302,11 @@ def is_missing(value: Any) -> bool:
     differs = value != value
     if isinstance(differs, bool | np.bool_):
         return bool(differs)
-    return _is_na(differs)  # of an array or the like it is an array
+    return _is_na_type(type(differs))  # of an array or the like it is an array
 
 
-def _is_na(value: Any) -> bool:
-    return type(value).__name__ in ("NAType", "MaskedConstant")
+def _is_na_type(kind: type) -> bool:
+    return kind.__name__ in ("NAType", "MaskedConstant")
 
 
 def unmasked(data: Any) -> Any:
@@ -375,33 +375,39 @@ def _column(name: str, values: NDArray[Any]) -> Column:
 
 def _from_objects(name: str, values: NDArray[Any]) -> Column:
     """Type an array of objects that `_of_numbers` does not; it is numeric if all of it is."""
-    if str in set(map(type, values.tolist())):
+    kinds = set(map(type, values.tolist()))
+    if str in kinds:
         return Column(name, "text", values)
-    missing = np.array([value is None or _is_na(value) for value in values], dtype=bool)
-    present = values[~missing]
-    if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in present):
+    without = {kind for kind in kinds if kind is NoneType or _is_na_type(kind)}
+    missing = np.fromiter((type(value) in without for value in values.tolist()), bool, len(values))
+    present, held = values[~missing], kinds - without
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in held):
         whole = np.zeros(len(values), dtype=np.int64)
         try:
             whole[~missing] = present
             return Column(name, "integer", whole, missing if missing.any() else None)
         except OverflowError:
             pass
-    known = [value for value in present if not is_missing(value)]
-    if known and all(isinstance(value, bool | np.bool_) for value in known):
-        return Column(name, "boolean", values)
+    if not held.isdisjoint((bool, np.bool_)):
+        known = [value for value in present if not is_missing(value)]
+        if all(isinstance(value, bool | np.bool_) for value in known):
+            return Column(name, "boolean", values)
+    if any(issubclass(kind, str | bytes | bool) for kind in held):
+        return Column(name, "text", values)
     try:
-        if any(isinstance(value, str | bytes | bool) for value in present):
-            return Column(name, "text", values)
-        numbers = np.full(len(values), np.nan)
-        numbers[~missing] = [_nearest_double(value) for value in present]
-        return Column(name, "float", numbers, exact=values if _is_rounded(present) else None)
+        doubles = np.fromiter(map(_nearest_double, present), np.float64, len(present))
     except (TypeError, ValueError):
         return Column(name, "other", values)
+    numbers = np.full(len(values), np.nan)
+    numbers[~missing] = doubles
+    return Column(name, "float", numbers, exact=values if _is_rounded(present, doubles) else None)
 
 
-def _is_rounded(values: Iterable[Any]) -> bool:
+def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:
     """Return whether whole numbers may compare otherwise with a number than with the double nearest to it."""
-    exact = (value for value in values if isinstance(value, int | np.integer | Decimal))
+    # Other doubles are no whole numbers, and have none between them and the number.
+    near = ~(np.abs(doubles) < DOUBLE_EXACT) | (doubles == np.floor(doubles))
+    exact = (value for value in values[near] if isinstance(value, int | np.integer | Decimal))
     return any(
         value != value or not -DOUBLE_EXACT < value < DOUBLE_EXACT or (value % 1 != 0 and float(value).is_integer())
         for value in exact
@@ -425,7 +431,7 @@ def _from_series(name: str, series: Any) -> Column:
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         if dtype.is_decimal() and (values == np.floor(values)).any():
             decimals = np.array(series.to_list(), dtype=object)
-            return Column(name, "float", values, exact=decimals if _is_rounded(decimals) else None)
+            return Column(name, "float", values, exact=decimals if _is_rounded(decimals, values) else None)
         return Column(name, "float", values)
     if dtype == nw.Boolean:
         return Column(name, "boolean", _objects(series))

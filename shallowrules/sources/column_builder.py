@@ -15,6 +15,8 @@ from shallowrules.table import Column
 
 __all__ = ["ColumnBuilder"]
 
+WHOLE = Decimal(1)
+
 Values = tuple[Any, ...] | list[Any]
 
 
@@ -71,5 +73,7 @@ class ColumnBuilder:
 
 def _has_scale(value: Decimal) -> bool:
     """Return whether a decimal has digits behind its point, or is no number."""
+    if value.same_quantum(WHOLE):
+        return False
     exponent = value.as_tuple().exponent
     return not isinstance(exponent, int) or exponent < 0
