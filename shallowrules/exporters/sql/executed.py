@@ -1,0 +1,350 @@
+"""The dialects whose engines the tests run, as data. A new one is an entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from shallowrules.exporters.sql.dialect import (
+    STANDARD_TEXTS,
+    Caution,
+    Dialect,
+    Limits,
+    Names,
+    Nan,
+    Numbers,
+    Texts,
+    fold_ascii,
+    fold_nothing,
+)
+from shallowrules.exporters.sql.expressions import (
+    INFINITY,
+    TRY_DOUBLE,
+    TRY_EXACT,
+    by_wildcards,
+    infinities,
+    to_the_end,
+)
+from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS
+
+__all__ = ["EXECUTED"]
+
+# SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
+# alone. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not. JSON
+# has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
+_SQLITE_INFINITIES = infinities("9e999")
+_SQLITE_DOUBLE = (
+    "CASE WHEN json_valid(ltrim({text}, '+')) THEN CAST(json_extract(ltrim({text}, '+'), '$') AS REAL) "
+    "ELSE CAST({text} AS REAL) END"
+)
+_SQLITE_REAL = "CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
+
+# DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest is had of its text.
+_DUCKDB_DOUBLE = (
+    "CASE WHEN typeof({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
+    "ELSE TRY_CAST({value} AS DOUBLE) END"
+)
+
+# PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
+_POSTGRES_DOUBLE = (
+    "CASE WHEN abs(CAST({text} AS NUMERIC)) < 2.4703282292062328e-324 THEN 0 "
+    "WHEN abs(CAST({text} AS NUMERIC)) < 1.797693134862315808e308 THEN CAST({text} AS float8) "
+    "WHEN CAST({text} AS NUMERIC) > 0 THEN CAST('Infinity' AS float8) ELSE CAST('-Infinity' AS float8) END"
+)
+_POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN CAST({{text}} AS float8)"
+
+# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; the reader of its JSON does not, and gives
+# the largest double there is.
+_MYSQL_INFINITIES = (
+    f"WHEN {{text}} REGEXP '{to_the_end(GRAMMAR.infinity)}' "
+    "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
+)
+
+# ClickHouse makes a double of a Decimal, and of a whole number of 128 bits and more, by steps that each round: -999 as
+# Decimal(38, 20) is not -999e0. The nearest double is had of its text; a sum with 0 makes a double of a Float32 before.
+_CLICKHOUSE_DOUBLE = "toFloat64OrNull(toString({value} + 0))"
+
+_NUMERIC = ("integer", "float")
+
+EXECUTED: Mapping[str, Dialect] = {
+    # NaN is stored as NULL, but a column of numbers may hold text, which sorts above every number.
+    "sqlite": Dialect(
+        name="sqlite",
+        nan=Nan(sorts="highest", infinity="9e999", finite=None, infinite=None, is_nan=None),
+        names=Names(fold=fold_ascii, longest=None, backticks=True),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="{column} COLLATE BINARY",
+            trimmed="TRIM(CAST({value} AS TEXT))",
+            code="char({code})",
+            holds_nul=True,
+        ),
+        numbers=Numbers(
+            double="{digits}",
+            negative="{number}",
+            is_text="typeof({value}) = 'text'",
+            # A pattern sees nothing behind the character 0.
+            is_number="length({text}) <= {longest} AND instr({text}, char(0)) = 0 AND " + by_wildcards("GLOB", "*"),
+            to_double=_SQLITE_DOUBLE,
+            infinities=_SQLITE_INFINITIES,
+            from_number=_SQLITE_REAL,
+            either="CAST({text} AS NUMERIC)",
+            whole="CAST({text} AS NUMERIC) - {bound}",
+            is_float="typeof({value}) = 'real'",
+            exact="{value}",
+            truth=None,
+            beside_doubles=(_SQLITE_REAL, DOUBLE_EXACT),
+            beside_integers="exactly",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                above=0,
+                below=1e-280,
+                text="SQLite may read a number below 1e-280 one unit in the last place off.",
+            ),
+        ),
+    ),
+    # Text is not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with
+    # 'yes'. The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and
+    # 2.0) takes "x <= 5", "x <= infinity", "NOT isnan(x)" and "x <> NaN" for true without a look at the rows, and 2.0
+    # also "x + 0e0 <= infinity" and "NOT isnan(x + 0e0)". It looks for isfinite and isinf, which take every type of
+    # number. As text, NaN is 'nan' or '-nan', which is six times slower to ask for.
+    "duckdb": Dialect(
+        name="duckdb",
+        nan=Nan(
+            sorts="highest",
+            infinity=INFINITY,
+            finite="isfinite({value})",
+            infinite="isinf({value})",
+            is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
+        ),
+        names=Names(fold=fold_ascii, longest=None),
+        # Two collations do not meet, so that a column declared with one is cast and given another. A BOOLEAN, as which
+        # DuckDB may read a file's words, or a number would then be equal to 'yes' or '7' no more.
+        texts=replace(
+            STANDARD_TEXTS,
+            listed="{literals} COLLATE C",
+            cast="CAST({column} AS VARCHAR) COLLATE C",
+            typed=r"(?i)\d|^\W*(yes|no|y|n|t|f|true|false|inf|infinity|nan|epoch|null)\W*$",
+            trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')",
+            code="chr({code})",
+            holds_nul=True,
+        ),
+        numbers=Numbers(
+            double="{scientific}",
+            negative="{number}::HUGEINT",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
+            is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
+            is_number="length({text}) <= {longest} AND regexp_full_match({text}, '{pattern}')",
+            to_double=TRY_DOUBLE,
+            infinities=None,
+            from_number=_DUCKDB_DOUBLE,
+            either=None,
+            whole="TRY_CAST({text} AS HUGEINT) - {bound}",
+            is_float="typeof({value}) IN ('FLOAT', 'DOUBLE')",
+            exact=TRY_EXACT,
+            truth=("typeof({value}) LIKE 'DECIMAL%'", "{value}"),
+            beside_doubles=(_DUCKDB_DOUBLE, DOUBLE_EXACT),
+            beside_integers="as singles",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+    ),
+    "postgres": Dialect(
+        name="postgres",
+        nan=Nan(
+            sorts="highest",
+            infinity=INFINITY,
+            finite=None,
+            infinite=None,
+            is_nan="{value} = CAST('NaN' AS DOUBLE PRECISION)",
+        ),
+        names=Names(fold=fold_nothing, longest=63, unit="bytes"),
+        texts=replace(
+            STANDARD_TEXTS,
+            column='CAST({column} AS TEXT) COLLATE "C"',
+            trimmed='TRIM(CAST({value} AS TEXT) COLLATE "C")',
+            coded="\\\r",  # a backslash means another thing where standard_conforming_strings is off
+            code="chr({code})",
+        ),
+        numbers=Numbers(
+            double="{digits}::float8",
+            negative="{number}",
+            is_text="CAST(pg_typeof({value}) AS TEXT) NOT IN "
+            "('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')",
+            is_number="length({text}) <= {longest} AND {text} ~ '^({pattern})$'",
+            to_double=_POSTGRES_DOUBLE,
+            infinities=_POSTGRES_INFINITIES,
+            from_number="CASE WHEN pg_typeof({value}) = CAST('real' AS regtype) THEN CAST({text} AS float4) "
+            "ELSE CAST({text} AS float8) END",
+            either=None,
+            whole="CAST({text} AS NUMERIC) - {bound}",
+            is_float="CAST(pg_typeof({value}) AS TEXT) IN ('real', 'double precision')",
+            exact="sign(CAST({text} AS NUMERIC) - {bound})",
+            truth=("pg_typeof({value}) = CAST('numeric' AS regtype)", "CAST({text} AS NUMERIC)"),
+            beside_doubles=None,
+            beside_integers="as doubles",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                converted=True,
+                text="Where extra_float_digits is below 1, a REAL or DOUBLE PRECISION column is read rounded: set it "
+                "to 1.",
+            ),
+        ),
+    ),
+    # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
+    # Without _utf8mb4, a literal is read in the character set of the connection.
+    "mysql": Dialect(
+        name="mysql",
+        nan=Nan(sorts="none", infinity=None, finite=None, infinite=None, is_nan=None),
+        names=Names(fold=str.casefold, longest=64, refused=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z"),
+        texts=Texts(
+            column="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
+            literal="CAST({literal} AS BINARY)",
+            trimmed="TRIM(CONVERT({value} USING utf8mb4))",
+            coded="\\\0\r\x1a",
+            code="CHAR({code} USING utf8mb4)",
+            holds_nul=True,
+            listed="{literals}",
+            cast=None,
+            typed="",
+            not_in="{text} NOT IN ({literals})",
+            joined="CONCAT({parts})",
+            link=", ",
+            prefix="_utf8mb4",
+            plain_literals=True,
+            empty=True,
+        ),
+        numbers=Numbers(
+            double="{scientific}",
+            negative="{number}",
+            is_text="COERCIBILITY(IFNULL({value}, 0)) < 5",
+            is_number=f"CHAR_LENGTH({{text}}) <= {{longest}} AND {{text}} REGEXP '{to_the_end('{pattern}')}'",
+            to_double="JSON_EXTRACT(CONCAT('[\"', {text}, '\"]'), '$[0]') + 0e0",
+            infinities=_MYSQL_INFINITIES,
+            from_number="{value} + 0e0",
+            either=None,
+            whole="CAST({text} AS DECIMAL(65, 0)) - {bound}",
+            is_float=None,
+            exact="{value} + 0.0 - {steps}",
+            truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value} + 0"),
+            beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
+            beside_integers="as doubles",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=_NUMERIC,
+                converted=False,
+                above=0,
+                below=100,
+                text="Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a "
+                "number, column + 0, in a view.",
+            ),
+        ),
+    ),
+    # An Enum is compared with no text that it does not have, and a FixedString has no padding once it is cast.
+    "clickhouse": Dialect(
+        name="clickhouse",
+        nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="{value} != {value}"),
+        names=Names(fold=fold_nothing, longest=None),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="CAST({column} AS Nullable(String))",
+            trimmed="TRIM(CAST({value} AS Nullable(String)))",
+            coded="",
+            holds_nul=True,
+            not_in="({value} IS NOT NULL AND {text} NOT IN ({literals}))",  # transform_null_in makes NULL a value
+        ),
+        numbers=Numbers(
+            double="{scientific}",
+            negative="{number}",
+            is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
+            is_number="length({text}) <= {longest} AND match({text}, '^({pattern})$')",
+            to_double="toFloat64OrNull({text})",
+            infinities=None,
+            from_number="if(toTypeName({value}) LIKE '%Float32%', toFloat64(toFloat32OrNull({text})), "
+            "toFloat64OrNull({text}))",
+            either=None,
+            whole="toFloat64(toInt128OrNull({text}) - {bound})",
+            is_float="toTypeName({value}) LIKE '%Float%'",
+            exact="ifNull(toFloat64(toDecimal256OrNull({text}, 20) - {bound}), toFloat64OrNull({text}) - {bound})",
+            truth=None,
+            beside_doubles=(_CLICKHOUSE_DOUBLE, 0),
+            beside_integers="exactly or not at all",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        # max_query_size is 262,144 bytes and max_ast_elements 50,000, of 3 bytes and more each: "`a` > 1 AND " has 4.
+        # A SETTINGS clause comes too late: the query is cut before it is read.
+        limits=Limits(
+            unset=150_000,
+            setting="SET max_query_size = {size}, max_ast_elements = {size}, max_expanded_ast_elements = {size}",
+        ),
+        cautions=(
+            Caution(
+                types=("integer",),
+                converted=False,
+                above=1,
+                text="A Decimal column with 23 digits behind the point or more gets wrong clusters or an error beside "
+                "whole numbers: cast such a column to Float64.",
+            ),
+        ),
+    ),
+    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) takes the collation away. What a
+    # backslash means in a literal depends on a setting, so that neither it nor what it would escape can be there.
+    "spark": Dialect(
+        name="spark",
+        nan=Nan(
+            sorts="highest",
+            infinity="CAST('Infinity' AS DOUBLE)",
+            finite=None,
+            infinite=None,
+            is_nan="{value} = CAST('NaN' AS DOUBLE)",
+        ),
+        names=Names(fold=str.casefold, longest=None),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="CAST({column} AS STRING)",
+            trimmed="TRIM(CAST({value} AS STRING))",
+            coded="\0\r\\'",
+            code="char({code})",
+            holds_nul=True,
+            plain_literals=True,
+        ),
+        numbers=Numbers(
+            double="{digits}D",
+            negative="{number}",
+            is_text="typeof({value}) LIKE 'string%'",
+            is_number=f"LENGTH({{text}}) <= {{longest}} AND {{text}} RLIKE '{to_the_end('{pattern}')}'",
+            to_double=TRY_DOUBLE,
+            infinities=None,
+            from_number="TRY_CAST({value} AS DOUBLE)",
+            either=None,
+            whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float="typeof({value}) IN ('float', 'double')",
+            exact=TRY_EXACT,
+            # Of a BOOLEAN, which is compared with no number, TRY_CAST makes a valid query.
+            truth=("typeof({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
+            beside_doubles=None,
+            beside_integers="as singles",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
+        limits=Limits(branches=100),
+        cautions=(
+            Caution(
+                types=("text",),
+                text="A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.",
+            ),
+        ),
+    ),
+}

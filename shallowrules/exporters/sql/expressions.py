@@ -1,0 +1,38 @@
+"""SQL expressions that several dialects have in common."""
+
+from __future__ import annotations
+
+__all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "infinities", "to_the_end"]
+
+INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
+TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
+# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, what is left of the difference is its sign.
+TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, 18)) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
+
+
+def by_wildcards(matches: str, several: str) -> str:
+    """Return a test for numbers, for engines whose patterns know sets of characters, but no repetition.
+
+    The characters of a number alone, with a digit; a sign only in front or behind the exponent's e; one decimal
+    separator at most, and none behind the e; digits before the e, and one to three behind it.
+    """
+
+    def like(pattern: str) -> str:
+        return f"{{text}} {matches} '{pattern.replace('*', several)}'"
+
+    wrong = (
+        *("*[^0-9{point}eE+-]*", "*[^eE][+-]*", "*[{point}eE]*{point}*", "*[eE]*[eE]*", "[eE]*", "[+{point}-][eE]*"),
+        *("[+-]{point}[eE]*", "*[eE+-]", "*[eE]*[0-9][0-9][0-9][0-9]*"),
+    )
+    return f"{like('*[0-9]*')} AND NOT ({' OR '.join(map(like, wrong))})"
+
+
+def to_the_end(pattern: str) -> str:
+    """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
+    return f"(?s)^({pattern})(?!.)"
+
+
+def infinities(infinity: str) -> str:
+    """Return the branches for the names of infinity, for engines whose cast does not know them all."""
+    names, negative = "('inf', '+inf', 'infinity', '+infinity')", "('-inf', '-infinity')"
+    return f"WHEN LOWER({{text}}) IN {names} THEN {infinity} WHEN LOWER({{text}}) IN {negative} THEN -{infinity}"
