@@ -227,8 +227,8 @@ def text_rules(bound: float, imputed: float | None = None) -> RuleSet:
 def names_for(dialect: str, rules: RuleSet) -> dict[str, str]:
     """Return the option `columns` of the SQL exporter for rules over names that the dialect cannot hold."""
     facts = DIALECTS[dialect].names
-    refused = facts.refused_columns or facts.refused
-    return {} if refused is None else {column.name: re.sub(refused, "", column.name) for column in rules.columns}
+    refused = "|".join(pattern for pattern in (facts.refused_columns, facts.refused) if pattern is not None)
+    return {column.name: re.sub(refused, "", column.name) for column in rules.columns} if refused else {}
 
 
 def route(rules: RuleSet, row: Sequence[Any]) -> int:

@@ -159,6 +159,15 @@ def test_drift_is_the_shift_of_each_share(engine, filled):
         assert float(shift) == pytest.approx(float(share) - float(trained), abs=1e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+@pytest.mark.parametrize("style", ["case", "ordered"])
+def test_spark_runs_the_sql_for_databricks(engine, filled, style):
+    case = export(rules_of(), "sql", dialect="databricks", style=style)
+    rows = engine.query(f"SELECT {engine.quote('i')}, {case}\nFROM {engine.quote('customers')}")
+    assert numbers({int(i): label for i, label in rows}) == filled
+
+
 @EACH_ENGINE
 def test_a_row_without_a_cluster_gets_what_is_said(engine, filled):
     case = export(rules_of(), "sql", dialect=engine.dialect, style="case", otherwise="-5")

@@ -54,11 +54,12 @@ class Nan:
 
     Attributes
     ----------
-    sorts : {"highest", "lowest", "compares false", "none", "unknown"}
-        Where it stands: above or below every number, infinities included; nowhere, so that each comparison with a
-        number is false; the engine has no such value; or that depends on the engine, which the emitted text says.
+    sorts : {"highest", "not between", "compares false", "none", "unknown"}
+        Where it stands: above every number, infinities included; above or below all of them or nowhere; nowhere, so
+        that each comparison with a number is false; the engine has no such value; or that depends on the engine, which
+        the emitted text says.
     infinity : str or None
-        Infinity as a double, to hold a value against, where NaN sorts highest or lowest.
+        Infinity as a double, to hold a value against, where NaN may sort above or below.
     finite : str or None
         Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
         that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
@@ -69,14 +70,14 @@ class Nan:
         column's type; None where nothing tells.
     """
 
-    sorts: Literal["highest", "lowest", "compares false", "none", "unknown"]
+    sorts: Literal["highest", "not between", "compares false", "none", "unknown"]
     infinity: str | None
     finite: str | None
     infinite: str | None
     is_nan: str | None
 
     def __post_init__(self) -> None:
-        if (self.infinity is not None) != (self.sorts in ("highest", "lowest")):
+        if (self.infinity is not None) != (self.sorts in ("highest", "not between")):
             raise ValueError(f"infinity is {self.infinity!r}, and NaN sorts {self.sorts!r}: one needs the other")
         if (self.finite is None) != (self.infinite is None):
             raise ValueError("a test for finite values needs one for infinite values beside it")
@@ -129,6 +130,9 @@ class Texts:
         collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
     trimmed : str
         The text of any ``{value}``, also of a number, without the spaces (U+0020 alone) around it.
+    truth : str or None
+        The same of any ``{value}`` that may be a truth value, where `trimmed` fails of a column of these; None where it
+        does not.
     coded : str
         Characters that a literal cannot hold, or not the same under every setting of the engine.
     code : str or None
@@ -159,6 +163,7 @@ class Texts:
     column: str
     literal: str
     trimmed: str
+    truth: str | None
     coded: str
     code: str | None
     holds_nul: bool
@@ -177,6 +182,7 @@ STANDARD_TEXTS = Texts(
     column="{column}",
     literal="{literal}",
     trimmed="TRIM(CAST({value} AS VARCHAR))",
+    truth=None,
     coded="\0\r",  # a file may lose a carriage return, as it goes through Jinja or Git
     code=None,
     holds_nul=False,

@@ -25,5 +25,5 @@ def find_dialect(name: object) -> Dialect:
 
 def dialect_of_database(backend: str) -> str | None:
     """Return the name of the dialect of a database, by the name that a URL has for its kind; None if it has none."""
-    name = {**ALIASES, "databricks": "spark"}.get(backend, backend)
+    name = ALIASES.get(backend, backend)
     return name if name in DIALECTS else None

@@ -16,9 +16,12 @@ from shallowrules.exporters.sql.dialect import (
     Names,
     Nan,
     Numbers,
+    fold_ascii,
     fold_nothing,
 )
+from shallowrules.exporters.sql.executed import EXECUTED
 from shallowrules.exporters.sql.expressions import (
+    INFINITY,
     TRY_DOUBLE,
     TRY_EXACT,
     by_wildcards,
@@ -245,5 +248,68 @@ DOCUMENTED: Mapping[str, Dialect] = {
         true=TRUE_TEXTS,
         false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
+    ),
+    # An engine whose texts are equal whatever blanks they end with, and which pads a CHAR that it casts to bytes. A
+    # cast without a length cuts. Where its NaN sorts is said nowhere, and no function tells the type of a value.
+    "redshift": Dialect(
+        name="redshift",
+        nan=Nan(
+            sorts="not between",
+            infinity=INFINITY,
+            finite=None,
+            infinite=None,
+            is_nan="({value} = CAST('NaN' AS DOUBLE PRECISION) OR {value} <> {value})",
+        ),
+        names=Names(
+            fold=fold_ascii,
+            longest=127,
+            unit="bytes",
+            refused=r"[\x00-\x1f\x7f]",
+            refused_columns=r"(?i)^(oid|tableoid|xmin|cmin|xmax|cmax|ctid)$",
+        ),
+        texts=replace(
+            STANDARD_TEXTS,
+            column="CAST(CAST({column} AS VARCHAR(65535)) AS VARBYTE)",
+            literal="CAST({literal} AS VARBYTE)",
+            trimmed="TRIM(CAST({value} AS VARCHAR(65535)))",
+            truth="TRIM(REPLACE(JSON_SERIALIZE(CAST({value} AS SUPER)), '\"', ''))",
+            coded="\r\\",
+            code="CHR({code})",
+            plain_literals=True,
+        ),
+        numbers=Numbers(
+            double="CAST('{digits}' AS DOUBLE PRECISION)",
+            negative="{number}",
+            is_text=None,
+            is_number="LEN({text}) <= {longest} AND STRPOS({text}, CHR(10)) = 0 AND {text} ~ '^({pattern})$'",
+            to_double="TRY_CAST({text} AS DOUBLE PRECISION)",
+            infinities=infinities(INFINITY),
+            from_number="TRY_CAST({value} AS DOUBLE PRECISION)",
+            either=None,
+            whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
+            is_float=None,
+            exact="TRY_CAST({text} AS DECIMAL(38, 18)) - {bound}",
+            truth=None,
+            beside_doubles=None,
+            beside_integers="as doubles",
+        ),
+        true=TRUE_TEXTS,
+        false=FALSE_TEXTS,
+        cautions=(
+            Caution(
+                types=("integer", "float"),
+                converted=True,
+                text="A REAL or DOUBLE PRECISION column is read by its text, which may be rounded: give it as DECIMAL, "
+                "in a view.",
+            ),
+            _TRUTH_WITH_DECIMALS,
+        ),
+    ),
+    # The language is Spark's. A collation is undone by one that is named.
+    "databricks": replace(
+        EXECUTED["spark"],
+        name="databricks",
+        names=Names(fold=str.casefold, longest=255),
+        texts=replace(EXECUTED["spark"].texts, column="CAST({column} AS STRING) COLLATE UTF8_BINARY"),
     ),
 }

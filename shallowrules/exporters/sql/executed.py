@@ -208,6 +208,7 @@ EXECUTED: Mapping[str, Dialect] = {
             column="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
             literal="CAST({literal} AS BINARY)",
             trimmed="TRIM(CONVERT({value} USING utf8mb4))",
+            truth=None,
             coded="\\\0\r\x1a",
             code="CHAR({code} USING utf8mb4)",
             holds_nul=True,

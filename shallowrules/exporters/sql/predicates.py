@@ -139,9 +139,9 @@ def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Di
         if lower is not None and upper is not None:
             return [finite]
         return [f"({finite} OR {infinite})"]
-    if nan.sorts == "highest" and upper is None:
+    if nan.sorts in ("highest", "not between") and upper is None:
         return [f"{value} <= {nan.infinity}"]
-    if nan.sorts == "lowest" and lower is None:
+    if nan.sorts == "not between" and lower is None:
         return [f"{value} >= -{nan.infinity}"]
     return []
 

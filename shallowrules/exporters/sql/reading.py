@@ -299,7 +299,7 @@ class TruthColumn:
         """Return what is true of the rows that have one of some truth values; empty for none."""
         facts = self.dialect.numbers
         texts = [text for value in values for text in (self.dialect.true if value else self.dialect.false)]
-        text = self.dialect.texts.trimmed.format(value=self.value)
+        text = (self.dialect.texts.truth or self.dialect.texts.trimmed).format(value=self.value)
         spelt = _among(f"LOWER({text})", texts, self.dialect)
         if not spelt or facts.truth is None:
             return spelt

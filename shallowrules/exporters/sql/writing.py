@@ -70,6 +70,12 @@ WRITING: Mapping[str, Writing] = {
         column="ALTER TABLE {table}\nADD COLUMN {column} {type} MATERIALIZED (\n{value}\n)",
         refused="",
     ),
+    "databricks": replace(
+        _STANDARD,
+        text="STRING",
+        changed="NOT ({column} <=> {value})",
+        refused="Databricks adds no computed column to a table that is there already: make a view",
+    ),
     "duckdb": replace(
         _STANDARD, refused="DuckDB adds no computed column to a table that is there already: make a view"
     ),
@@ -83,6 +89,12 @@ WRITING: Mapping[str, Writing] = {
         _STANDARD, number="NUMBER(19)", text="VARCHAR2(4000)", changed="DECODE({column}, {value}, 0, 1) = 1"
     ),
     "postgres": replace(_STANDARD, text="TEXT", column=_COMPUTED + "STORED", refused=""),
+    "redshift": replace(
+        _STANDARD,
+        text="VARCHAR(65535)",
+        changed="({column} <> {value} OR ({column} IS NULL) <> ({value} IS NULL))",
+        refused="Redshift has no computed columns: make a view",
+    ),
     "snowflake": _STANDARD,
     "spark": replace(_STANDARD, text="STRING", changed="NOT ({column} <=> {value})"),
     "sqlite": replace(

@@ -1,0 +1,19 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 f52b844021a0503ab8b4ed2a248627b0da872f49d15b845b9a118f1c897aa385.
+-- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
+CASE
+  WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` <= 1e-07D THEN 1
+  WHEN `alcohol` <= 12.85D AND `order` <= 1200 AND `odd "name" ``x`` | <b>
+-- */` > -0.25D AND `odd "name" ``x`` | <b>
+-- */` <= CAST('Infinity' AS DOUBLE) THEN 1
+  WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` > 3.5D AND `colour intensity (%)` <= CAST('Infinity' AS DOUBLE) THEN 4
+  WHEN `alcohol` > 12.85D AND `alcohol` <= CAST('Infinity' AS DOUBLE) AND `colour intensity (%)` > 1e-07D AND `colour intensity (%)` <= 3.5D THEN 4
+  WHEN `alcohol` <= 12.85D AND `order` > 1200 AND `order` <= CAST('Infinity' AS DOUBLE) THEN 2
+  WHEN `alcohol` <= 12.85D AND `order` <= 1200 AND `odd "name" ``x`` | <b>
+-- */` <= -0.25D THEN 0
+END

@@ -1,0 +1,52 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 f52b844021a0503ab8b4ed2a248627b0da872f49d15b845b9a118f1c897aa385.
+-- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches is counted as one without a cluster.
+-- cluster 1: 146 rows, 41.8 %
+-- cluster 4: 105 rows, 30.1 %
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+-- cluster 0 (small orders): 12 rows, 3.4 %
+-- To run once the table is loaded: rows by cluster, as in training or not; rows without a cluster; and texts in tested
+-- columns that no training row had, without the spaces around them.
+WITH "labels" AS (
+  SELECT
+    CASE
+      WHEN "alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      WHEN "alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" > CAST('-0.25' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      WHEN "alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > CAST('3.5' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+      WHEN "alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('3.5' AS DOUBLE PRECISION) THEN 4
+      WHEN "alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
+      WHEN "alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" <= CAST('-0.25' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
+    END AS "label"
+  FROM "shop"."customers"
+), "counts" AS (
+  SELECT "label", COUNT(*) AS "n"
+  FROM "labels"
+  GROUP BY "label"
+), "training" AS (
+  SELECT 1 AS "label", '1' AS "title", 146 AS "n", 0.418338 AS "share"
+  UNION ALL SELECT 4 AS "label", '4' AS "title", 105 AS "n", 0.300860 AS "share"
+  UNION ALL SELECT 2 AS "label", '2 (#2 *large* -- DROP)' AS "title", 86 AS "n", 0.246418 AS "share"
+  UNION ALL SELECT 0 AS "label", '0 (small orders)' AS "title", 12 AS "n", 0.034384 AS "share"
+), "findings" AS (
+  SELECT
+    'rows of a cluster' AS "finding",
+    "training"."title" AS "value",
+    COALESCE("counts"."n", 0) AS "rows_found",
+    "training"."n" AS "rows_in_training",
+    "training"."share" AS "share_in_training"
+  FROM "training" LEFT JOIN "counts" ON "counts"."label" = "training"."label"
+  UNION ALL
+  SELECT 'rows without a cluster', '-', COALESCE(SUM("n"), 0), 0, 0.0
+  FROM "counts"
+  WHERE "label" IS NULL
+)
+SELECT
+  "finding",
+  "value",
+  "rows_found",
+  "rows_in_training",
+  "rows_found" * 1.0 / NULLIF((SELECT SUM("n") FROM "counts"), 0) AS "share_found",
+  "share_in_training"
+FROM "findings"
+ORDER BY "rows_in_training" DESC, "finding" DESC, "rows_found" DESC, "value"

@@ -1,0 +1,122 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+CREATE VIEW `shop`.`customers_clusters` AS
+SELECT
+  *,
+  CASE
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5D AND `paid` <= CAST('Infinity' AS DOUBLE) THEN 4
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` <= 12 THEN 0
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5D THEN 3
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 1
+  END AS `cluster`
+FROM `shop`.`customers`
+
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+CREATE TABLE `shop`.`customers_clusters` AS
+SELECT
+  *,
+  CASE
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5D AND `paid` <= CAST('Infinity' AS DOUBLE) THEN 4
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` <= 12 THEN 0
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5D THEN 3
+    WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 1
+  END AS `cluster`
+FROM `shop`.`customers`
+
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches gets NULL.
+-- A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+UPDATE `shop`.`customers`
+SET `cluster` = CASE
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5D AND `paid` <= CAST('Infinity' AS DOUBLE) THEN 4
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` <= 12 THEN 0
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5D THEN 3
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 1
+END
+WHERE NOT (`cluster` <=> CASE
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5D AND `paid` <= CAST('Infinity' AS DOUBLE) THEN 4
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` <= 12 THEN 0
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5D THEN 3
+  WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 1
+END)
+
+-- dialect 'databricks' has no style 'column': Databricks adds no computed column to a table that is there already: make a view
+
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches is counted as one without a cluster.
+-- A CHAR(n) column is compared with its padding: declare it VARCHAR, or trim it in a view.
+-- cluster 4: 97 rows, 29.4 %
+-- cluster 2: 86 rows, 26.1 %
+-- cluster 0: 75 rows, 22.7 %
+-- cluster 3: 60 rows, 18.2 %
+-- cluster 1: 12 rows, 3.6 %
+-- Rows by cluster against training; -1 stands for rows without a cluster, of which training had none.
+WITH `labelled` AS (
+  SELECT
+    COALESCE(CASE
+      WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5D AND `paid` <= CAST('Infinity' AS DOUBLE) THEN 4
+      WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+      WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` <= 12 THEN 0
+      WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5D THEN 3
+      WHEN CAST(`contract` AS STRING) COLLATE UTF8_BINARY = 'Two year' AND `months` > 12 AND `months` <= CAST('Infinity' AS DOUBLE) THEN 1
+    END, -1) AS `label`
+  FROM `shop`.`customers`
+), `counts` AS (
+  SELECT `label`, COUNT(*) AS `n`
+  FROM `labelled`
+  GROUP BY `label`
+), `training` AS (
+  SELECT 4 AS `label`, '4' AS `title`, 97 AS `n`, 0.293939 AS `share`
+  UNION ALL SELECT 2 AS `label`, '2' AS `title`, 86 AS `n`, 0.260606 AS `share`
+  UNION ALL SELECT 0 AS `label`, '0' AS `title`, 75 AS `n`, 0.227273 AS `share`
+  UNION ALL SELECT 3 AS `label`, '3' AS `title`, 60 AS `n`, 0.181818 AS `share`
+  UNION ALL SELECT 1 AS `label`, '1' AS `title`, 12 AS `n`, 0.036364 AS `share`
+  UNION ALL SELECT -1, 'without a cluster', 0, 0.0
+), `shares` AS (
+  SELECT
+    `training`.`label`,
+    `training`.`title`,
+    COALESCE(`counts`.`n`, 0) AS `n`,
+    COALESCE(`counts`.`n`, 0) * 1.0 / NULLIF((SELECT SUM(`n`) FROM `counts`), 0) AS `share_found`,
+    `training`.`share` AS `share_in_training`
+  FROM `training` LEFT JOIN `counts` ON `counts`.`label` = `training`.`label`
+)
+SELECT
+  `label` AS `cluster`,
+  `title`,
+  `n` AS `rows_found`,
+  `share_found`,
+  `share_in_training`,
+  `share_found` - `share_in_training` AS `shift`
+FROM `shares`
+ORDER BY `share_in_training` DESC, `label`

@@ -1,0 +1,22 @@
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 f52b844021a0503ab8b4ed2a248627b0da872f49d15b845b9a118f1c897aa385.
+-- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- A rule that tests a column does not match a row without a value in it.
+-- A row that no rule matches is in no cluster.
+
+-- cluster 1: 146 rows, 41.8 %
+(
+  ("alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION))
+  OR ("alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" > CAST('-0.25' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION))
+)
+
+-- cluster 4: 105 rows, 30.1 %
+(
+  ("alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > CAST('3.5' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION))
+  OR ("alcohol" > CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('3.5' AS DOUBLE PRECISION))
+)
+
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
+"alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
+
+-- cluster 0 (small orders): 12 rows, 3.4 %
+"alcohol" <= CAST('12.85' AS DOUBLE PRECISION) AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" <= CAST('-0.25' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION)
