@@ -344,3 +344,22 @@ def test_reading_prints_every_ratio() -> None:
         "floats, whole numbers, text",
     ]
     assert "≤" not in done.stdout
+
+
+def test_database_prints_every_ratio() -> None:
+    pytest.importorskip("sqlalchemy")
+    script = PAPER.with_name("database.py")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), "--quick", "--rounds", "1", "--engines", "sqlite"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [re.split("  +", line)[:2] for line in done.stdout.splitlines()[2:]] == [
+        ["sqlite", "table: command by engine alone"],
+        ["sqlite", "table: its statements by engine alone"],
+        ["sqlite", "update: second by first"],
+        ["sqlite", "read: driver by plain cursor"],
+    ]
+    assert "≤" not in done.stdout

@@ -1,0 +1,242 @@
+"""Rules at work in a database: labels put there, and rows read from there, against what the engine alone takes.
+
+    python benchmarks/database.py                      # 1,000,000 x 10 floats, 50 clusters, on three engines
+    python benchmarks/database.py --only read --engines postgres
+    python benchmarks/database.py --quick              # a small table: shows that it runs, and nothing else
+
+``table``   `label --apply table` as a whole, by the engine's own CREATE TABLE AS of the same rows without labels plus
+            the bare CASE alone; "its statements" leaves out what the command looks at and shows before.
+``update``  a second `label --apply update`, by the first, which made the column.
+``read``    from query to finished table, by a cursor of the server that fetches all rows; on PostgreSQL by psycopg and
+            by ADBC, and ADBC by psycopg.
+
+PostgreSQL is a server of its own, the system's or that of the extra `test`. Ratios are of elapsed time. All things of a
+round run one after the other: beside the ratio of the least times stand the quartiles of the rounds' own ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from click.testing import CliRunner
+from measuring import Sheet, Target, log, timed
+from sklearn.cluster import KMeans
+
+from shallowrules import ExplainableKMeans, RuleSet, export
+from shallowrules.applying import Application, plan_labels, run_plan
+from shallowrules.cli.commands import shallowrules
+from shallowrules.engines.postgres import Postgres
+from shallowrules.exporters.sql import dialect_of_database
+from shallowrules.sources import DatabaseRows, read_table
+from shallowrules.sources.adbc import is_usable
+from shallowrules.sources.base import BATCH_ROWS
+from shallowrules.sources.connecting import connect, find_url
+
+ENGINES = ("postgres", "sqlite", "duckdb")
+ROWS, COLUMNS, CLUSTERS = 1_000_000, 10, 50
+QUICK_ROWS, QUICK_CLUSTERS = 2_000, 5
+FITTED_ROWS = 20_000
+TARGETS = {
+    ("", "table: command by engine alone"): Target("≤", 1.3),
+    ("", "update: second by first"): Target("≤", 0.2),
+    ("postgres", "read: psycopg by plain cursor"): Target("≤", 1.5),
+}
+"""By engine, "" for all, and what is measured."""
+
+PRIME = 1_000_003
+"""Values are remainders by it of products with other primes, so that every engine has the same table."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database with the table ``points``, and rules for it."""
+
+    engine: str
+    url: str
+    rules: RuleSet
+    rules_file: str
+
+    def run(self, *statements: str) -> None:
+        """Run statements in one transaction."""
+        with connect(find_url(self.url)) as connection:
+            for statement in statements:
+                result = connection.exec_driver_sql(statement)
+                if result.returns_rows:
+                    result.all()
+            connection.commit()
+
+    def label(self, table: str, style: str, *options: str) -> None:
+        """Run ``label --apply`` as a whole, in this process."""
+        arguments = ["label", self.rules_file, "--database", self.url, "--table", table, "--apply", style, *options]
+        done = CliRunner().invoke(shallowrules, arguments, catch_exceptions=False)
+        if done.exit_code:
+            raise RuntimeError(done.output)
+
+
+@contextmanager
+def opened(engine: str, n_rows: int, k: int) -> Iterator[Place]:
+    """Make a database with its table, and rules that are fitted to a sample of it."""
+    with TemporaryDirectory(prefix="shallowrules-") as folder:
+        if engine == "postgres":
+            with Postgres.open() as server:
+                yield _filled(engine, server.url, n_rows, k, folder)
+        else:
+            file = Path(folder, "points.db")
+            if engine == "sqlite":
+                file.touch()
+            yield _filled(engine, f"{engine}:///{file}", n_rows, k, folder)
+
+
+def _filled(engine: str, url: str, n_rows: int, k: int, folder: str) -> Place:
+    digits = range(len(str(n_rows - 1)))
+    number = " + ".join(f"{10**place} * d{place}.v" for place in digits)
+    primes = [104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867][:COLUMNS]
+    values = ", ".join(f"(i * {prime} % {PRIME}) / {PRIME}e0" for prime in primes)
+    with connect(find_url(url)) as connection:
+        declared = ", ".join(f"c{j} DOUBLE PRECISION" for j in range(COLUMNS))
+        connection.exec_driver_sql(f"CREATE TABLE points ({declared})")
+        connection.exec_driver_sql(
+            f"INSERT INTO points WITH digits(v) AS (VALUES {', '.join(f'({v})' for v in range(10))}), "
+            f"numbers(i) AS (SELECT CAST(0 AS BIGINT) + {number} FROM {', '.join(f'digits d{p}' for p in digits)}) "
+            f"SELECT {values} FROM numbers WHERE i < {n_rows}"
+        )
+        connection.commit()
+    sample = read_table(DatabaseRows(url, "points", sample=min(n_rows, FITTED_ROWS)))
+    model = ExplainableKMeans(clusterer=KMeans(k, n_init=1, random_state=0))
+    model.fit(pd.DataFrame({column.name: column.values for column in sample.columns}))
+    file = Path(folder, "rules.json")
+    model.rules_.to_json(file)
+    return Place(engine, url, model.rules_, str(file))
+
+
+Step = tuple[str, Callable[[], object]]
+"""What is run, and its name; of steps with "" for a name the time is not taken."""
+
+
+def measure(rounds: int, steps: Sequence[Step]) -> dict[str, list[float]]:
+    """Return the seconds of each step, one for each round; a round before these fills caches."""
+    times: dict[str, list[float]] = {name: [] for name, _ in steps}
+    for turn in range(rounds + 1):
+        for name, run in steps:
+            _, seconds = timed(run)
+            if turn:
+                times[name].append(seconds)
+    return times
+
+
+def line(place: Place, name: str, over: Sequence[float], under: Sequence[float]) -> list[str]:
+    """Return a line of the result: the ratio of the least times, the quartiles of the rounds' ratios, the target."""
+    least = min(over) / min(under)
+    quartiles = " ".join(f"{value:.2f}" for value in np.percentile(np.divide(over, under), [25, 50, 75]))
+    target = TARGETS.get((place.engine, name)) or TARGETS.get(("", name))
+    return [place.engine, name, f"{least:.2f}", quartiles, f"{target} {target.verdict(least)}" if target else ""]
+
+
+def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
+    """Compare ``--apply table`` with what the engine does for the same rows."""
+    dialect = dialect_of_database(find_url(place.url).get_backend_name())
+    case = export(place.rules, "sql", style="case", dialect=dialect)
+    plan = plan_labels(place.rules, DatabaseRows(place.url, "points"), Application(style="table"))
+    undo: Step = ("", lambda: place.label("points", "table", "--undo"))
+    steps: list[Step] = [
+        ("command", lambda: place.label("points", "table")),
+        undo,
+        ("statements", lambda: run_plan(plan)),
+        undo,
+        ("plain", lambda: place.run("CREATE TABLE plain AS SELECT * FROM points")),
+        ("", lambda: place.run("DROP TABLE plain")),
+        ("case", lambda: place.run(f"SELECT count(\n{case}\n) FROM points")),
+    ]
+    times = measure(rounds, steps)
+    alone = np.add(times["plain"], times["case"]).tolist()
+    yield line(place, "table: command by engine alone", times["command"], alone)
+    yield line(place, "table: its statements by engine alone", times["statements"], alone)
+
+
+def compare_update(place: Place, rounds: int) -> Iterator[list[str]]:
+    """Compare a second ``--apply update`` with the first."""
+    steps: list[Step] = [
+        ("", lambda: place.run("CREATE TABLE fresh AS SELECT * FROM points")),
+        ("first", lambda: place.label("fresh", "update", "--yes")),
+        ("second", lambda: place.label("fresh", "update", "--yes")),
+        ("", lambda: place.label("fresh", "update", "--undo", "--yes")),
+        ("", lambda: place.run("DROP TABLE fresh")),
+    ]
+    times = measure(rounds, steps)
+    yield line(place, "update: second by first", times["second"], times["first"])
+
+
+def compare_read(place: Place, rounds: int) -> Iterator[list[str]]:
+    """Compare reading a table with a cursor that fetches its rows."""
+
+    def read(by_adbc: bool) -> None:
+        usable = is_usable if by_adbc else lambda connection: False
+        with patch("shallowrules.sources.database.is_usable", usable):
+            read_table(DatabaseRows(place.url, "points"))
+
+    driver = "psycopg" if place.engine == "postgres" else "driver"
+    steps: list[Step] = [("cursor", lambda: fetch_all(place.url)), (driver, lambda: read(False))]
+    with connect(find_url(place.url)) as connection:
+        has_adbc = is_usable(connection)
+    if has_adbc:
+        steps.append(("ADBC", lambda: read(True)))
+    elif place.engine == "postgres":
+        log("ADBC is left out, it is not installed: pip install 'shallowrules[adbc]'")
+    times = measure(rounds, steps)
+    yield line(place, f"read: {driver} by plain cursor", times[driver], times["cursor"])
+    if has_adbc:
+        yield line(place, "read: ADBC by plain cursor", times["ADBC"], times["cursor"])
+        yield line(place, "read: ADBC by psycopg", times["ADBC"], times[driver])
+
+
+def fetch_all(url: str) -> None:
+    """Fetch all rows as they come, by a cursor of the server where it has any."""
+    with connect(find_url(url)) as connection:
+        rows = connection.exec_driver_sql("SELECT * FROM points", execution_options={"stream_results": True})
+        while rows.fetchmany(BATCH_ROWS):
+            pass
+
+
+PARTS = {"table": compare_table, "update": compare_update, "read": compare_read}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the ratios. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a small table: only shows that it runs")
+    parser.add_argument("--rows", type=int, metavar="N", help=f"rows of the table [default: {ROWS:,}]")
+    parser.add_argument("--clusters", type=int, metavar="K", help=f"clusters of the rules [default: {CLUSTERS}]")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="times each is run [default: 5]")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="comma-separated [default: all three]")
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts [default: table,update,read]")
+    options = parser.parse_args(arguments)
+    engines, parts = options.engines.split(","), options.only.split(",")
+    if unknown := [name for name in engines + parts if name not in (*ENGINES, *PARTS)]:
+        parser.error(f"unknown: {', '.join(unknown)}; engines are {', '.join(ENGINES)}, parts {', '.join(PARTS)}")
+    n_rows = options.rows or (QUICK_ROWS if options.quick else ROWS)
+    k = options.clusters or (QUICK_CLUSTERS if options.quick else CLUSTERS)
+    lines = []
+    for engine in engines:
+        log(f"making {n_rows:,} rows in {engine}")
+        with opened(engine, n_rows, k) as place:
+            for part in parts:
+                log(f"{engine}: {part}, {options.rounds + 1} rounds")
+                lines += PARTS[part](place, options.rounds)
+    if options.quick:
+        lines = [[*cells[:-1], ""] for cells in lines]
+    headings = ["engine", "what", "least", "quartiles", "asked for"]
+    print(Sheet(f"{n_rows:,} x {COLUMNS} floats, k = {k}", headings, lines).text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
