@@ -12,12 +12,12 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import dialect_of_database
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
-from shallowrules.sources.database import open_rows
+from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.table import Table
 from shallowrules.tested_columns import find_tested_columns
 from shallowrules.verification.comparing import cluster_of
 
-__all__ = ["Shift", "count_in_database", "count_rows", "measure_shifts"]
+__all__ = ["Counts", "Shift", "count_in_database", "count_labels", "count_rows", "measure_shifts"]
 
 Counts = Mapping[int | None, int]
 """Rows by the number of their cluster, None for those without one."""
@@ -86,11 +86,16 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     OptionError
         If there is no table, or SQL for this database is not known.
     """
-    dialect = dialect_of_database(rows.backend)
-    if not rows.is_whole_table or dialect is None:
+    if not rows.is_whole_table or dialect_of_database(rows.backend) is None:
         raise OptionError(f"no query counts the clusters of {rows}: read the rows", option="table")
     with open_rows(rows) as source:
-        names = find_tested_columns(rules, source, columns or {}).names
-        query = export(rules, "sql", style="drift", dialect=dialect, table=rows.name_parts, columns=names)
-        found = source.connection.exec_driver_sql(query).all()
+        return count_labels(rules, source, columns or {})
+
+
+def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str]) -> Counts:
+    """Return the rows of each cluster of an open table, as `count_in_database` does."""
+    names = find_tested_columns(rules, source, columns).names
+    dialect = str(dialect_of_database(source.rows.backend))
+    query = export(rules, "sql", style="drift", dialect=dialect, table=source.rows.name_parts, columns=names)
+    found = source.connection.exec_driver_sql(query).all()
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}

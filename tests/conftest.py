@@ -118,7 +118,9 @@ def shop(small):
     yield small
     for kind, name in objects_of(small):
         if (kind, name) not in before:
-            execute(small, f"DROP {kind} {small.quote(name)}{' CASCADE' if small.dialect == 'postgres' else ''}")
+            execute(
+                small, f"DROP {kind} IF EXISTS {small.quote(name)}{' CASCADE' if small.dialect == 'postgres' else ''}"
+            )
 
 
 PLUGINS = ROOT / "tests" / "plugins"

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 
 import pytest
-from commandline import call
-from databases import SMALL, SMALL_LABELS, schema_of
-from rulesets import make_rules, small_rules
+from applications import COMPUTED, OTHER, OTHER_LABELS, applied, apply, expected, labelled, refused, target
+from databases import SMALL, SMALL_LABELS, execute, on, schema_of
+from rulesets import small_rules
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
 
 STYLES = ("view", "table", "update", "column")
-COMPUTED = ("sqlite", "postgres")
-"""Databases with a computed column."""
 
-OTHER = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 7, (1, 3, 8, 9)))
-"""Other rules: the clusters 7, 8 and 9 in place of 0, 1 and 2."""
 
-OTHER_LABELS = [None if label is None else label + 7 for label in SMALL_LABELS]
+@pytest.fixture
+def other(shop):
+    """Write other rules beside."""
+    OTHER.to_json("other.json")
 
 
 def test_the_labels_are_those_of_the_tree():
@@ -27,51 +28,6 @@ def test_the_labels_are_those_of_the_tree():
     rows = {"x": list(x), "i": list(i)}
     for rules, labels in ((small_rules(), SMALL_LABELS), (OTHER, OTHER_LABELS)):
         assert [None if c == -1 else c for c in rules.assign(rows).tolist()] == labels
-
-
-def apply(database, *arguments, table="small", rules="rules.json", **settings):
-    return call("label", rules, "--database", database.url, "--table", table, "--apply", *arguments, **settings)
-
-
-def applied(database, style, *arguments, **settings):
-    """Apply, and return what was said."""
-    done = apply(database, style, "--yes", *arguments, **settings)
-    assert done.exit_code == 0, done.output
-    return " ".join(done.output.split())
-
-
-def refused(database, *arguments, **settings):
-    """Apply what is refused; return the message. Nothing has changed."""
-    before = schema_of(database)
-    done = apply(database, *arguments, "--yes", **settings)
-    assert done.exit_code == 1, done.output
-    assert schema_of(database) == before
-    return " ".join(done.stderr.partition("Error: ")[2].split())
-
-
-def labelled(database, name, column="cluster"):
-    """Return the rows of the small table with their labels, as texts."""
-    quote = database.quote
-    rows = database.query(f"SELECT {quote('x')}, {quote('i')}, {quote(column)} FROM {quote(name)}")
-    return as_texts(rows)
-
-
-def expected(labels=SMALL_LABELS):
-    rows = ((*row, label) for row, label in zip(SMALL, labels, strict=True))
-    return as_texts(rows)
-
-
-def as_texts(rows):
-    return sorted((tuple(None if cell is None else f"{float(cell):g}" for cell in row) for row in rows), key=repr)
-
-
-@pytest.fixture
-def other():
-    OTHER.to_json("other.json")
-
-
-def target(style):
-    return "small" if style in ("update", "column") else "small_clusters"
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -115,3 +71,81 @@ def test_a_dry_run_shows_all_and_changes_nothing(shop, style):
     assert schema_of(shop) == made
     applied(shop, style, "--undo")
     assert schema_of(shop) == before
+
+
+@pytest.mark.parametrize("style", ["view", "table"])
+def test_a_table_that_gained_a_column_is_applied_anew(shop, style):
+    applied(shop, style)
+    execute(shop, "ALTER TABLE small ADD COLUMN more INTEGER DEFAULT 5")
+    applied(shop, style, "--replace")
+    assert labelled(shop, "small_clusters") == expected()
+    assert {int(more) for [more] in shop.query("SELECT more FROM small_clusters")} == {5}
+
+
+def test_a_second_update_of_the_same_rules_needs_no_word_and_follows_the_rows(shop):
+    applied(shop, "update")
+    execute(shop, "UPDATE small SET x = 0.25 WHERE i = 4")
+    execute(shop, "UPDATE small SET cluster = 77 WHERE i = 3")
+    applied(shop, "update")
+    assert sorted(label for *_, label in labelled(shop) if label is not None) == ["0", "0", "0", "0", "1"]
+    assert len(labelled(shop)) == len(SMALL)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_names_and_what_stands_for_no_cluster(shop, style):
+    if style == "column" and shop.dialect not in COMPUTED:
+        return
+    rules = small_rules()
+    names = ["a'b %s :p", 'Ä \\ "q"', "a'b %s :P"]
+    clusters = tuple(replace(c, name=name) for c, name in zip(rules.clusters, names, strict=True))
+    replace(rules, clusters=clusters).to_json("rules.json")
+    before = schema_of(shop)
+    for replaced in ([], ["--replace", "--else", "none"]):  # the column of numbers makes room for one of texts
+        if replaced:
+            applied(shop, style, *replaced, "--cluster-as", "name", "--cluster-column", "Seg ment")
+        else:
+            applied(shop, style, "--else", "-5", "--cluster-column", "Seg ment")
+    quote = shop.quote
+    found = shop.query(f"SELECT {quote('Seg ment')} FROM {quote(target(style))}")
+    assert Counter(label for [label] in found) == {names[0]: 2, names[1]: 1, names[2]: 1, "none": 2}
+    applied(shop, style, "--undo", "--cluster-column", "Seg ment")
+    assert schema_of(shop) == before
+
+
+def test_a_column_that_has_another_name_there(shop):
+    execute(shop, f"CREATE VIEW renamed AS SELECT x AS {shop.quote('Wide %s')}, i FROM small")
+    applied(shop, "table", "--column", "x=Wide %s", "--into", "there", table="renamed")
+    found = shop.query("SELECT cluster, count(*) FROM there WHERE cluster IS NOT NULL GROUP BY 1 ORDER BY 1")
+    assert [(int(label), int(rows)) for label, rows in found] == [(0, 2), (1, 1), (2, 1)]
+
+
+@on("postgres")
+def test_the_rights_of_others_on_a_view_stay_when_it_is_made_anew(shop):
+    shop.query('CREATE ROLE "Read er"')
+    try:
+        applied(shop, "view")
+        shop.query('GRANT SELECT ON small_clusters TO "Read er"', ["GRANT SELECT ON small_clusters TO PUBLIC"])
+        asked = "SELECT relacl FROM pg_class WHERE relname = 'small_clusters'"
+        [[before]] = shop.query(asked)
+        applied(shop, "view", "--replace")
+        [[after]] = shop.query(asked)
+        assert set(after.strip("{}").split(",")) == set(before.strip("{}").split(","))
+    finally:
+        shop.query('DROP ROLE "Read er"', ["DROP VIEW small_clusters"])
+
+
+@on("postgres", "mysql")
+def test_in_another_schema(shop):
+    shop.query("CREATE SCHEMA `o'ther`" if shop.dialect == "mysql" else 'CREATE SCHEMA "o\'ther"')
+    quoted = shop.quote("o'ther")
+    try:
+        applied(shop, "view", "--into", '"o\'ther"."lab.els"')
+        assert labelled_in(shop, f"{quoted}.{shop.quote('lab.els')}") == ["0", "0", "1", "2", None, None]
+        applied(shop, "view", "--replace", "--into", '"o\'ther"."lab.els"')
+        applied(shop, "view", "--undo", "--into", '"o\'ther"."lab.els"')
+    finally:
+        shop.query(f"DROP SCHEMA {quoted}")
+
+
+def labelled_in(database, name):
+    return sorted((row[0] for row in database.query(f"SELECT cluster FROM {name}")), key=str)

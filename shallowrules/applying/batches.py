@@ -59,7 +59,7 @@ class Batches:
         looked_at = 0
         while True:
             following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
-            _begin(database)
+            database.begin()
             execute(f"INSERT INTO {HIGH} {following} LIMIT 1 OFFSET {self.size - 1}")
             if not execute(f"SELECT count(*) FROM {HIGH}").scalar():
                 break
@@ -75,11 +75,6 @@ class Batches:
 
 
 LOW, HIGH = "shallowrules_low", "shallowrules_high"
-
-
-def _begin(database: Database) -> None:
-    if database.facts.begin is not None:
-        database.connection.exec_driver_sql(database.facts.begin)
 
 
 def _beyond(columns: Sequence[str], end: str, strictly: str, last: str) -> str:

@@ -49,6 +49,8 @@ class DatabaseFacts:
         transaction.
     replaced_view : str or None
         The statement that makes a view of a ``{query}`` in place of another, where two would not be one transaction.
+    rights : str or None
+        A query for the statements that give others their rights on an object again, where these go with it.
     key : str
         A query for the columns of the primary key, in order.
     holders : str or None
@@ -72,6 +74,7 @@ class DatabaseFacts:
     add_column: str = "ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type}"
     marked_table: str | None = None
     replaced_view: str | None = None
+    rights: str | None = None
     key: str
     holders: str | None = None
     session: str | None = None
@@ -103,6 +106,13 @@ _POSTGRES = DatabaseFacts(
         "table": "COMMENT ON TABLE {quoted} IS {mark}",
         "column": "COMMENT ON COLUMN {quoted}.{quoted_column} IS {mark}",
     },
+    rights=(
+        "SELECT 'GRANT ' || a.privilege_type || ' ON ' || {text} || ' TO ' || "
+        "CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END || "
+        "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END "
+        "FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a "
+        "WHERE c.oid = to_regclass({text}) AND a.grantee <> c.relowner ORDER BY 1"
+    ),
     key=(
         "SELECT a.attname FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, place) "
         "JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number "

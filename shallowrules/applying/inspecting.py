@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from shallowrules.applying.databases import DATABASES, REGISTRY
 from shallowrules.applying.marks import Mark
@@ -12,6 +15,9 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 __all__ = ["Database", "Found", "Thing", "dialect_for"]
 
@@ -68,11 +74,37 @@ class Found:
 class Database:
     """A connection to a database, and what is known of its kind."""
 
-    def __init__(self, source: DatabaseSource) -> None:
-        self.source = source
-        self.connection = source.connection
-        self.dialect = DIALECTS[dialect_for(source.rows)]
+    def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
+        self.connection = connection
+        self.rows = rows
+        self.dialect = DIALECTS[dialect_for(rows)]
         self.facts = DATABASES[self.dialect.name]
+
+    @cached_property
+    def source(self) -> DatabaseSource:
+        """The table that is labelled, as it was when it was first asked for."""
+        return DatabaseSource(self.connection, self.rows)
+
+    def limit_waiting(self, seconds: float) -> None:
+        """Wait for another's lock no longer than this."""
+        times = {"seconds": math.ceil(seconds), "milliseconds": math.ceil(seconds * 1000)}
+        for statement in self.facts.patience:
+            self.connection.exec_driver_sql(statement.format(**times))
+        self.connection.commit()
+
+    def begin(self) -> None:
+        """Begin a transaction that writes, where the driver does not by itself."""
+        if self.facts.begin is not None:
+            driver: Any = self.connection.connection.driver_connection
+            driver.isolation_level = None  # or the driver commits before a statement that makes an object
+            self.connection.exec_driver_sql(self.facts.begin)
+
+    def roll_back(self) -> None:
+        """Undo what the database undoes; a connection that is lost has done so."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        with suppress(SQLAlchemyError):
+            self.connection.rollback()
 
     def quoted(self, name: Sequence[str]) -> str:
         """Return the name of a table or view as SQL; ExportError if the database cannot hold it."""

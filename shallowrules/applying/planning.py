@@ -10,6 +10,8 @@ from shallowrules.applying.batches import Batches
 from shallowrules.applying.databases import REGISTRY
 from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
+from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain
+from shallowrules.drift import Counts, count_labels
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.exporters import export
 from shallowrules.exporters.base import ClusterAs
@@ -17,10 +19,10 @@ from shallowrules.exporters.sql import SqlOptions
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
-from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.sources.connecting import connect, find_url
 from shallowrules.tested_columns import find_tested_columns
 
-__all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels", "plan_undo"]
+__all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels"]
 
 APPLIED_STYLES = ("view", "table", "update", "column")
 
@@ -48,6 +50,8 @@ class Application:
         Whether to make anew what was made here.
     batch : int, optional
         How many rows an update writes in one transaction.
+    lock_timeout : float
+        Seconds to wait for another's lock.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class Application:
     columns: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
     batch: int | None = None
+    lock_timeout: float = 10.0
 
     def __post_init__(self) -> None:
         check_choice("style", self.style, APPLIED_STYLES, option="apply")
@@ -107,6 +112,8 @@ class Plan:
         What is to be taken away if a statement fails that the database does not undo.
     notes : tuple of str
         What to know before.
+    counts : mapping
+        Rows by the number of their cluster, as the database counts them; empty where labels are taken away.
     """
 
     rules: RuleSet
@@ -122,6 +129,18 @@ class Plan:
     beside: tuple[Thing, ...] = ()
     made: tuple[tuple[Thing, Mark], ...] = ()
     notes: tuple[str, ...] = ()
+    counts: Counts = field(default_factory=dict)
+
+    @property
+    def state_of_failure(self) -> State:
+        """What is left if a statement fails."""
+        if self.batches is not None:
+            return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
+        if self.is_whole:
+            return NOTHING_CHANGED
+        if self.application.style == "update" and not self.made:
+            return ("The update is unfinished: the same command continues",)
+        return ("What was made has been taken away",)
 
     @property
     def statements(self) -> list[str]:
@@ -130,8 +149,8 @@ class Plan:
         return [*self.steps, *update, *self.ending]
 
 
-def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application) -> Plan:
-    """Return what would apply labels to a table; nothing is changed.
+def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False) -> Plan:
+    """Return what would apply labels to a table, or take away what was applied so; nothing is changed.
 
     Raises
     ------
@@ -143,37 +162,37 @@ def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application) ->
     ExportError
         If its SQL cannot express the rules, or has no such style.
     """
-    return _plan(rules, rows, application, undo=False)
+    from sqlalchemy.exc import SQLAlchemyError
 
-
-def plan_undo(rules: RuleSet, rows: DatabaseRows, application: Application) -> Plan:
-    """Return what would take away what was applied so; nothing is changed. It raises what `plan_labels` raises."""
-    return _plan(rules, rows, application, undo=True)
-
-
-def _plan(rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool) -> Plan:
     dialect_for(rows)
     if not rows.is_whole_table:
         raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
-    with open_rows(rows) as source:
-        return plan_in(source, rules, application, undo=undo)
+    with connect(find_url(rows.database)) as connection:
+        database = Database(connection, rows)
+        try:
+            database.limit_waiting(application.lock_timeout)
+            plan = plan_in(database, rules, application, undo=undo)
+            return plan if undo else replace(plan, counts=count_labels(rules, database.source, application.columns))
+        except SQLAlchemyError as error:
+            database.roll_back()
+            table = Thing("table", tuple(rows.name_parts))
+            raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
 
 
-def plan_in(source: DatabaseSource, rules: RuleSet, application: Application, *, undo: bool) -> Plan:
-    """Return the plan, made by an open connection."""
-    planner = _Planner(source, rules, application)
+def plan_in(database: Database, rules: RuleSet, application: Application, *, undo: bool) -> Plan:
+    """Return the plan, made by an open connection, without counting rows."""
+    planner = _Planner(database, rules, application)
     return planner.undo() if undo else planner.apply()
 
 
 class _Planner:
     """Looks at a database and lays out statements."""
 
-    def __init__(self, source: DatabaseSource, rules: RuleSet, application: Application) -> None:
-        self.database = Database(source)
-        self.facts = self.database.facts
-        self.rules, self.source, self.application = rules, source, application
-        into = SqlOptions(table=source.rows.name_parts, into=application.into).target
-        self.table, self.into = self.database.place(source.rows.name_parts, into)
+    def __init__(self, database: Database, rules: RuleSet, application: Application) -> None:
+        self.database, self.facts, self.source = database, database.facts, database.source
+        self.rules, self.application = rules, application
+        into = SqlOptions(table=database.rows.name_parts, into=application.into).target
+        self.table, self.into = self.database.place(database.rows.name_parts, into)
         self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
         self.notes: list[str] = []
         writing = WRITING[self.database.dialect.name]
@@ -285,9 +304,13 @@ class _Planner:
         """Plan a view, a table or a computed column, in one transaction."""
         found = self._existing()
         steps = self._registering(self.thing.kind)
+        rights: list[str] = []
         if found is not None:
             steps += [self._drop(self.thing)]
-        return self._finish([*steps, self._export(self.application.style), *self._marking(self.thing, self.mark)])
+            if self.facts.rights is not None and self.thing.kind != "column":
+                rights = [str(grant) for [grant] in self.database.ask(self.facts.rights, self.thing)]
+        made = [self._export(self.application.style), *self._marking(self.thing, self.mark)]
+        return self._finish([*steps, *made, *rights])
 
     def _make_beside(self) -> Plan:
         """Plan a view or a table where each statement is a transaction: what is new takes its name when it is done."""

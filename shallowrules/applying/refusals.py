@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.errors import DataError, OptionName
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 
-if TYPE_CHECKING:
-    from shallowrules.applying.planning import Plan
-
-__all__ = ["explain"]
+__all__ = ["NOTHING_CHANGED", "State", "explain"]
 
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "lock": {
@@ -58,49 +55,57 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
 """What a user needs, by dialect and style."""
 
 
-def explain(error: Any, plan: Plan, database: Database) -> DataError:
-    """Return the error of a database with what to do; the connection has no transaction."""
-    url, name = find_url(plan.rows.database), database.dialect.name
-    answer = database_answer(error, url)
-    codes, cause = _codes(error), getattr(error, "orig", None)
-    found = next(
-        (
-            reason
-            for reason, by_dialect in REASONS.items()
-            if any(code in known for known in codes for code in by_dialect.get(name, ()))
-        ),
-        None,
-    )
-    detail = getattr(getattr(cause, "diag", None), "message_detail", None)
-    said = f"{show_url(url)}: {plan.target}: {answer}"
+NOTHING_CHANGED = ("Nothing has changed",)
+
+State = Sequence[str | OptionName]
+"""What a failure leaves behind, as parts of a message."""
+
+
+def explain(
+    error: Any, database: Database, style: str, things: Sequence[Thing], target: str, state: State
+) -> DataError:
+    """Return the error of a database with what to do.
+
+    Parameters
+    ----------
+    error : SQLAlchemyError
+    database : Database
+        Its transaction is over.
+    style : str
+        How labels are applied.
+    things : sequence of Thing
+        What may be locked.
+    target : str
+        What was worked on, for a person.
+    state : sequence of str or OptionName
+    """
+    url, name = find_url(database.rows.database), database.dialect.name
+    said = f"{show_url(url)}: {target}: {database_answer(error, url)}"
+    detail = getattr(getattr(getattr(error, "orig", None), "diag", None), "message_detail", None)
     if detail:
         said += f" ({' '.join(detail.split())})"
-    advice: tuple[str | OptionName, ...] = ()
-    if found == "lock":
-        holders = _holders(plan, database)
-        who = f"; locks are held by {holders}" if holders else ""
-        advice = (
-            f": another transaction holds a lock{who}. Wait until it ends, or wait longer by ",
-            OptionName("lock_timeout"),
-        )
-    elif found == "right":
-        advice = (f": a right is missing. {plan.application.style} needs {RIGHTS[name][plan.application.style]}",)
-    elif found == "dependent":
-        advice = (": something else is made from it. Drop that first, and make it again behind",)
-    elif found == "disk":
-        advice = (": there is no room. Make some",)
-    elif found == "computed":
-        advice = (": the database computes no column by these rules. Apply a view",)
-    return DataError(said, *advice, ". ", *_state(plan, database))
-
-
-def _state(plan: Plan, database: Database) -> tuple[str | OptionName, ...]:
-    """Return what is left of a plan that failed."""
-    if plan.batches is not None:
-        return ("Batches that are written stay: the same command continues, ", OptionName("undo"), " takes them away")
-    if database.facts.transactional:
-        return ("Nothing has changed",)
-    return ("What was made has been taken away",)
+    codes = _codes(error)
+    reasons = (
+        reason
+        for reason, by_dialect in REASONS.items()
+        if any(code in known for known in codes for code in by_dialect.get(name, ()))
+    )
+    advice: State = ()
+    match next(reasons, None):
+        case "lock":
+            holders = _holders(database, things)
+            who = f"; locks are held by {holders}" if holders else ""
+            wait = f": another transaction holds a lock{who}. Wait until it ends, or wait longer by "
+            advice = (wait, OptionName("lock_timeout"))
+        case "right":
+            advice = (f": a right is missing. {style!r} needs {RIGHTS[name][style]}",)
+        case "dependent":
+            advice = (": something else is made from it. Drop that first, and make it again behind",)
+        case "disk":
+            advice = (": there is no room. Make some",)
+        case "computed":
+            advice = (": the database computes no column by these rules. Apply a view",)
+    return DataError(said, *advice, ". ", *state)
 
 
 def _codes(error: Any) -> list[str]:
@@ -111,16 +116,14 @@ def _codes(error: Any) -> list[str]:
     return [str(code) for code in (*found, first) if code is not None]
 
 
-def _holders(plan: Plan, database: Database) -> str:
+def _holders(database: Database, things: Sequence[Thing]) -> str:
     """Return who has locks, as far as the database tells."""
     from sqlalchemy.exc import SQLAlchemyError
 
     found: list[Sequence[Any]] = []
-    if database.facts.holders is not None:
-        for name in (tuple(plan.rows.name_parts), plan.thing.name):
-            with suppress(SQLAlchemyError):
-                found += database.ask(database.facts.holders, Thing("table", name))
+    for thing in things if database.facts.holders is not None else ():
         with suppress(SQLAlchemyError):
-            database.connection.rollback()
-    said = [f"session {number} of {user}" + (f", since {since}" if since else "") for number, user, since in found]
+            found += database.ask(str(database.facts.holders), thing)
+        database.roll_back()
+    said = (f"session {number} of {user}" + (f", since {since}" if since else "") for number, user, since in found)
     return "; ".join(dict.fromkeys(said))

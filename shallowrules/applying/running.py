@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from shallowrules.applying.inspecting import Database
+from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
 from shallowrules.applying.refusals import explain
 from shallowrules.errors import DataError
 from shallowrules.sources.connecting import connect, find_url
-from shallowrules.sources.database import DatabaseSource, open_rows
 
 __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
 """How long an interrupted statement of a server is waited for."""
 
+INTERRUPTS_EVERY = 100_000
+"""Instructions of SQLite between two looks at whether the user wants to stop."""
 
-def run_plan(plan: Plan, lock_timeout: float = 10.0, progress: Callable[[int], None] | None = None) -> None:
+
+def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> None:
     """Run a plan.
 
     Parameters
     ----------
     plan : Plan
-    lock_timeout : float
-        Seconds to wait for another's lock.
     progress : callable, optional
         Called after each batch with the rows that are looked at so far.
 
@@ -40,94 +39,86 @@ def run_plan(plan: Plan, lock_timeout: float = 10.0, progress: Callable[[int], N
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    running: _Running | None = None
+    session: int | None = None
     try:
-        with open_rows(plan.rows) as source:
-            running = _Running(plan, Database(source), lock_timeout)
+        with connect(find_url(plan.rows.database)) as connection:
+            database = Database(connection, plan.rows)
             try:
-                running.prepare()
-                running.run(progress)
+                database.limit_waiting(plan.application.lock_timeout)
+                with _interruptible(database):
+                    session = _prepare(plan, database)
+                    _run(plan, database, progress)
             except SQLAlchemyError as error:
-                running.roll_back()
-                raise explain(error, plan, running.database) from None
+                database.roll_back()
+                things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
+                style, state = plan.application.style, plan.state_of_failure
+                raise explain(error, database, style, things, plan.target, state) from None
             except BaseException:
-                running.roll_back()
+                database.roll_back()
                 raise
     except BaseException:
-        if running is not None and running.began and (plan.beside or plan.made):
-            running.take_back()
+        if session is not None and (plan.beside or plan.made):
+            _take_back(plan, session)
         raise
 
 
-class _Running:
-    """A plan on an open connection."""
+def _prepare(plan: Plan, database: Database) -> int | None:
+    """Begin, and look whether all is as the plan found it; return the session if it may go on alone."""
+    database.begin()
+    again = plan_in(database, plan.rules, plan.application, undo=plan.undo)
+    if again.statements != plan.statements:
+        raise DataError(f"{plan.target}: the database has changed since this was shown: run the command again")
+    query = database.facts.session
+    return None if query is None else database.connection.exec_driver_sql(query).scalar_one()
 
-    def __init__(self, plan: Plan, database: Database, lock_timeout: float) -> None:
-        self.plan = plan
-        self.database = database
-        self.connection = database.connection
-        self.lock_timeout = lock_timeout
-        self.began = False
-        self.number: int | None = None
 
-    def prepare(self) -> None:
-        """Set the lock time-out, begin the transaction, and look whether all is as the plan found it."""
-        facts, execute = self.database.facts, self.connection.exec_driver_sql
-        self.connection.rollback()
-        times = {"seconds": math.ceil(self.lock_timeout), "milliseconds": math.ceil(self.lock_timeout * 1000)}
-        for statement in facts.patience:
-            execute(statement.format(**times))
-        if facts.session is not None:
-            self.number = execute(facts.session).scalar_one()
-        driver: Any = self.connection.connection.driver_connection
-        if facts.begin is not None:
-            driver.isolation_level = None  # or the driver commits before a statement that makes an object
-        self.connection.commit()
-        if facts.begin is not None:
-            execute(facts.begin)
-        again = plan_in(
-            DatabaseSource(self.connection, self.plan.rows), self.plan.rules, self.plan.application, undo=self.plan.undo
-        )
-        if again.statements != self.plan.statements:
-            raise DataError(f"{self.plan.target}: the database has changed since this was shown: run the command again")
+def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> None:
+    connection = database.connection
+    for statement in plan.steps:
+        connection.exec_driver_sql(statement)
+    if plan.batches is not None:
+        connection.commit()
+        for looked_at in plan.batches.run(database):
+            if progress is not None:
+                progress(looked_at)
+    if not database.facts.transactional:
+        connection.commit()  # an update, before what commits by itself
+    for statement in plan.ending:
+        connection.exec_driver_sql(statement)
+    connection.commit()
 
-    def run(self, progress: Callable[[int], None] | None) -> None:
-        self.began = True
-        for statement in self.plan.steps:
-            self.connection.exec_driver_sql(statement)
-        if self.plan.batches is not None:
-            self.connection.commit()
-            for looked_at in self.plan.batches.run(self.database):
-                if progress is not None:
-                    progress(looked_at)
-        if not self.database.facts.transactional:
-            self.connection.commit()
-        for statement in self.plan.ending:
-            self.connection.exec_driver_sql(statement)
-        self.connection.commit()
 
-    def roll_back(self) -> None:
-        """Undo what the database undoes; a connection that is lost has done so."""
-        from sqlalchemy.exc import SQLAlchemyError
+@contextmanager
+def _interruptible(database: Database) -> Iterator[None]:
+    """Let SQLite look every now and then whether the user wants to stop: a statement is one call of its library."""
+    from sqlalchemy.exc import OperationalError
 
+    driver: Any = database.connection.connection.driver_connection
+    if database.dialect.name != "sqlite":
+        yield
+        return
+    driver.set_progress_handler(lambda: 0, INTERRUPTS_EVERY)
+    try:
+        yield
+    except OperationalError as error:
+        if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _take_back(plan: Plan, session: int) -> None:
+    """Take away what was made, by another connection: the first may be lost, and its statement go on."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    with suppress(SQLAlchemyError, DataError), connect(find_url(plan.rows.database)) as connection:
+        database = Database(connection, plan.rows)
         with suppress(SQLAlchemyError):
-            self.connection.rollback()
-
-    def take_back(self) -> None:
-        """Take away what was made, by another connection: this one may be lost, and its statement go on."""
-        from sqlalchemy.exc import SQLAlchemyError
-
-        facts = self.database.facts
-        if facts.transactional:
-            return
-        with suppress(SQLAlchemyError, DataError), connect(find_url(self.plan.rows.database)) as connection:
-            with suppress(SQLAlchemyError):
-                connection.exec_driver_sql(facts.kill.format(number=self.number))
-            latest = time.monotonic() + KILLED_SECONDS
-            while connection.exec_driver_sql(facts.is_alive.format(number=self.number)).scalar():
-                if time.monotonic() > latest:
-                    break
-                time.sleep(0.05)
-            for statement in leftovers(Database(DatabaseSource(connection, self.plan.rows)), self.plan):
-                connection.exec_driver_sql(statement)
-            connection.commit()
+            connection.exec_driver_sql(database.facts.kill.format(number=session))
+        latest = time.monotonic() + KILLED_SECONDS
+        while connection.exec_driver_sql(database.facts.is_alive.format(number=session)).scalar():
+            if time.monotonic() > latest:
+                break
+            time.sleep(0.05)
+        for statement in leftovers(database, plan):
+            connection.exec_driver_sql(statement)
+        connection.commit()

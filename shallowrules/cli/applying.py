@@ -82,31 +82,27 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     **values
         What else `Application` has.
     """
-    from shallowrules.applying import Application, plan_labels, plan_undo, run_plan
+    from shallowrules.applying import Application, plan_labels, run_plan
     from shallowrules.cli.summary import show_labels
-    from shallowrules.drift import count_in_database
     from shallowrules.sources.connecting import show_database
 
-    application = Application(
-        style=str(options.apply), into=options.into, replace=options.replace, batch=options.batch, **values
-    )
-    counts: dict[int | None, int] = {}
+    said = {
+        name: value for name, value in vars(options).items() if name in ("into", "replace", "batch", "lock_timeout")
+    }
+    application = Application(style=str(options.apply), **said, **values)
     with progress(f"looking at {rows}"):
-        plan = (plan_undo if options.undo else plan_labels)(rules, rows, application)
-        if not options.undo:
-            found = count_in_database(rules, rows, application.columns)
-            counts = dict(sorted(found.items(), key=lambda item: -item[1]))
+        plan = plan_labels(rules, rows, application, undo=options.undo)
     _show(plan, err=not options.dry_run)
     if not options.undo:
-        show_labels(rules, counts)
+        show_labels(rules, dict(sorted(plan.counts.items(), key=lambda item: -item[1])))
     if options.dry_run:
         return
     if application.writes_on_table and not options.yes:
         _ask(plan)
     doing, done = ("taking away", "took away") if options.undo else ("making", "made")
-    n_rows = max(1, sum(counts.values()))
+    n_rows = max(1, sum(plan.counts.values()))
     with progress(f"{doing} {plan.target}") as report:
-        run_plan(plan, options.lock_timeout, lambda looked_at: report(min(1.0, looked_at / n_rows)))
+        run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)))
     click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 
@@ -123,6 +119,10 @@ def _show(plan: Plan, err: bool) -> None:
 def _ask(plan: Plan) -> None:
     """Make sure that a table may be written on; ShallowRulesError where nobody can answer, click.Abort for no."""
     doing = "takes away" if plan.undo else "writes"
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not _somebody_answers():
         raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: say --yes if it may")
     click.confirm(printable(f"This {doing} {plan.target}. Go on?"), abort=True, err=True)
+
+
+def _somebody_answers() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()

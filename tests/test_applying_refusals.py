@@ -1,0 +1,238 @@
+"""Labels in a user's database: what is left alone, what is refused before any change, and in which words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from applications import COMPUTED, OTHER, applied, apply, expected, labelled, refused
+from commandline import call
+from databases import SMALL, File, execute, on, schema_of
+from rulesets import make_rules, small_rules
+
+from shallowrules.applying import Application, plan_labels, run_plan
+from shallowrules.errors import DataError, OptionError
+from shallowrules.sources import DatabaseRows
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("duckdb")
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            "CREATE VIEW small_clusters AS SELECT 1 AS one",
+            "there is a view .* already, which was not made by shallowrules",
+        ),
+        ("CREATE TABLE small_clusters (one INTEGER)", "is a table already, and no view"),
+    ],
+)
+def test_what_is_not_ours_is_left_alone(shop, made, said):
+    execute(shop, made)
+    for options in ([], ["--replace"], ["--undo"]):
+        assert re.search(said, refused(shop, "view", *options))
+
+
+def test_a_column_that_is_not_ours_is_left_alone(shop):
+    name = "cluster" if shop.dialect == "postgres" else "Cluster"
+    execute(shop, f"ALTER TABLE small ADD COLUMN {shop.quote(name)} INTEGER")
+    for options in ([], ["--replace"], ["--undo"]):
+        message = refused(shop, "update", *options)
+        assert "there is a column" in message
+        assert "was not made by shallowrules, so that it is left alone: use another name by --cluster-column" in message
+    assert f"already has a column {name!r}: name the new one by --cluster-column" in refused(shop, "view")
+
+
+def test_another_style_is_not_what_was_made(shop):
+    applied(shop, "view")
+    assert "is a view already, and no table" in refused(shop, "table", "--replace")
+    assert "is a view already, and no table" in refused(shop, "table", "--undo")
+    applied(shop, "update", "--cluster-column", "label")
+    if shop.dialect in COMPUTED:
+        message = refused(shop, "column", "--replace", "--cluster-column", "label")
+        assert "was made by --apply update" in message
+
+
+OURS_NO_MORE = {
+    "postgres": "COMMENT ON VIEW small_clusters IS 'mine'",
+    "duckdb": "COMMENT ON VIEW small_clusters IS 'mine'",
+    "mysql": "CREATE OR REPLACE VIEW small_clusters AS SELECT 1 AS one",
+    "sqlite": "DROP VIEW small_clusters; CREATE VIEW small_clusters AS SELECT 1 AS one",
+}
+
+
+def test_what_was_made_here_and_is_another_by_now_is_left_alone(shop):
+    applied(shop, "view")
+    for statement in OURS_NO_MORE[shop.dialect].split("; "):
+        execute(shop, statement)
+    why = "has been changed since" if shop.dialect in ("mysql", "sqlite") else "was not made by"
+    for options in ([], ["--replace"], ["--undo"]):
+        assert why in refused(shop, "view", *options)
+
+
+@on("sqlite", "mysql")
+def test_a_table_of_the_registrys_name_is_left_alone(shop):
+    execute(shop, "CREATE TABLE shallowrules_objects (mine INTEGER)")
+    assert "there is a table shallowrules_objects that was not made here" in refused(shop, "view")
+
+
+@on("sqlite", "mysql")
+def test_the_registry_stays_while_it_knows_of_something(shop):
+    before = schema_of(shop)
+    applied(shop, "view")
+    applied(shop, "view", "--into", "second")
+    applied(shop, "view", "--undo")
+    assert labelled(shop, "second") == expected()
+    applied(shop, "view", "--replace", "--into", "second")
+    applied(shop, "view", "--undo", "--into", "second")
+    assert schema_of(shop) == before
+
+
+def test_names_that_differ_in_case_are_one_as_the_engine_has_it(shop):
+    execute(shop, f"CREATE VIEW {shop.quote('SMALL_Clusters')} AS SELECT 1 AS one")
+    if shop.dialect in ("sqlite", "duckdb"):
+        assert "was not made by shallowrules" in refused(shop, "view")
+    else:
+        applied(shop, "view")
+        assert labelled(shop, "small_clusters") == expected()
+        applied(shop, "view", "--undo")
+    assert [int(n) for [n] in shop.query(f"SELECT one FROM {shop.quote('SMALL_Clusters')}")] == [1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["y", "i"], "the rules test 'x', which table t in"),
+        (["x", "i"], "column 'x' of table t in .* holds dates or the like"),
+    ],
+)
+@pytest.mark.parametrize("style", ["view", "update"])
+def test_columns_that_are_missing_or_of_another_kind(shop, columns, said, style):
+    if shop.dialect == "sqlite" and "x" in columns:
+        return  # it declares no types
+    shop.create("t", [(columns[0], "DATE"), ("i", "INTEGER")], [])
+    assert re.search(said, refused(shop, style, table="t"))
+
+
+def test_a_view_is_no_table_to_write_on(shop):
+    execute(shop, "CREATE VIEW seen AS SELECT x, i FROM small")
+    assert "is no table that a column can be added to" in refused(shop, "update", table="seen")
+    applied(shop, "view", table="seen")
+    assert labelled(shop, "seen_clusters") == expected()
+
+
+@on("duckdb", "mysql")
+def test_a_computed_column_where_there_is_none(shop):
+    assert "has no style 'column'" in refused(shop, "column")
+
+
+@on("postgres")
+def test_what_is_made_from_a_view_is_named_and_stays(shop):
+    applied(shop, "view")
+    shop.query("CREATE VIEW built AS SELECT * FROM small_clusters")
+    for option in ("--replace", "--undo"):
+        message = refused(shop, "view", option)
+        assert "view built depends on view small_clusters" in message
+        assert "Drop that first, and make it again behind. Nothing has changed" in message
+
+
+@on("postgres")
+def test_a_computed_column_that_is_not_immutable_says_what_to_do(shop):
+    shop.query("CREATE TYPE moods AS ENUM ('glad', 'sad')")
+    try:
+        shop.create("people", [("mood", "moods")], [["glad"]])
+        make_rules([("mood", "text")], (0, "glad", 0, 1)).to_json("rules.json")
+        assert "Apply a view. Nothing has changed" in refused(shop, "column", table="people")
+    finally:
+        shop.query("DROP TYPE moods", ["DROP TABLE people"])
+
+
+def test_where_nobody_can_answer_an_update_wants_a_word(shop):
+    before = schema_of(shop)
+    for arguments in (["update"], ["update", "--batch", "2"]):
+        done = apply(shop, *arguments)
+        assert done.exit_code == 1
+        if "--batch" not in arguments:
+            assert "nobody can be asked here: say --yes if it may" in " ".join(done.stderr.split())
+        assert schema_of(shop) == before
+    applied(shop, "update")
+    made = schema_of(shop)
+    assert apply(shop, "update", "--undo").exit_code == 1
+    assert schema_of(shop) == made
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n", ""])
+def test_who_can_be_asked_is_asked(tmp_path, monkeypatch, answer):
+    from shallowrules.cli import applying
+
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
+    before = schema_of(file)
+    monkeypatch.setattr(applying, "_somebody_answers", lambda: True)
+    done = apply(file, "update", input=answer)
+    assert "Go on? [y/N]" in done.stderr
+    assert (done.exit_code == 0) == (answer == "y\n")
+    assert (schema_of(file) == before) == (answer != "y\n")
+
+
+def test_what_changed_between_the_plan_and_its_run_is_seen(shop):
+    rows = DatabaseRows(shop.url, "small")
+    plan = plan_labels(small_rules(), rows, Application(style="view"))
+    execute(shop, "CREATE VIEW small_clusters AS SELECT 1 AS one")
+    before = schema_of(shop)
+    with pytest.raises(DataError, match="was not made by shallowrules"):
+        run_plan(plan)
+    execute(shop, "DROP VIEW small_clusters")
+    run_plan(plan)
+    assert labelled(shop, "small_clusters") == expected()
+    again = plan_labels(OTHER, rows, Application(style="view", replace=True))
+    run_plan(plan_labels(small_rules(), rows, Application(style="view"), undo=True))
+    with pytest.raises(DataError, match="has changed since this was shown: run the command again"):
+        run_plan(again)
+    assert schema_of(shop) != before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--apply", "view", "-o", "out.csv"], "-o and --apply exclude each other"),
+        (["--apply", "update", "--into", "t"], "--into names a view or a table"),
+        (["--apply", "view", "--batch", "5"], "--batch is a number of rows, at least 1, and goes with 'update'"),
+        (["--apply", "view", "--sample", "5"], "labels are applied to all rows of a table: name it by --table"),
+        (["--yes"], "--yes goes with --apply"),
+        (["--undo", "-o", "out.csv"], "--undo goes with --apply"),
+        (["-o", "out.csv", "--else", "7"], "--else goes with --apply"),
+        (["--apply", "view", "--else", "1"], "which is cluster 1"),
+        (["--apply", "nothing"], "Invalid value for '--apply'"),
+        (["--apply", "view", "--cluster-column", " "], "--cluster-column must not be blank"),
+        ([], "say what to do: -o OUT writes a file, --apply view puts labels into a --database"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
+    before = file.path.read_bytes()
+    done = call("label", "rules.json", "--database", file.url, "--table", "small", *arguments)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+    assert file.path.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"rules.json", "file.db"}
+
+
+def test_a_file_has_nothing_to_apply_to(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
+    done = call("label", "rules.json", "t.csv", "--apply", "view")
+    assert done.exit_code == 2
+    assert "--apply puts labels into a database: say which by --database URL" in " ".join(done.output.split())
+
+
+def test_a_database_that_labels_are_not_applied_in():
+    with pytest.raises(OptionError, match="PostgreSQL, MariaDB, SQLite, DuckDB, not oracle"):
+        plan_labels(small_rules(), DatabaseRows("oracle://me@host/x", "t"), Application(style="view"))
