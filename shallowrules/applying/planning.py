@@ -10,7 +10,7 @@ from shallowrules.applying.batches import Batches
 from shallowrules.applying.databases import REGISTRY
 from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
-from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain
+from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain, raise_interrupt
 from shallowrules.drift import Counts, count_labels
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.exporters import export
@@ -175,6 +175,7 @@ def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application, *,
             return plan if undo else replace(plan, counts=count_labels(rules, database.source, application.columns))
         except SQLAlchemyError as error:
             database.roll_back()
+            raise_interrupt(error)
             table = Thing("table", tuple(rows.name_parts))
             raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
 
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
-from shallowrules.applying.refusals import explain
+from shallowrules.applying.refusals import explain, raise_interrupt
 from shallowrules.errors import DataError
 from shallowrules.sources.connecting import connect, find_url
 
@@ -17,9 +16,6 @@ __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
 """How long an interrupted statement of a server is waited for."""
-
-INTERRUPTS_EVERY = 100_000
-"""Instructions of SQLite between two looks at whether the user wants to stop."""
 
 
 def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> None:
@@ -45,11 +41,11 @@ def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> None:
             database = Database(connection, plan.rows)
             try:
                 database.limit_waiting(plan.application.lock_timeout)
-                with _interruptible(database):
-                    session = _prepare(plan, database)
-                    _run(plan, database, progress)
+                session = _prepare(plan, database)
+                _run(plan, database, progress)
             except SQLAlchemyError as error:
                 database.roll_back()
+                raise_interrupt(error)
                 things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
                 raise explain(error, database, style, things, plan.target, state) from None
@@ -86,24 +82,6 @@ def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None)
     for statement in plan.ending:
         connection.exec_driver_sql(statement)
     connection.commit()
-
-
-@contextmanager
-def _interruptible(database: Database) -> Iterator[None]:
-    """Let SQLite look every now and then whether the user wants to stop: a statement is one call of its library."""
-    from sqlalchemy.exc import OperationalError
-
-    driver: Any = database.connection.connection.driver_connection
-    if database.dialect.name != "sqlite":
-        yield
-        return
-    driver.set_progress_handler(lambda: 0, INTERRUPTS_EVERY)
-    try:
-        yield
-    except OperationalError as error:
-        if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
-            raise KeyboardInterrupt from None
-        raise
 
 
 def _take_back(plan: Plan, session: int) -> None:
