@@ -19,7 +19,7 @@ from shallowrules import RuleSet, export
 from shallowrules.errors import DataError, EngineError, OptionError
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.column_builder import ColumnBuilder
-from shallowrules.sources.connecting import find_url, hide_password
+from shallowrules.sources.connecting import connect, find_url, hide_password
 
 pytest.importorskip("sqlalchemy")
 duckdb = pytest.importorskip("duckdb")
@@ -190,6 +190,13 @@ def _check_read(database, table, truth, columns, texts):
             assert sorted(found[name].values.tolist()) == sorted(texts)
     finally:
         database.drop(table)
+
+
+@on("postgres")
+def test_rules_are_not_compiled(database):
+    with connect(find_url(database.url)) as connection:
+        connection.rollback()
+        assert connection.exec_driver_sql("SHOW jit").scalar() == "off"
 
 
 def test_rules_of_a_table_are_those_of_its_file(database, fill, tmp_path, monkeypatch):
