@@ -35,7 +35,7 @@ class FoundColumns:
 
 
 def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[str, str]) -> FoundColumns:
-    """Find the columns that rules test in a table of a database whose dialect is known.
+    """Find the columns that rules test in a table of a database.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[s
 
 
 def _find(tested: tuple[RuleColumn, ...], source: DatabaseSource, given: Mapping[str, str]) -> tuple[int, ...]:
-    fold = DIALECTS[str(dialect_of_database(source.rows.backend))].names.fold
+    dialect = dialect_of_database(source.rows.backend)
+    fold = str.casefold if dialect is None else DIALECTS[dialect].names.fold
     places = {fold(name): j for j, name in enumerate(source.names)}
     missing, positions = [], []
     for column in tested:

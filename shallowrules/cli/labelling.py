@@ -1,11 +1,16 @@
-"""The labels of the rows of files, by the exported SQL in an embedded DuckDB."""
+"""The labels of rows, written to a file: of files by exported SQL in an embedded DuckDB, of a database by the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shallowrules.cli.advice import worded
 from shallowrules.cli.reading_options import ReadingOptions
@@ -14,13 +19,30 @@ from shallowrules.errors import DataError, ExportError, OptionError, ShallowRule
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
 from shallowrules.files import atomic_path
+from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleColumn, RuleSet
-from shallowrules.sources import Source, Where, open_source
+from shallowrules.sources import DatabaseRows, Source, Where, open_source
 from shallowrules.sources.base import named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.engine import MISSING_WORDS, DuckDBSource, Field, absent_name, quote_name, quote_text
+from shallowrules.sources.database import open_rows
+from shallowrules.sources.engine import (
+    MISSING_WORDS,
+    DuckDBSource,
+    Field,
+    absent_name,
+    open_database,
+    quote_name,
+    quote_text,
+)
+from shallowrules.table import Column, Table
+from shallowrules.tested_columns import find_tested_columns
 
-__all__ = ["check_format", "label_file"]
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["check_format", "label_file", "label_rows"]
+
+TAB = "\t"
 
 FORMATS: Mapping[str, tuple[str, str]] = {
     ".csv": ("csv", "FORMAT csv, HEADER"),
@@ -82,9 +104,7 @@ def label_file(
     ShallowRulesError
         If the result cannot be written.
     """
-    import duckdb
-
-    ending, kind, compressed = check_format(target)
+    _, kind, _ = check_format(target)
     with worded(), open_source(where, **asdict(reading)) as source:
         parts = _parts(source)
         database = parts[0].database
@@ -95,26 +115,95 @@ def label_file(
                 file.keep_text()
                 queries.append(_labelled(rules, file, kind, cluster_column, number))
         database.execute(f"CREATE TABLE labelled AS {' UNION ALL BY NAME '.join(f'({query})' for query in queries)}")
-        counts = dict(
-            database.execute(
-                f"SELECT {quote_name(number)}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1"
-            ).fetchall()
+        delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
+        return _write(database, number, target, delimiter)
+
+
+def label_rows(
+    rules: RuleSet, rows: DatabaseRows, target: Path, columns: Mapping[str, str], cluster_column: str
+) -> dict[int | None, int]:
+    """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
+
+    Columns have the type as which they are read: a NUMERIC with a fraction is a double.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+    target : Path
+    columns : mapping from str to str
+        What the database calls columns of the rules that have another name there.
+    cluster_column : str
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, there are no rows, or the database refuses something.
+    ExportError
+        If the table has a column of the new one's name.
+    ShallowRulesError
+        If the result cannot be written.
+    """
+    check_format(target)
+    with open_rows(rows) as source:
+        _refuse_taken(cluster_column, source.names)
+        found = find_tested_columns(rules, source, columns)
+        table = source.table()
+    tested = (replace(table.columns[j], name=c.name) for c, j in zip(found.columns, found.positions, strict=True))
+    labels = rules.assign(Table(tuple(tested), table.n_rows))
+    number = absent_name("cluster number", [cluster_column, *table.names])
+    clusters = Column(number, "integer", labels.astype(np.int64), labels == NO_CLUSTER)
+    arrays: dict[str, NDArray[Any]] = {}
+    selected = [
+        f"{_loaded(column, j, arrays)} AS {quote_name(column.name)}"
+        for j, column in enumerate((*table.columns, clusters))
+    ]
+    with TemporaryDirectory() as scratch, open_database(scratch) as database:
+        database.execute(f"SET pandas_analyze_sample = {2**32 - 1}")  # values have one type: look at all of them
+        database.register("arrays", arrays)
+        name = _name(rules, quote_name(number))
+        database.execute(
+            f"CREATE TABLE labelled AS SELECT *, {name} AS {quote_name(cluster_column)} "
+            f"FROM (SELECT {', '.join(selected)} FROM arrays) AS numbered"
         )
-        options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
-        if kind == "csv":
-            delimiter = "\t" if ending == ".tsv" else getattr(parts[0], "delimiter", ",").replace("\t", ",")
-            options += f", DELIMITER {quote_text(delimiter)}"
-        if compressed:
-            options += ", COMPRESSION gzip"
-        try:
-            with atomic_path(target) as part:
-                database.execute(
-                    f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM labelled) "
-                    f"TO {quote_text(str(part))} ({options})"
-                )
-        except (duckdb.Error, OSError) as error:
-            reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
-            raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
+        return _write(database, number, target)
+
+
+def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> str:
+    """Put a column among the arrays that DuckDB reads, and return what it makes of them."""
+    arrays[f"value{position}"] = column.values
+    if column.is_numeric:
+        if not column.absent.any():
+            return f"value{position}"
+        arrays[f"absent{position}"] = column.absent
+        return f"CASE WHEN absent{position} THEN NULL ELSE value{position} END"
+    kinds = {"text": "VARCHAR", "boolean": "BOOLEAN"}
+    return f"CAST(value{position} AS {kinds[column.type]})" if column.type in kinds else f"value{position}"
+
+
+def _write(database: DuckDBPyConnection, number: str, target: Path, delimiter: str = ",") -> dict[int | None, int]:
+    """Write the table ``labelled`` to a file, whole or not at all; return its rows by the column `number`."""
+    import duckdb
+
+    ending, kind, compressed = check_format(target)
+    counts = dict(
+        database.execute(
+            f"SELECT {quote_name(number)}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1"
+        ).fetchall()
+    )
+    options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
+    if kind == "csv":
+        options += f", DELIMITER {quote_text(TAB if ending == '.tsv' else delimiter)}"
+    if compressed:
+        options += ", COMPRESSION gzip"
+    try:
+        with atomic_path(target) as part:
+            database.execute(
+                f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM labelled) TO {quote_text(str(part))} ({options})"
+            )
+    except (duckdb.Error, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+        raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
     return counts
 
 
@@ -126,9 +215,7 @@ def _parts(source: Source) -> list[DuckDBSource]:
 
 def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: str, number: str) -> str:
     """Return the query that gives the columns to write, and the number of each row's cluster, by the name `number`."""
-    for name in source.names:
-        if name.casefold() == cluster_column.casefold():
-            raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
+    _refuse_taken(cluster_column, source.names)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     positions = source.positions([column.name for column in tested]) if tested else []
     read = ["*"]
@@ -156,6 +243,13 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
     name = _name(rules, quote_name(number))
     return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
+    """Raise ExportError if a table has a column of the new one's name."""
+    for name in names:
+        if name.casefold() == cluster_column.casefold():
+            raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
 
 
 def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from shallowrules.cli.reading_options import (
     table_or_database,
 )
 from shallowrules.errors import OptionError
+
+if TYPE_CHECKING:
+    from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
 
@@ -73,9 +76,7 @@ def command(
         _refuse_options_of_apply(applying, options)
         if output is None:
             raise click.UsageError("say what to do: -o OUT writes a file, --apply view puts labels into a --database")
-        if isinstance(rows, DatabaseRows):
-            raise click.UsageError("-o writes the rows of files: say --apply for those of a --database")
-        _write_file(rules_file, rows, output, force, cluster_column, gather(ReadingOptions, options))
+        _write_file(rules_file, rows, output, force, cluster_column, options)
         return
     if output is not None:
         raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
@@ -89,27 +90,37 @@ def command(
 
 def _refuse_options_of_apply(applying: ApplyOptions, options: dict[str, Any]) -> None:
     given = list(applying.given)
-    given += [spelt for spelt, name in (("--column", "columns"), ("--else", "otherwise")) if options[name]]
+    given += ["--else"] if options["otherwise"] is not None else []
     given += ["--cluster-as"] if options["cluster_as"] != "number" else []
     if given:
         raise click.UsageError(f"{given[0]} goes with --apply")
 
 
 def _write_file(
-    rules_file: str, rows: Tables, output: Path, force: bool, cluster_column: str, reading: ReadingOptions
+    rules_file: str,
+    rows: Tables | DatabaseRows,
+    output: Path,
+    force: bool,
+    cluster_column: str,
+    options: dict[str, Any],
 ) -> None:
-    """Write the rows of files with their clusters."""
-    from shallowrules.cli.labelling import check_format, label_file
+    """Write rows with their clusters."""
+    from shallowrules.cli.labelling import check_format, label_file, label_rows
     from shallowrules.cli.summary import show_labels
     from shallowrules.rules import RuleSet
-    from shallowrules.sources import files_of
+    from shallowrules.sources import DatabaseRows, files_of
 
     check_format(output)
-    files = files_of(rows, besides=output)  # a folder may hold the result of last time
+    if options["columns"] and not isinstance(rows, DatabaseRows):
+        raise click.UsageError("--column is for rows of a database: say which by --database URL")
+    files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
     check_target(output, rules_file, *files)
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
     with progress(f"labelling {show_tables(rows)}"):
-        counts = label_file(rules, files, output, reading, cluster_column)
+        if isinstance(rows, DatabaseRows):
+            counts = label_rows(rules, rows, output, options["columns"], cluster_column)
+        else:
+            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column)
     show_labels(rules, counts, str(output))
