@@ -21,6 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,9 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from comparing import MAX_QUERY, PLACES
 from definition import cluster_of
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+
 from rulesets import FRAGMENTS, make_rules
 from structures import markdown_structure, python_structure
 
