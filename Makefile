@@ -35,10 +35,11 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo examples test test-all test-others sanitize wheel lint format bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others sanitize wheel lint format bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
+	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
 	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the tests"
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
@@ -86,6 +87,10 @@ demo: $(VENV)/with-cli
 		echo; echo "--- build/demo/wine_rules/$$file"; \
 		head -n 14 build/demo/wine_rules/$$file | cut -c 1-120 || exit 1; \
 	done
+
+# --write puts what comes into the page.
+demo-database: $(VENV)/with-test
+	@$(BIN)/python docs/database_demo.py
 
 # The commands are those that the page shows.
 examples: $(VENV)/with-cli
