@@ -86,10 +86,14 @@ def test_values_are_those_that_the_column_has(database, fill):
 
 
 OTHERS = {
-    "duckdb": [("DATE", "infinity"), ("INTEGER[]", "[1]"), ("BIT", "101"), ("INTERVAL", "1 day"), ("BLOB", "a")],
+    "duckdb": [
+        *(("DATE", "infinity"), ("INTEGER[]", "[1]"), ("BIT", "101"), ("INTERVAL", "1 day"), ("BLOB", "a")),
+        *(("JSON", "7"), ("BIGNUM", "7"), ("TIMESTAMPTZ", "2024-03-31 12:00"), ("TIME", "12:00")),
+    ],
     "postgres": [
         *(("DATE", "infinity"), ("JSONB", "7"), ("MONEY", "1.5"), ("POINT", "(1,2)"), ("MACADDR", "08:00:2b:01:02:03")),
         *(("INTEGER[]", "{1}"), ("INTERVAL", "1 day"), ("XML", "<a/>"), ("INET", "10.0.0.1"), ("BYTEA", "a")),
+        ("OID", "7"),
     ],
     "mysql": [("DATE", "2024-03-31"), ("TIME", "30:00"), ("DATETIME", "2024-03-31 12:00"), ("BLOB", "a")],
 }

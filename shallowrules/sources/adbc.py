@@ -67,7 +67,7 @@ BY_KIND: Mapping[str | None, Copied] = {
 }
 AS_DOUBLE = "CAST({column} AS DOUBLE PRECISION)"
 NUMBERS: Mapping[int, Copied] = {
-    **dict.fromkeys((20, 21, 23, 26), Copied("integer", "CAST({column} AS BIGINT)")),
+    **dict.fromkeys((20, 21, 23), Copied("integer", "CAST({column} AS BIGINT)")),
     **dict.fromkeys((700, 701), Copied("float", AS_DOUBLE)),
     NUMERIC: Copied("decimal", "CAST({column} AS TEXT)"),
 }

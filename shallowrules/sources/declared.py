@@ -41,14 +41,14 @@ OTHER = DeclaredType("other")
 CAST_TO_TEXT = "CAST({column} AS TEXT)"
 
 POSTGRES: Mapping[int, DeclaredType] = {
-    **dict.fromkeys((20, 21, 23, 26, 701, 1700), NUMBER),
+    **dict.fromkeys((20, 21, 23, 701, 1700), NUMBER),
     700: DeclaredType("number", "CAST({column} AS DOUBLE PRECISION)"),  # psycopg gives the shortest text of a REAL
     **dict.fromkeys((18, 19, 25, 705, 1043), TEXT),
     1042: DeclaredType("text", CAST_TO_TEXT),  # the padding of CHAR(n) is no part of the value
     16: BOOLEAN,
-    # Bytes, json, money, dates, times, intervals, uuid. Not every date is one to Python.
+    # Bytes, oid (which compares with no number), json, money, times, intervals, uuid, dates: not each is one to Python.
     **dict.fromkeys(
-        (17, 114, 790, 1082, 1083, 1114, 1184, 1186, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)
+        (17, 26, 114, 790, 1082, 1083, 1114, 1184, 1186, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)
     ),
 }
 """By the number of a type in `pg_type`."""
@@ -66,7 +66,11 @@ MYSQL: Mapping[int, DeclaredType] = {
 """By the number of a type in the client's protocol; text and bytes have the same."""
 
 DUCKDB: tuple[tuple[str, DeclaredType], ...] = (
-    (r".*\]|(STRUCT|MAP|UNION|DATE|TIME|INTERVAL|BLOB|UUID|BIT\b).*", OTHER),
+    # The driver makes a number or text of JSON and BIGNUM, and cannot read a time with a zone.
+    (
+        r".*\]|(STRUCT|MAP|UNION|DATE|TIME|INTERVAL|BLOB|UUID|BIT\b|JSON|BIGNUM|VARINT|GEOMETRY|VARIANT).*",
+        DeclaredType("other", "CAST({column} AS VARCHAR)"),
+    ),
     (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*", NUMBER),
     (r"VARCHAR|ENUM.*", TEXT),
     ("BOOLEAN", BOOLEAN),
