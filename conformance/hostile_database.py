@@ -104,13 +104,15 @@ def state_of(place: Place) -> State:
         return {key: tuple(sorted(found)) for key, found in objects.items()}, rows
 
 
-def bystanders(place: Place) -> None:
-    """Make the tables that have to stay as they are, and a view on one."""
+def bystanders(place: Place) -> list[str]:
+    """Make the tables that have to stay as they are, and a view on one; return what takes them away."""
     integer, text = place.types["integer"], place.types["text"]
     place.create("kept", [("x", integer), ("t", text)], [(1, "a"), (2, None), (3, "it's")])
-    for name in ("small", "t_clusters", "a.b", "kept'; --", "labelled"):
+    others = ("small", "t_clusters", "a.b", "kept'; --", "labelled")
+    for name in others:
         place.create(name, [("x", integer)], [(7,)])
     place.query(f"CREATE VIEW {place.quote('kept view')} AS SELECT x FROM {place.quote('kept')}")
+    return [f"DROP VIEW {place.quote('kept view')}", *(f"DROP TABLE {place.quote(name)}" for name in ("kept", *others))]
 
 
 class Round:
@@ -303,7 +305,7 @@ def _hex(name: str) -> str:
 
 PARTS_OF_REFUSALS = (
     "already has a column", "is about the column", "was not made by shallowrules", "for one: rename", "cannot hold",
-    "has no style", "character 0", "already, and no", "would overwrite",
+    "has no style", "not immutable", "character 0", "already, and no", "would overwrite",
 )  # fmt: skip
 
 

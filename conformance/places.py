@@ -15,7 +15,7 @@ from shallowrules.engines.base import Row
 from shallowrules.engines.duckdb import DuckDB
 from shallowrules.engines.sqlite import SQLite
 
-__all__ = ["NAMES", "Place", "open_place"]
+__all__ = ["FILES", "NAMES", "Place", "open_place"]
 
 NAMES = ("sqlite", "duckdb", "postgres", "mysql", "clickhouse")
 

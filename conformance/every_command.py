@@ -1,7 +1,7 @@
 """Every command on rows of a database, and every style of SQL run there, held against `RuleSet.assign` and the tree.
 
-    python conformance/database.py                          all places, real tables, every case on every column type
-    python conformance/database.py --only postgres --each 9 a part of the places, one case in nine
+    python conformance/every_command.py                          all places, real tables, all cases on all column types
+    python conformance/every_command.py --only postgres --each 9 one place, one case in nine
 
 The tables telco and avila are read from the folder that SHALLOWRULES_DATA names. The exit status is 1 if a row gets
 another cluster, or what was made is not taken away wholly. A command that refuses a column type says so in the table.
@@ -32,13 +32,14 @@ from sklearn.datasets import load_wine
 from values import applies, block_of
 
 from shallowrules.cli.commands import shallowrules
+from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 
-__all__ = ["CHANGING", "REAL", "RealTable", "Run", "real_tables"]
+__all__ = ["CHANGING", "READING", "REAL", "RealTable", "Run", "real_tables"]
 
 ID = "number of the row"
 CLUSTER = "its cluster"
@@ -332,10 +333,10 @@ class Run:
 
     # Column types --------------------------------------------------------------------------------------
 
-    def case(self, case: Case) -> None:
-        """Run the styles and the commands on every type of column that may hold what a rule set tests."""
+    def case(self, case: Case, kinds: Sequence[ColumnType]) -> None:
+        """Run the styles and the commands on each type of column that may hold what a rule set tests."""
         blocks = []
-        for number, kind in enumerate(self.columns):
+        for number, kind in enumerate(kinds):
             if all(applies(column, kind) for column in case.rules.columns):
                 block = block_of(case, kind, number)
                 if not any(
@@ -365,11 +366,6 @@ class Run:
         self.place.query("CREATE TABLE merged ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM data")
         self.place.query("EXCHANGE TABLES merged AND data")
         self.place.query("DROP TABLE merged")
-
-    @property
-    def columns(self) -> Sequence[Any]:
-        """The types of columns that the place takes."""
-        return self.place.columns
 
     def prepare(self) -> None:
         """Run what column types need first."""
@@ -432,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         if table.name in options.tables:
                             run.real(table)
                     for case in list(cases())[:: options.each] if options.each else ():
-                        run.case(case)
+                        run.case(case, place.columns)
                 finally:
                     os.chdir(here)
                 failed |= show(run, time.monotonic() - started)
