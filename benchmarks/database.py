@@ -5,7 +5,7 @@
     python benchmarks/database.py --quick              # a small table: shows that it runs, and nothing else
 
 ``table``   `label --apply table` as a whole, by the engine's own CREATE TABLE AS of the same rows without labels plus
-            the bare CASE alone; "its statements" leaves out what the command looks at and shows before.
+            the bare CASE alone; "its statements" are what it runs, without what it looks at and shows before.
 ``update``  a second `label --apply update`, by the first, which made the column.
 ``read``    from query to finished table, by a cursor of the server that fetches all rows; on PostgreSQL by psycopg and
             by ADBC, and ADBC by psycopg.
@@ -34,7 +34,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from shallowrules import ExplainableKMeans, RuleSet, export
-from shallowrules.applying import Application, plan_labels, run_plan
+from shallowrules.applying import Application, plan_labels
 from shallowrules.cli.commands import shallowrules
 from shallowrules.engines.postgres import Postgres
 from shallowrules.exporters.sql import dialect_of_database
@@ -73,6 +73,17 @@ class Place:
             result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
             if result.returns_rows:
                 result.all()
+
+    def statements(self, table: str, style: str) -> list[str]:
+        """Return what ``label --apply`` would run now."""
+        return plan_labels(self.rules, DatabaseRows(self.url, table), Application(style=style)).statements
+
+    def run_all(self, statements: Sequence[str]) -> None:
+        """Run statements in one transaction of a session like that of ``label``."""
+        with connect(find_url(self.url)) as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+            connection.commit()
 
     def label(self, table: str, style: str, *options: str) -> None:
         """Run ``label --apply`` as a whole, in this process."""
@@ -145,12 +156,12 @@ def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
     """Compare ``--apply table`` with what the engine does for the same rows."""
     dialect = dialect_of_database(find_url(place.url).get_backend_name())
     case = export(place.rules, "sql", style="case", dialect=dialect)
-    plan = plan_labels(place.rules, DatabaseRows(place.url, "points"), Application(style="table"))
+    statements = place.statements("points", "table")
     undo: Step = ("", lambda: place.label("points", "table", "--undo"))
     steps: list[Step] = [
         ("command", lambda: place.label("points", "table")),
         undo,
-        ("statements", lambda: run_plan(plan)),
+        ("statements", lambda: place.run_all(statements)),
         undo,
         ("plain", lambda: place.run("CREATE TABLE plain AS SELECT * FROM points")),
         ("", lambda: place.run("DROP TABLE plain")),
@@ -165,22 +176,29 @@ def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
 def compare_update(place: Place, rounds: int) -> Iterator[list[str]]:
     """Compare a second ``--apply update`` with the first."""
 
-    def update() -> None:
-        run_plan(plan_labels(place.rules, DatabaseRows(place.url, "fresh"), Application(style="update")))
-
-    def both(name: str, run: Callable[[], None]) -> list[Step]:
-        return [
-            ("", lambda: place.run("CREATE TABLE fresh AS SELECT * FROM points")),
-            (f"first {name}", run),
-            (f"second {name}", run),
-            ("", lambda: place.label("fresh", "update", "--undo", "--yes")),
-            ("", lambda: place.run("DROP TABLE fresh")),
-        ]
-
-    command = both("command", lambda: place.label("fresh", "update", "--yes"))
-    times = measure(rounds, [*command, *both("statements", update)])
-    yield line(place, "update: second command by first", times["second command"], times["first command"])
-    yield line(place, "update: its statements, second by first", times["second statements"], times["first statements"])
+    first: list[str] = []
+    second: list[str] = []
+    fresh: Step = ("", lambda: place.run("CREATE TABLE fresh AS SELECT * FROM points"))
+    gone: list[Step] = [
+        ("", lambda: place.label("fresh", "update", "--undo", "--yes")),
+        ("", lambda: place.run("DROP TABLE fresh")),
+    ]
+    steps: list[Step] = [
+        fresh,
+        ("first command", lambda: place.label("fresh", "update", "--yes")),
+        ("second command", lambda: place.label("fresh", "update", "--yes")),
+        *gone,
+        fresh,
+        ("", lambda: first.extend(place.statements("fresh", "update"))),
+        ("first statements", lambda: place.run_all(first)),
+        ("", lambda: second.extend(place.statements("fresh", "update"))),
+        ("second statements", lambda: place.run_all(second)),
+        *gone,
+        ("", lambda: (first.clear(), second.clear())),
+    ]
+    times = measure(rounds, steps)
+    for name, title in (("command", "second command by first"), ("statements", "its statements, second by first")):
+        yield line(place, f"update: {title}", times[f"second {name}"], times[f"first {name}"])
 
 
 def compare_read(place: Place, rounds: int) -> Iterator[list[str]]:
