@@ -196,6 +196,21 @@ def test_what_the_database_refuses_is_said_once(database, query, said):
     assert str(refused.value).endswith(f"{database.url.rpartition('-')[2]}: {said}")
 
 
+@pytest.mark.parametrize("way", [by_adbc, by_cursor])
+def test_a_sample_is_the_same_after_others_have_read_a_part(database, way):
+    """PostgreSQL begins to read a large table where the last reader has stopped."""
+    rows = DatabaseRows(database.url, "large", sample=20)
+    made = "SELECT i AS n, repeat('x', 1000) AS filling FROM generate_series(1, 40000) i"
+    execute(database, f"CREATE TABLE large AS {made}")  # more than a quarter of shared_buffers
+    try:
+        with way():
+            before = read_table(rows, columns=["n"])["n"].values.tolist()
+            execute(database, "SELECT count(*) FROM (SELECT * FROM large LIMIT 20000) AS part")
+            assert read_table(rows, columns=["n"])["n"].values.tolist() == before
+    finally:
+        execute(database, "DROP TABLE large")
+
+
 def test_where_it_does_not_connect_a_cursor_reads(database, monkeypatch):
     monkeypatch.setattr(adbc, "_connect", lambda connection, opened: None)
     assert read_table(DatabaseRows(database.url, query="SELECT 7 AS x"))["x"].values.tolist() == [7]
