@@ -70,6 +70,9 @@ class MarkdownLanguage:
         return escape_markdown(text).replace("-", "‐")
 
 
+MARKDOWN = MarkdownLanguage()
+
+
 @dataclass(frozen=True)
 class MarkdownOptions:
     """Options of the exporter ``"markdown"``.
@@ -128,7 +131,7 @@ class MarkdownExporter:
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             options={"title": settings.title, "all_columns": settings.all_columns, "template": None},
         )
-        return render(MarkdownLanguage(), "sheet.md.j2", context, settings.template)
+        return render(MARKDOWN, "sheet.md.j2", context, settings.template)
 
 
 def _exact(bound: int | float) -> str:
@@ -214,7 +217,7 @@ def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, 
     """Compare the means, in the column's whole range."""
     here, table = cast(float, cluster.means[index]), cast(float, column.mean)
     spread = cast(float, column.maximum) - cast(float, column.minimum)
-    write = MarkdownLanguage().number
+    write = MARKDOWN.number
     return {"here": write(here), "table": write(table), "deviation": (here - table) / spread if spread > 0 else 0.0}
 
 

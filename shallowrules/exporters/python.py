@@ -69,6 +69,9 @@ class PythonLanguage:
         return one_line(text).replace("\\", "/").replace('"', "'")
 
 
+PYTHON = PythonLanguage()
+
+
 @dataclass(frozen=True)
 class PythonOptions:
     """Options of the exporter ``"python"``.
@@ -134,7 +137,7 @@ class PythonExporter:
             },
             options={"function_name": settings.function_name, "cluster_as": settings.cluster_as, "template": None},
         )
-        text = render(PythonLanguage(), "module.py.j2", context, settings.template)
+        text = render(PYTHON, "module.py.j2", context, settings.template)
         try:
             compile(text, "<exported rules>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,10 +61,29 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
         If the user's template cannot be read, parsed or rendered; names its file and line.
     """
     if template is None:
-        text = _environment(Environment, language).get_template(name).render(context)
+        text = _shipped(_Identity(language)).get_template(name).render(context)
     else:
         text = _render_file(_environment(SandboxedEnvironment, language), Path(template), context)
     return text if text.endswith("\n") else text + "\n"
+
+
+class _Identity:
+    """A language as a key: itself, and no other that is equal."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+
+    def __hash__(self) -> int:
+        return id(self.language)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.language is self.language
+
+
+@lru_cache(maxsize=32)
+def _shipped(key: _Identity) -> Environment:
+    """Return the environment of the shipped templates, which keeps what it has compiled: that is of one language."""
+    return _environment(Environment, key.language)
 
 
 def _environment(kind: type[Environment], language: Language) -> Environment:
@@ -74,6 +94,7 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,
     )
     environment.filters.update(
         identifier=language.identifier,
