@@ -103,8 +103,11 @@ def test_batches_of_any_size(keyed, size):
     database = keyed(KEYS["a number"])
     rows = DatabaseRows(database.url, KEYED)
     seen = []
-    run_plan(plan_labels(small_rules(), rows, Application(style="update", batch=size)), seen.append)
-    assert seen == [size * (k + 1) for k in range(N_ROWS // size)]
+    plan = plan_labels(small_rules(), rows, Application(style="update", batch=size))
+    wanted = sum(label is not None for label in labels_of(small_rules()))
+    assert run_plan(plan, seen.append) == wanted
+    assert seen == [size * k for k in (*range(1, N_ROWS // size + 1), N_ROWS // size)]
+    assert run_plan(plan_labels(small_rules(), rows, Application(style="update", batch=size))) == 0
     assert found(database) == labels_of(small_rules())
 
 

@@ -44,6 +44,14 @@ def test_a_column_that_is_not_ours_is_left_alone(shop):
     assert f"already has a column {name!r}: name the new one by --cluster-column" in refused(shop, "view")
 
 
+@on("postgres")
+def test_a_column_whose_name_differs_by_case_alone_is_refused(shop):
+    """Nothing here would read the table again."""
+    shop.query('ALTER TABLE small ADD COLUMN "Cluster" INTEGER')
+    for style in ("view", "update", "column"):
+        assert "differs from 'cluster' by case alone: name the new one by --cluster-column" in refused(shop, style)
+
+
 def test_another_style_is_not_what_was_made(shop):
     applied(shop, "view")
     assert "is a view already, and no table" in refused(shop, "table", "--replace")

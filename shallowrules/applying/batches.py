@@ -20,8 +20,6 @@ class Batches:
 
     Parameters
     ----------
-    update : str
-        The statement, which ends with a condition.
     table : str
         As SQL.
     key : tuple of str
@@ -30,13 +28,12 @@ class Batches:
         Rows of a batch.
     """
 
-    update: str
     table: str
     key: tuple[str, ...]
     size: int
 
     @classmethod
-    def of(cls, database: Database, table: Sequence[str], update: str, size: int) -> Batches:
+    def of(cls, database: Database, table: Sequence[str], size: int) -> Batches:
         """Return the batches of a table; DataError if it has no primary key."""
         quoted, key = database.quoted(table), database.key_of(table)
         if not key:
@@ -45,10 +42,17 @@ class Batches:
                 OptionName("batch"),
                 ", or apply a view",
             )
-        return cls(update, quoted, tuple(key), size)
+        return cls(quoted, tuple(key), size)
 
-    def run(self, database: Database) -> Iterator[int]:
-        """Write the batches, and yield how many rows are looked at so far."""
+    def run(self, database: Database, update: str) -> Iterator[tuple[int, int]]:
+        """Write the batches, and yield after each how many rows are looked at so far, and how many are written.
+
+        Parameters
+        ----------
+        database : Database
+        update : str
+            The statement, which ends with a condition.
+        """
         execute, commit = database.connection.exec_driver_sql, database.connection.commit
         columns = [database.dialect.identifier(name) for name in self.key]
         listed = ", ".join(columns)
@@ -56,22 +60,22 @@ class Batches:
             execute(f"CREATE TEMPORARY TABLE {name} AS SELECT {listed} FROM {self.table} WHERE 1 = 0")
         commit()
         after_low, up_to_high = "", _beyond(columns, HIGH, "<", "<=")
-        looked_at = 0
+        looked_at = written = 0
         while True:
             following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
             database.begin()
             execute(f"INSERT INTO {HIGH} {following} LIMIT 1 OFFSET {self.size - 1}")
             if not execute(f"SELECT count(*) FROM {HIGH}").scalar():
                 break
-            execute("\nAND ".join(filter(None, [self.update, after_low, up_to_high])))
+            written += database.write("\nAND ".join(filter(None, [update, after_low, up_to_high])))
             for statement in (f"DELETE FROM {LOW}", f"INSERT INTO {LOW} SELECT * FROM {HIGH}", f"DELETE FROM {HIGH}"):
                 execute(statement)
             commit()
             after_low = _beyond(columns, LOW, ">", ">")
             looked_at += self.size
-            yield looked_at
+            yield looked_at, written
         # Also rows whose keys are below, which came meanwhile, or are NULL, which SQLite allows.
-        execute(self.update)
+        yield looked_at, written + database.write(update)
 
 
 LOW, HIGH = "shallowrules_low", "shallowrules_high"

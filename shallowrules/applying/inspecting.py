@@ -106,6 +106,11 @@ class Database:
             driver.isolation_level = None  # or the driver commits before a statement that makes an object
             self.connection.exec_driver_sql(self.facts.begin)
 
+    def write(self, update: str) -> int:
+        """Run an update, and return how many rows it has written."""
+        result = self.connection.exec_driver_sql(update)
+        return int(result.scalar_one()) if result.returns_rows else result.rowcount  # a row of DuckDB
+
     def roll_back(self) -> None:
         """Undo what the database undoes; a connection that is lost has done so."""
         from sqlalchemy.exc import SQLAlchemyError

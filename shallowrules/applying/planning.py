@@ -101,9 +101,11 @@ class Plan:
     target : str
         The same for a person.
     steps, ending : tuple of str
-        Statements in their order, those before the batches and those behind; one transaction where `is_whole`.
+        Statements in their order, those before the update and those behind; one transaction where `is_whole`.
+    update : str or None
+        The statement that writes labels on the table.
     batches : Batches or None
-        An update in several transactions.
+        How it is run in several transactions.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
     beside : tuple of Thing
@@ -123,6 +125,7 @@ class Plan:
     thing: Thing
     target: str
     steps: tuple[str, ...]
+    update: str | None = None
     batches: Batches | None = None
     ending: tuple[str, ...] = ()
     is_whole: bool = True
@@ -145,8 +148,7 @@ class Plan:
     @property
     def statements(self) -> list[str]:
         """All statements, the update once without its batches."""
-        update = [] if self.batches is None else [self.batches.update]
-        return [*self.steps, *update, *self.ending]
+        return [*self.steps, *([] if self.update is None else [self.update]), *self.ending]
 
 
 def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False) -> Plan:
@@ -206,7 +208,16 @@ class _Planner:
     def _column(self) -> str:
         """Return the name of the clusters' column, as the table has it if it does."""
         fold, wanted = self.database.dialect.names.fold, self.application.cluster_column
-        return next((name for name in self.source.names if fold(name) == fold(wanted)), wanted)
+        for name in self.source.names:
+            if fold(name) == fold(wanted):
+                return name
+            if name.casefold() == wanted.casefold():  # no table is read with both
+                raise DataError(
+                    f"{self.source.rows} has a column {name!r}, which differs from {wanted!r} by case alone: name the "
+                    "new one by ",
+                    CLUSTER_COLUMN,
+                )
+        return wanted
 
     def _shown(self, thing: Thing) -> str:
         quoted = self.database.quoted(thing.name)
@@ -366,13 +377,13 @@ class _Planner:
         if not in_one and batch is None:
             self._note_no_transaction()
         if batch is None:
-            return self._finish([*steps, update], ending=tuple(ending), made=made)
-        batches = Batches.of(self.database, self.table, update, batch)
+            return self._finish(steps, update=update, ending=tuple(ending), made=made)
+        batches = Batches.of(self.database, self.table, batch)
         self.notes.append(
             f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
             "interrupted is continued by the same command"
         )
-        return self._finish(steps, batches=batches, ending=tuple(ending), is_whole=False)
+        return self._finish(steps, update=update, batches=batches, ending=tuple(ending), is_whole=False)
 
     def _note_no_transaction(self) -> None:
         self.notes.append(

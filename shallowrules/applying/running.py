@@ -18,8 +18,8 @@ KILLED_SECONDS = 10
 """How long an interrupted statement of a server is waited for."""
 
 
-def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> None:
-    """Run a plan.
+def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> int:
+    """Run a plan, and return how many rows an update has written.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> None:
             try:
                 database.limit_waiting(plan.application.lock_timeout)
                 session = _prepare(plan, database)
-                _run(plan, database, progress)
+                return _run(plan, database, progress)
             except SQLAlchemyError as error:
                 database.roll_back()
                 raise_interrupt(error)
@@ -68,20 +68,25 @@ def _prepare(plan: Plan, database: Database) -> int | None:
     return None if query is None else database.connection.exec_driver_sql(query).scalar_one()
 
 
-def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> None:
+def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
     connection = database.connection
     for statement in plan.steps:
         connection.exec_driver_sql(statement)
-    if plan.batches is not None:
+    written = 0
+    if plan.update is not None and plan.batches is not None:
         connection.commit()
-        for looked_at in plan.batches.run(database):
+        for looked_at, so_far in plan.batches.run(database, plan.update):
+            written = so_far
             if progress is not None:
                 progress(looked_at)
+    elif plan.update is not None:
+        written = database.write(plan.update)
     if not database.facts.transactional:
         connection.commit()  # an update, before what commits by itself
     for statement in plan.ending:
         connection.exec_driver_sql(statement)
     connection.commit()
+    return written
 
 
 def _take_back(plan: Plan, session: int) -> None:

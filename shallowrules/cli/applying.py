@@ -11,7 +11,7 @@ import click
 from shallowrules.cli.escaping import printable
 from shallowrules.cli.options import together
 from shallowrules.cli.output import progress, show_message
-from shallowrules.errors import ShallowRulesError
+from shallowrules.errors import ShallowRulesError, counted
 
 if TYPE_CHECKING:
     from shallowrules.applying import Plan
@@ -99,10 +99,12 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
         return
     if application.writes_on_table and not options.yes:
         _ask(plan)
-    doing, done = ("taking away", "took away") if options.undo else ("making", "made")
     n_rows = max(1, sum(plan.counts.values()))
-    with progress(f"{doing} {plan.target}") as report:
-        run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)))
+    with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
+        written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)))
+    done = "took away" if options.undo else "made"
+    if plan.update is not None:
+        done = f"wrote {counted(written, 'row')} of"
     click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 
