@@ -395,7 +395,7 @@ def _from_objects(name: str, values: NDArray[Any]) -> Column:
     if any(issubclass(kind, str | bytes | bool) for kind in held):
         return Column(name, "text", values)
     try:
-        doubles = np.fromiter(map(_nearest_double, present), np.float64, len(present))
+        doubles = _nearest_doubles(present)
     except (TypeError, ValueError):
         return Column(name, "other", values)
     numbers = np.full(len(values), np.nan)
@@ -468,6 +468,14 @@ def is_number_text(category: Value) -> bool:
     """Return whether a category is the text of a number that a double tells from its neighbours."""
     number = PLAIN.number(str(category))
     return number is not None and abs(number) <= DOUBLE_EXACT and number_text(number) == category
+
+
+def _nearest_doubles(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as doubles, infinity where one is beyond the largest."""
+    try:
+        return np.fromiter(map(float, numbers), np.float64, len(numbers))
+    except OverflowError:  # of an integer
+        return np.fromiter(map(_nearest_double, numbers), np.float64, len(numbers))
 
 
 def _nearest_double(number: Any) -> float:

@@ -207,9 +207,12 @@ def _column(name: str, copied: Copied, values: Any) -> Column:
     if copied.scale is not None and not mask.all() and not np.isnan(np.ma.getdata(values)[~mask]).any():
         return typed_column(name, "float", values) if copied.scale else _whole(name, values, mask)
     builder = ColumnBuilder(name)
-    # A decimal that arrived as a float is one again: NaN beside it makes another column of it.
-    text = "{}" if copied.scale is None else f"{{:.{copied.scale}f}}"
-    builder.add([None if value is None else Decimal(text.format(value)) for value in values.tolist()])
+    cells = values.tolist()
+    if (
+        copied.scale is not None
+    ):  # a decimal that arrived as a float is one again: NaN beside it makes another column of it
+        cells = [None if value is None else f"{value:.{copied.scale}f}" for value in cells]
+    builder.add([None if text is None else Decimal(text) for text in cells])
     return builder.column()
 
 
