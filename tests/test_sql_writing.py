@@ -234,3 +234,24 @@ def test_the_view_stands_beside_its_table():
     text = export(rules_of(), "sql", style="view", table='"my.schema".t')
     assert 'CREATE VIEW "my.schema"."t_clusters" AS' in text
     assert 'CREATE VIEW "v" AS' in export(rules_of(), "sql", style="view", table='"my.schema".t', into="v")
+
+
+@EACH_ENGINE
+def test_a_column_has_the_name_that_it_is_given_or_it_is_refused(engine):
+    """MariaDB takes blanks away before the names that a query gives."""
+    if engine.dialect == "spark":
+        return  # which makes no table here
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    engine.create("t", [("x", engine.types["float"])], [(0.25,)])
+    refused = []
+    for before in ("\x01", "\t", "\n", " ", "\x7f", "\xa0", "_", "%", "'"):
+        name = f"{before}y"
+        try:
+            query = export(rules, "sql", dialect=engine.dialect, style="select", table="t", cluster_column=name)
+        except ExportError as error:
+            assert "takes the blanks before the name" in str(error)  # noqa: PT017
+            refused.append(before)
+            continue
+        assert engine.query(f"SELECT {engine.quote(name)} FROM (\n{query}\n) AS made") == [("0",)]
+    engine.drop("t")
+    assert refused == (["\x01", "\t", "\n", " ", "\x7f"] if engine.dialect == "mysql" else [])

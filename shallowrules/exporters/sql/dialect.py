@@ -98,6 +98,8 @@ class Names:
         A pattern; a name in which it is found cannot be had.
     refused_columns : str or None
         A pattern; a column's name in which it is found cannot be had, whatever a table may be called.
+    refused_aliases : str or None
+        A pattern; a name in which it is found becomes another where a query gives it to a column.
     backticks : bool
         Quote by backticks, whatever sqlglot does.
     qualify_star : bool
@@ -113,6 +115,7 @@ class Names:
     unit: Literal["characters", "bytes"] = "characters"
     refused: str | None = None
     refused_columns: str | None = None
+    refused_aliases: str | None = None
     backticks: bool = False
     qualify_star: bool = False
     alias: str = " AS "
@@ -375,6 +378,10 @@ class Dialect:
         if refused is not None and re.search(refused, name):
             raise ExportError(f"{self.name} cannot hold a column of the name {name!r}: ", *RENAME)
         return self.identifier(name)
+
+    def keeps_alias(self, name: str) -> bool:
+        """Return whether a column that a query gives this name has it."""
+        return self.names.refused_aliases is None or not re.search(self.names.refused_aliases, name)
 
     def string(self, text: str) -> str:
         """Return a text literal; ExportError if the dialect cannot hold it."""

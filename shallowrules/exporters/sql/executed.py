@@ -203,7 +203,12 @@ EXECUTED: Mapping[str, Dialect] = {
     "mysql": Dialect(
         name="mysql",
         nan=Nan(sorts="none", infinity=None, finite=None, infinite=None, is_nan=None),
-        names=Names(fold=str.casefold, longest=64, refused=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z"),
+        names=Names(
+            fold=str.casefold,
+            longest=64,
+            refused=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z",
+            refused_aliases=r"\A[\x00-\x20\x7f]",
+        ),
         texts=Texts(
             column="CAST(CONVERT({column} USING utf8mb4) AS BINARY)",
             literal="CAST({literal} AS BINARY)",

@@ -325,6 +325,12 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
     if settings.style in (*WITH_CLUSTER_COLUMN, "update"):
         dialect.column(settings.cluster_column)
+    by_query = settings.style in WITH_CLUSTER_COLUMN and settings.style != "column"
+    if by_query and not dialect.keeps_alias(settings.cluster_column):
+        raise ExportError(
+            f"{dialect.name} takes the blanks before the name {settings.cluster_column!r} away: use another by ",
+            CLUSTER_COLUMN,
+        )
     if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(
             f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
