@@ -45,7 +45,7 @@ def test_applied_made_anew_and_taken_away(shop, other, style):
     assert schema_of(shop) == before
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", ["view", "update", "column"])
 def test_a_dry_run_shows_all_and_changes_nothing(shop, style):
     if style == "column" and shop.dialect not in COMPUTED:
         return
@@ -92,7 +92,7 @@ def test_a_second_update_of_the_same_rules_needs_no_word_and_follows_the_rows(sh
     assert len(labelled(shop)) == len(SMALL)
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", ["view", "update", "column"])
 def test_names_and_what_stands_for_no_cluster(shop, style):
     if style == "column" and shop.dialect not in COMPUTED:
         return

@@ -98,6 +98,7 @@ def test_every_row_gets_its_cluster(keyed, columns):
     assert schema_of(database) == before
 
 
+@on("sqlite", "duckdb")
 @pytest.mark.parametrize("size", [1, N_ROWS - 1, N_ROWS, N_ROWS + 1])
 def test_batches_of_any_size(keyed, size):
     database = keyed(KEYS["a number"])

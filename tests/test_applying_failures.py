@@ -210,13 +210,13 @@ def test_what_a_kill_leaves_where_nothing_is_undone_is_whole_and_known(shop, sty
 
 @FORKS
 @on("mysql")
-@pytest.mark.parametrize("style", ["view", "table", "update"])
+@pytest.mark.parametrize("style", ["view", "table"])
 def test_a_kill_while_something_is_made_first_leaves_it_whole_or_not_at_all(shop, style):
     original, rows = schema_of(shop), DatabaseRows(shop.url, "small")
     for moment in count():
         was_killed = killed_at(moment, plan_labels(small_rules(), rows, Application(style=style)))
-        if style == "update" or ("small_clusters" in repr(shop.query("SHOW TABLES"))):
-            assert style == "update" or labelled(shop, "small_clusters") == expected()
+        if "small_clusters" in repr(shop.query("SHOW TABLES")):
+            assert labelled(shop, "small_clusters") == expected()
         run_plan(plan_labels(small_rules(), rows, Application(style=style, replace=True)))
         assert labelled(shop, target(style)) == expected()
         run_plan(plan_labels(small_rules(), rows, Application(style=style), undo=True))
@@ -282,12 +282,12 @@ def ended_while_it_waits(database, style, end):
 
 
 @on("postgres", "mysql")
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, "server"])
+@pytest.mark.parametrize("end", [signal.SIGINT, "server"])
 def test_who_is_stopped_while_waiting_leaves_nothing(shop, end):
     before = schema_of(shop)
     style = "update" if shop.dialect == "postgres" else "table"
     status, said = ended_while_it_waits(shop, style, end)
-    assert status == (128 + signal.SIGTERM if end == signal.SIGTERM else 1)
+    assert status == 1
     if end == "server":
         assert "Nothing has changed" in said or "What was made has been taken away" in said
     assert "Traceback" not in said

@@ -376,6 +376,10 @@ class _Planner:
         update = self._export("update")
         if not in_one and batch is None:
             self._note_no_transaction()
+        if in_one and found is None and self.facts.holders is not None:
+            self.notes.append(
+                f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
+            )
         if batch is None:
             return self._finish(steps, update=update, ending=tuple(ending), made=made)
         batches = Batches.of(self.database, self.table, batch)

@@ -45,8 +45,8 @@ apply_options = together(
     click.option(
         "--apply",
         type=click.Choice(["view", "table", "update", "column"]),
-        help="Put the labels into the --database: as a view (which writes nothing on the table), a new table, a column "
-        "of the table that is written once, or one that the database computes.",
+        help="Make in the --database a view (nothing is written on the table), a new table, a column of the table that "
+        "is written now (update), or one that the database computes (column).",
     ),
     click.option("--into", metavar="NAME", help="Name of the view or table. [default: that of --table with _clusters]"),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from shallowrules.cli.options import split_pair
+from shallowrules.cli.options import split_pair, write_options
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError
 
 if TYPE_CHECKING:
@@ -201,12 +201,11 @@ class ExporterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those of each exporter."""
-        groups = {"Options": [item for item in super().get_params(ctx) if isinstance(item, click.Option)]}
+        groups: dict[str, Sequence[click.Parameter]] = {
+            "Options": [item for item in super().get_params(ctx) if isinstance(item, click.Option)]
+        }
         groups |= {f"Options of {choice.name}": choice.options for choice in ctx.obj or ()}
-        for heading, options in groups.items():
-            if options:
-                with formatter.section(heading):
-                    formatter.write_dl([record for item in options if (record := item.get_help_record(ctx))])
+        write_options(ctx, formatter, groups)
 
     def name_holder(self, ctx: click.Context, spelling: str) -> str:
         """Return which of the usual exporters has an option that none of the chosen ones has, as a sentence; or ""."""

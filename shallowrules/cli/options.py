@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ import click
 
 __all__ = [
     "TYPED",
+    "GroupedCommand",
     "answer_options",
     "columns_option",
     "force_option",
@@ -18,6 +19,7 @@ __all__ = [
     "split_pair",
     "together",
     "typed_arguments",
+    "write_options",
 ]
 
 
@@ -49,6 +51,40 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
         return command
 
     return decorate
+
+
+def write_options(
+    context: click.Context, formatter: click.HelpFormatter, groups: Mapping[str, Sequence[click.Parameter]]
+) -> None:
+    """Write the help of options under headings; nothing for a group without any."""
+    for heading, parameters in groups.items():
+        records = [record for parameter in parameters if (record := parameter.get_help_record(context))]
+        if records:
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has some options under headings of their own.
+
+    Parameters
+    ----------
+    groups : mapping from str to sequence of str
+        The names of parameters, by heading.
+    """
+
+    def __init__(self, *arguments: Any, groups: Mapping[str, Sequence[str]], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that are in no group first."""
+        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
+        grouped = {name for names in self.groups.values() for name in names}
+        found: dict[str, list[click.Parameter]] = {"Options": [o for o in options if o.name not in grouped]}
+        for heading, names in self.groups.items():
+            found[heading] = [option for option in options if option.name in names]
+        write_options(ctx, formatter, found)
 
 
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:

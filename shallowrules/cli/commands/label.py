@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
-from shallowrules.cli.options import answer_options, columns_option, force_option, gather, seed_option
+from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, force_option, gather, seed_option
 from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import (
     ReadingOptions,
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("label", short_help="Give every row of a table its cluster.")
+APPLYING = [*(field.name for field in fields(ApplyOptions)), "cluster_as", "otherwise"]
+TEXT_FILES = [field.name for field in fields(ReadingOptions)]
+
+
+@click.command(
+    "label",
+    cls=GroupedCommand,
+    groups={"Options of labels in a database": APPLYING, "Options of text files": TEXT_FILES},
+    short_help="Give every row of a table its cluster.",
+)
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
@@ -54,10 +64,10 @@ def command(
 ) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
-    A cluster goes by its given label where the rules were made with --labels, else by its number.
+    In a file a cluster goes by its given label where the rules were made with --labels, else by its number.
 
-    With --apply the labels stay in the database. The statements and the rows of each cluster are shown first. What is
-    there already is left alone, but for what --apply made, which --replace makes anew and --undo takes away.
+    With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
+    What is there already is left alone, but for what --apply made: --replace makes it anew, --undo takes it away.
 
     \b
     Examples:
