@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from rulesets import balanced_rules, boundary_rows, chain_rules, make_rules, rule_sets, small_rules
+from rulesets import balanced_rules, boundary_rows, chain_rules, make_rules, route, rule_sets, small_rules
 
-from shallowrules.errors import ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.ordered import ordered_branches
@@ -86,12 +85,30 @@ def test_an_imputed_value_needs_no_branch_of_its_own():
     assert found[5:7] == [None, None]  # neither true nor false, and not missing
 
 
-def test_spark_takes_so_many_branches():
-    assert "CASE" in export(balanced_rules(60, 1), "sql", dialect="spark", style="ordered")
-    with pytest.raises(
-        ExportError, match=r"takes 100 branches in one CASE, and the style 'ordered' has 1\d\d: .*'case'"
-    ):
-        export(balanced_rules(120), "sql", dialect="spark", style="ordered")
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+@pytest.mark.parametrize("options", [{}, {"otherwise": -3}, {"cluster_as": "name"}])
+def test_spark_gets_several_cases_of_a_long_one(engine, options):
+    assert export(balanced_rules(40), "sql", dialect="spark", style="ordered").count("CASE") == 1
+    rules = chain_rules(150)
+    rows = [(i, None if i % 9 == 0 else i - 5.0) for i in range(170)]
+    text = export(rules, "sql", dialect="spark", style="ordered", **options)
+    assert text.count("CASE") == 2
+    one_over = export(chain_rules(100), "sql", dialect="spark", style="ordered", **options)
+    assert one_over.count("CASE") == 1  # and the last branch alone
+    engine.query(f"SELECT {one_over} FROM (SELECT 1.5D AS x0)")
+    assert len({node.cluster for node in rules.nodes if isinstance(node, Leaf)}) > 1
+    engine.create("long", [("i", "INT"), (rules.columns[0].name, "DOUBLE")], rows)
+    try:
+        found = {int(i): label for i, label in engine.query(f"SELECT i, {text} FROM long")}
+    finally:
+        engine.drop("long")
+    nothing = options.get("otherwise")
+    wanted = {i: nothing if x is None else route(rules, (x,)) for i, x in rows}
+    if options.get("cluster_as") == "name":
+        assert found == {i: None if label is None else str(label) for i, label in wanted.items()}
+    else:
+        assert {i: None if label is None else int(label) for i, label in found.items()} == wanted
 
 
 @pytest.mark.parametrize("style", ["check", "drift"])

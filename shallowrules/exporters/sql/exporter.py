@@ -9,10 +9,11 @@ begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its row
 style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
 and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
 value that no training row had. In ``drift`` they see ``names``, those of its parts. In ``ordered`` they
-see ``branches``, each with ``predicate`` and ``label``. For what is kept in the database
-there are ``into`` (the parts of the name of the view or table), ``writing`` (the fields of
-`shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the type of the cluster), ``compared``
-(what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a row without a cluster gets).
+see ``cases``, lists of branches with ``predicate`` and ``label``, and ``marker``, a label that is to become NULL (or
+none). For what is kept in the database there are ``into`` (the parts of the name of the view or table), ``writing``
+(the fields of `shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the type of the cluster),
+``compared`` (what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a row without a cluster
+gets).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -155,7 +157,8 @@ class SqlExporter:
             cluster["label"] = labels[cluster["index"]]
         table = split_table(settings.table)
         if settings.style == "ordered":
-            context["branches"] = _describe_branches(rules, predicates, labels, settings)
+            otherwise = _otherwise(rules.clusters, settings, dialect)
+            context.update(_describe_branches(rules, labels, cluster_as, predicates, otherwise))
         if settings.style == "check":
             context["check"] = _describe_check(rules, predicates, table)
         if settings.style == "drift":
@@ -264,21 +267,31 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
 
 
 def _describe_branches(
-    rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], settings: SqlOptions
-) -> list[dict[str, Any]]:
-    """Return the branches of the style ``ordered``."""
-    branches = ordered_branches(rules, predicates.names, predicates.dialect)
-    most = predicates.dialect.limits.branches
-    if most is not None and len(branches) > most:
-        raise ExportError(
-            f"dialect {settings.dialect!r} takes {most} branches in one CASE, and the style 'ordered' has "
-            f"{len(branches)}: write them by the style 'case'"
-        )
-    otherwise = _otherwise(rules.clusters, settings, predicates.dialect) or "NULL"
-    return [
-        {"predicate": branch.predicate, "label": otherwise if branch.cluster is None else labels[branch.cluster]}
+    rules: RuleSet, labels: Mapping[int, str], cluster_as: ClusterAs, predicates: Predicates, otherwise: str | None
+) -> dict[str, Any]:
+    """Return what the style ``ordered`` is laid out from: branches of each CASE, and what is no cluster until the end.
+
+    That is not NULL where one CASE would have too many branches, since COALESCE goes on to the next at NULL.
+    """
+    dialect, without, marker = predicates.dialect, otherwise or "NULL", None
+    branches = ordered_branches(rules, predicates.names, dialect)
+    most = dialect.limits.branches or len(branches)
+    if otherwise is None and len(branches) > most:
+        without = marker = _unused(rules.clusters, cluster_as, dialect)
+    described = [
+        {"predicate": branch.predicate, "label": without if branch.cluster is None else labels[branch.cluster]}
         for branch in branches
     ]
+    return {"cases": [described[start : start + most] for start in range(0, len(branches), most)], "marker": marker}
+
+
+def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
+    """Return SQL for what is no cluster's number, or no cluster's name."""
+    if cluster_as == "number":
+        indices = {cluster.index for cluster in clusters}
+        return dialect.number(next(number for number in range(-1, -len(indices) - 2, -1) if number not in indices))
+    names = {cluster.name for cluster in clusters}
+    return dialect.string(next(name for number in count() if (name := f"none {number}") not in names))
 
 
 def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:
