@@ -18,6 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from shallowrules._kernel import nearest_by_products
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
@@ -265,18 +266,18 @@ def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]
     A product of matrices gives the nearest center of most rows, but rounds differently from one place in the table
     to another. Where rounding could decide, the distances are computed directly, so that equal rows get one center.
     """
-    labels = np.empty(len(X), dtype=np.int32)
+    labels, doubtful = np.empty(len(X), dtype=np.int32), np.empty(len(X), dtype=np.uint8)
     n_columns = X.shape[1]
+    centers = np.asarray(centers, dtype=np.float64)
     squares = (centers**2).sum(axis=1)
     slack = 8 * (n_columns + 4) * np.finfo(np.float64).eps
     step = max(1, BLOCK // max(len(centers), n_columns))
     for start in range(0, len(X), step):  # an overflow is refused when the tree is grown
-        rows = X[start : start + step].astype(np.float64)
-        distance = squares - 2 * (rows @ centers.T)  # less the square of the row, the same for all centers
-        labels[start : start + step] = distance.argmin(axis=1)
-        bound = distance.min(axis=1) + slack * ((rows**2).sum(axis=1) + squares.max())
-        for row in np.flatnonzero((distance <= bound[:, None]).sum(axis=1) > 1):
-            labels[start + row] = _squared_distances(centers, rows[row]).argmin()
+        here = slice(start, start + step)
+        rows = np.ascontiguousarray(X[here], dtype=np.float64)
+        nearest_by_products(rows, rows @ centers.T, squares, slack, labels[here], doubtful[here])
+    for row in np.flatnonzero(doubtful):
+        labels[row] = _squared_distances(centers, X[row].astype(np.float64)).argmin()
     return labels
 
 

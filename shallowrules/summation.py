@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import column_ranges, sums_of_parts
+
 __all__ = ["group_means", "group_sums"]
 
 KEPT_BITS = 64
@@ -42,33 +44,53 @@ def group_sums(
     -------
     ndarray of float64, shape (n_groups,)
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0:
-        return np.zeros(n_groups)
-    exponent = math.frexp(largest)[1]
-    rest = np.ldexp(values.astype(np.float64), -exponent)  # at most 1
-    total = len(values) if weight is None else float(weight.sum())
+    return _sums(values[:, None], groups, n_groups, weight)[:, 0]
+
+
+def _sums(
+    X: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None, n_threads: int = 1
+) -> NDArray[np.float64]:
+    """Return the weighted sums of the rows of each group, shape (n_groups, n_columns)."""
+    if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
+        X = X.astype(np.float64)
+    if not X.size:
+        return np.zeros((n_groups, X.shape[1]))
+    least, greatest = column_ranges(X, n_threads)
+    exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
+    total = len(X) if weight is None else float(weight.sum())
     bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(total, 1.0)))), MANTISSA - 3)
-    sums = []
-    for level in range(1, -(-KEPT_BITS // bits) + 1):
-        # Adding a number this large rounds to a multiple of 2**(-bits*level).
-        rounder = math.ldexp(1.5, MANTISSA - bits * level)
-        part = (rest + rounder) - rounder
-        rest -= part
-        sums.append(np.bincount(groups, part if weight is None else part * weight, n_groups))
-    result = np.zeros(n_groups)
-    for part_sum in reversed(sums):
-        result += part_sum
+    # Adding a number this large rounds to a multiple of 2**(-bits*level).
+    levels = range(1, -(-KEPT_BITS // bits) + 1)
+    rounder = np.array([math.ldexp(1.5, MANTISSA - bits * level) for level in levels])
+    # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
+    scale = np.ldexp(1.0, [-exponent // 2 * (exponent < 0), -exponent - -exponent // 2 * (exponent < 0)])
+    exact = weight is None or (total < 2**43 and bool((weight == np.floor(weight)).all()))
+    parts = sums_of_parts(
+        X,
+        np.ascontiguousarray(groups, dtype=np.int32),
+        n_groups,
+        None if weight is None else np.ascontiguousarray(weight),
+        scale,
+        rounder,
+        n_threads if exact else 1,
+    )
+    result = np.zeros((n_groups, X.shape[1]))
+    for part in parts[::-1]:
+        result += part
     return np.asarray(np.ldexp(result, exponent))
 
 
 def group_means(
-    X: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None = None
+    X: NDArray[Any],
+    groups: NDArray[np.integer],
+    n_groups: int,
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
     The parameters are those of `group_sums`, with a matrix in place of one column, but rows may be in no group
-    (-1) or have weight 0: they do not count.
+    (-1) or have weight 0: they do not count. The result does not depend on the number of threads.
     """
     counted = groups >= 0
     if weight is not None:
@@ -77,7 +99,4 @@ def group_means(
         X, groups, weight = X[counted], groups[counted], None if weight is None else weight[counted]
     size = np.bincount(groups, weight, n_groups).astype(np.float64)
     size[size == 0] = np.nan
-    means = np.empty((n_groups, X.shape[1]))
-    for j in range(X.shape[1]):
-        means[:, j] = group_sums(X[:, j], groups, n_groups, weight) / size
-    return means
+    return _sums(X, groups, n_groups, weight, n_threads) / size[:, None]

@@ -17,6 +17,7 @@ STAGES = {
     "encoding": ["encoding"],
     "clustering": ["clustering"],
     "_kernel": ["_kernel"],
+    "summation": ["summation"],
     "growing": ["growing", "refining"],
     "tree": ["tree"],
     "thresholds": ["thresholds"],
@@ -28,7 +29,7 @@ STAGES = {
     "estimator": ["estimator", "tradeoff"],
     "engines": ["engines"],
     "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
-    "open": ["errors", "files", "labels", "qualified_names", "summation"],
+    "open": ["errors", "files", "labels", "qualified_names"],
     "face": [""],  # the package's __init__
 }
 
@@ -37,15 +38,16 @@ EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
 BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines"}
 ALLOWED = {
     "table": {"_kernel"},
-    "encoding": {"table"},
-    "clustering": {"encoding"},
+    "encoding": {"table", "summation"},
+    "clustering": {"_kernel", "encoding", "summation"},
     "_kernel": set(),
+    "summation": {"_kernel"},
     "growing": {"_kernel", "tree"},
     "tree": set(),
     "thresholds": set(),
     "rules": {"table", "tree"},
     "metrics": {"_kernel", "tree"},
-    "describing": {"table", "encoding", "clustering", "tree", "metrics", "rules"},
+    "describing": {"table", "encoding", "clustering", "summation", "tree", "metrics", "rules"},
     "exporters": {"rules"},
     "pipeline": BEFORE_PIPELINE,
     "estimator": {"pipeline", "table", "encoding", "growing", "tree", "rules", "metrics"},

@@ -66,6 +66,47 @@ def test_sums_of_extreme_sizes():
     assert group_sums(many, np.zeros(len(many), int), 1)[0] == float(np.float32(0.1)) * 100_000
 
 
+def sum_by_numpy(values, groups, n_groups, weight):
+    """The same sum, a column at a time and in NumPy alone."""
+    exponent = math.frexp(np.abs(values).max(initial=0.0))[1]
+    rest = np.ldexp(values.astype(np.float64), -exponent)
+    total = len(values) if weight is None else weight.sum()
+    bits = min(max(8, 51 - math.ceil(math.log2(max(total, 1.0)))), 49)
+    result = np.zeros(n_groups)
+    for level in reversed(range(1, -(-64 // bits) + 1)):
+        left = rest.copy()
+        for earlier in range(1, level + 1):
+            rounder = math.ldexp(1.5, 52 - bits * earlier)
+            part = (left + rounder) - rounder
+            left -= part
+        result += np.bincount(groups, part if weight is None else part * weight, n_groups)
+    return np.ldexp(result, exponent)
+
+
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([None, "whole", "any"]), threads=st.integers(1, 3))
+def test_the_kernel_adds_up_as_numpy_does_bit_by_bit(seed, kind, threads):
+    random = np.random.default_rng(seed)
+    n, d, k = random.integers(1, [50, 6, 5], endpoint=True)
+    X = random.normal(size=(n, d)) * 10.0 ** random.integers(-320, 300, d)
+    if seed % 3 == 0:
+        X = np.asfortranarray(random.normal(size=(n, d)).astype(np.float32))
+    X[:, 0] *= seed % 5 > 0
+    groups = random.integers(0, k, n)
+    weight = {None: None, "whole": random.integers(1, 9, n).astype(float), "any": random.random(n) + 0.01}[kind]
+    size = np.bincount(groups, weight, k)
+    size[size == 0] = np.nan
+    wanted = np.column_stack([sum_by_numpy(X[:, j], groups, k, weight) for j in range(d)]) / size[:, None]
+    np.testing.assert_array_equal(group_means(X, groups, k, weight, threads), wanted)
+
+
+def test_threads_add_up_to_the_same():
+    random = np.random.default_rng(3)
+    X, groups = random.normal(size=(100_000, 3)), random.integers(-1, 7, 100_000)
+    for weight in (None, random.integers(0, 5, len(X)).astype(float), random.random(len(X))):
+        one, many = (group_means(X, groups, 7, weight, n_threads) for n_threads in (1, 5))
+        np.testing.assert_array_equal(one, many)
+
+
 def test_means_leave_out_what_is_in_no_group():
     X = np.array([[1.0], [2.0], [100.0], [7.0]])
     means = group_means(X, np.array([0, 0, -1, 2]), 4, np.array([1.0, 3.0, 5.0, 0.0]))

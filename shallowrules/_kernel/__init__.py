@@ -13,7 +13,9 @@ from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
+from shallowrules._kernel.shared.group_sums import sums_of_parts
 from shallowrules._kernel.shared.matrix import column_ranges
+from shallowrules._kernel.shared.nearest_rows import nearest_by_products
 from shallowrules._kernel.shared.routing import route_rows
 from shallowrules._kernel.shared.sum_of_squares import within_cluster_sum_of_squares
 
@@ -31,9 +33,11 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
+    "nearest_by_products",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
     "route_rows",
+    "sums_of_parts",
     "within_cluster_sum_of_squares",
 ]

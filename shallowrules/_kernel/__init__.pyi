@@ -24,10 +24,12 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
+    "nearest_by_products",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
     "route_rows",
+    "sums_of_parts",
     "within_cluster_sum_of_squares",
 ]
 
@@ -118,6 +120,15 @@ def improve_tree(
     n_threads: int = 1,
     progress: _Progress = None,
 ) -> dict[str, Any]: ...
+def nearest_by_products(
+    rows: NDArray[np.float64],
+    products: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    slack: float,
+    label: NDArray[np.int32],
+    doubtful: NDArray[np.uint8],
+    n_threads: int = 1,
+) -> None: ...
 def nearest_centers(
     X_cluster: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
 ) -> NDArray[np.int32]: ...
@@ -134,6 +145,15 @@ def route_rows(
     *,
     n_threads: int,
 ) -> NDArray[np.int32]: ...
+def sums_of_parts(
+    X: NDArray[Any],
+    groups: NDArray[np.int32],
+    n_groups: int,
+    weight: NDArray[np.float64] | None,
+    scale: NDArray[np.float64],
+    rounder: NDArray[np.float64],
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 def within_cluster_sum_of_squares(
     X_cluster: NDArray[Any],
     labels: NDArray[np.int32],
