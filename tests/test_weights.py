@@ -86,14 +86,14 @@ def sum_by_numpy(values, groups, n_groups, weight):
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([None, "whole", "any"]), threads=st.integers(1, 3))
 def test_the_kernel_adds_up_as_numpy_does_bit_by_bit(seed, kind, threads):
     random = np.random.default_rng(seed)
-    n, d, k = random.integers(1, [50, 6, 5], endpoint=True)
+    n, d, k = random.integers(1, [50, 6, 5], endpoint=True).tolist()
     X = random.normal(size=(n, d)) * 10.0 ** random.integers(-320, 300, d)
     if seed % 3 == 0:
         X = np.asfortranarray(random.normal(size=(n, d)).astype(np.float32))
     X[:, 0] *= seed % 5 > 0
     groups = random.integers(0, k, n)
     weight = {None: None, "whole": random.integers(1, 9, n).astype(float), "any": random.random(n) + 0.01}[kind]
-    size = np.bincount(groups, weight, k)
+    size = np.bincount(groups, weight, k).astype(float)
     size[size == 0] = np.nan
     wanted = np.column_stack([sum_by_numpy(X[:, j], groups, k, weight) for j in range(d)]) / size[:, None]
     np.testing.assert_array_equal(group_means(X, groups, k, weight, threads), wanted)
