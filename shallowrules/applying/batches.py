@@ -56,22 +56,23 @@ class Batches:
         execute, commit = database.connection.exec_driver_sql, database.connection.commit
         columns = [database.dialect.identifier(name) for name in self.key]
         listed = ", ".join(columns)
-        for name in (LOW, HIGH):
+        low, high = (database.facts.temporary + name for name in (LOW, HIGH))
+        for name in (low, high):
             execute(f"CREATE TEMPORARY TABLE {name} AS SELECT {listed} FROM {self.table} WHERE 1 = 0")
         commit()
-        after_low, up_to_high = "", _beyond(columns, HIGH, "<", "<=")
+        after_low, up_to_high = "", _beyond(columns, high, "<", "<=")
         looked_at = written = 0
         while True:
             following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
             database.begin()
-            execute(f"INSERT INTO {HIGH} {following} LIMIT 1 OFFSET {self.size - 1}")
-            if not execute(f"SELECT count(*) FROM {HIGH}").scalar():
+            execute(f"INSERT INTO {high} {following} LIMIT 1 OFFSET {self.size - 1}")
+            if not execute(f"SELECT count(*) FROM {high}").scalar():
                 break
             written += database.write("\nAND ".join(filter(None, [update, after_low, up_to_high])))
-            for statement in (f"DELETE FROM {LOW}", f"INSERT INTO {LOW} SELECT * FROM {HIGH}", f"DELETE FROM {HIGH}"):
+            for statement in (f"DELETE FROM {low}", f"INSERT INTO {low} SELECT * FROM {high}", f"DELETE FROM {high}"):
                 execute(statement)
             commit()
-            after_low = _beyond(columns, LOW, ">", ">")
+            after_low = _beyond(columns, low, ">", ">")
             looked_at += self.size
             yield looked_at, written
         # Also rows whose keys are below, which came meanwhile, or are NULL, which SQLite allows.

@@ -1,9 +1,9 @@
 """What each database keeps of an object and lets be done in one transaction, as data.
 
 In a template, ``{schema}`` (NULL where none is said), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
-whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{catalog}`` what stands
-before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the schema, ``{mark}`` a mark as SQL and
-``{type}`` the type of a column.
+whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{column_text}`` that as a
+SQL text, ``{catalog}`` what stands before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the
+schema, ``{mark}`` a mark as SQL and ``{type}`` the type of a column.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class DatabaseFacts:
         Whether objects are made and dropped in a transaction, and all of it undone together.
     begin : str or None
         The statement that begins a transaction, where the driver begins none before a statement that makes an object.
+    settings : tuple of str
+        Statements that take from a session what changes the meaning of SQL.
     patience : tuple of str
         Statements that limit how long another's lock is waited for: ``{seconds}`` and ``{milliseconds}``.
     schema_of_table : str or None
@@ -49,6 +51,14 @@ class DatabaseFacts:
         transaction.
     replaced_view : str or None
         The statement that makes a view of a ``{query}`` in place of another, where two would not be one transaction.
+    temporary : str
+        What stands before the name of a temporary table, so that no other table of that name is meant.
+    heirs : str or None
+        A query for the tables that would share a new column of a table, and have one of that name for themselves.
+    kept_columns : str or None
+        A query for the columns that the database writes by itself where an update does not say what they are.
+    interferes : str or None
+        A query for how many triggers and policies may keep an update from rows, or write something else.
     rights : str or None
         A query for the statements that give others their rights on an object again, where these go with it.
     key : str
@@ -64,6 +74,7 @@ class DatabaseFacts:
     title: str
     transactional: bool
     begin: str | None = None
+    settings: tuple[str, ...] = ()
     patience: tuple[str, ...] = ()
     schema_of_table: str | None = None
     objects: str
@@ -74,6 +85,10 @@ class DatabaseFacts:
     add_column: str = "ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type}"
     marked_table: str | None = None
     replaced_view: str | None = None
+    temporary: str = ""
+    heirs: str | None = None
+    kept_columns: str | None = None
+    interferes: str | None = None
     rights: str | None = None
     key: str
     holders: str | None = None
@@ -88,6 +103,17 @@ _POSTGRES = DatabaseFacts(
     title="PostgreSQL",
     transactional=True,
     patience=("SET lock_timeout = {milliseconds}",),
+    temporary="pg_temp.",
+    heirs=(
+        "WITH RECURSIVE heirs (oid) AS (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass({text}) "
+        "UNION SELECT i.inhrelid FROM pg_inherits i JOIN heirs h ON i.inhparent = h.oid) "
+        "SELECT CAST(CAST(h.oid AS regclass) AS TEXT) FROM heirs h JOIN pg_attribute a ON a.attrelid = h.oid "
+        "WHERE a.attname = {column} AND NOT a.attisdropped"
+    ),
+    interferes=(
+        "SELECT (SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass({text}) AND NOT tgisinternal) "
+        "+ (SELECT count(*) FROM pg_class WHERE oid = to_regclass({text}) AND (relrowsecurity OR relhassubclass))"
+    ),
     schema_of_table=(
         "SELECT n.nspname, current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
         "WHERE c.oid = to_regclass({text})"
@@ -128,6 +154,15 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
+    settings=("SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'EMPTY_STRING_IS_NULL', '')",),
+    kept_columns=(
+        "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) "
+        "AND TABLE_NAME = {name} AND EXTRA LIKE '%on update%' ORDER BY ORDINAL_POSITION"
+    ),
+    interferes=(
+        "SELECT count(*) FROM information_schema.TRIGGERS "
+        "WHERE EVENT_OBJECT_SCHEMA = COALESCE({schema}, DATABASE()) AND EVENT_OBJECT_TABLE = {name}"
+    ),
     patience=("SET SESSION lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}",),
     objects=(
         "SELECT CASE TABLE_TYPE WHEN 'VIEW' THEN 'view' WHEN 'BASE TABLE' THEN 'table' ELSE 'other' END, TABLE_COMMENT "
@@ -174,6 +209,10 @@ DATABASES: Mapping[str, DatabaseFacts] = {
         title="SQLite",
         transactional=True,
         begin="BEGIN IMMEDIATE",
+        temporary="temp.",
+        interferes=(
+            "SELECT count(*) FROM {catalog}sqlite_master WHERE type = 'trigger' AND tbl_name = {name} COLLATE NOCASE"
+        ),
         patience=("PRAGMA busy_timeout = {milliseconds}",),
         objects=(
             "SELECT type, NULL FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE "
@@ -185,8 +224,9 @@ DATABASES: Mapping[str, DatabaseFacts] = {
             "view": "SELECT sql FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE",
             "table": "SELECT sql FROM {catalog}sqlite_master WHERE name = {name} COLLATE NOCASE",
             "column": (
-                "SELECT type || ' ' || hidden FROM pragma_table_xinfo({name}, COALESCE({schema}, 'main')) "
-                "WHERE name = {column} COLLATE NOCASE"
+                "SELECT type || ' ' || hidden || ' ' || (SELECT instr(sql, {column_text}) > 0 FROM "
+                "{catalog}sqlite_master WHERE type = 'table' AND name = {name} COLLATE NOCASE) "
+                "FROM pragma_table_xinfo({name}, COALESCE({schema}, 'main')) WHERE name = {column} COLLATE NOCASE"
             ),
         },
         registry=f"CREATE TABLE IF NOT EXISTS {{quoted}} ({', '.join(f'{part} TEXT' for part in _PARTS)})",
@@ -195,6 +235,7 @@ DATABASES: Mapping[str, DatabaseFacts] = {
     "duckdb": DatabaseFacts(
         title="DuckDB",
         transactional=True,
+        temporary="temp.",
         objects=(
             "SELECT 'table', comment FROM duckdb_tables() WHERE lower(table_name) = lower({name}) AND {place} "
             "UNION ALL "

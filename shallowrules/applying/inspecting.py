@@ -83,6 +83,8 @@ class Database:
         self.rows = rows
         self.dialect = DIALECTS[dialect_for(rows)]
         self.facts = DATABASES[self.dialect.name]
+        for statement in self.facts.settings:
+            connection.exec_driver_sql(statement)
 
     @cached_property
     def source(self) -> DatabaseSource:
@@ -133,6 +135,7 @@ class Database:
             quoted=self.quoted(thing.name),
             text=string(self.quoted(thing.name)),
             quoted_column=identifier(thing.column) if thing.column else "",
+            column_text=string(identifier(thing.column)) if thing.column else "NULL",
             catalog=f"{identifier(schema[-1] if schema else 'main')}.",
             place=self._place(schema),
             **values,

@@ -106,6 +106,8 @@ class Plan:
         The statement that writes labels on the table.
     batches : Batches or None
         How it is run in several transactions.
+    unwritten : str or None
+        A query for how many rows have another label than the update was to write, where something may interfere.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
     beside : tuple of Thing
@@ -127,6 +129,7 @@ class Plan:
     steps: tuple[str, ...]
     update: str | None = None
     batches: Batches | None = None
+    unwritten: str | None = None
     ending: tuple[str, ...] = ()
     is_whole: bool = True
     beside: tuple[Thing, ...] = ()
@@ -280,6 +283,7 @@ class _Planner:
         """
         found = self.database.find(self.thing)
         if found is None:
+            self._refuse_heirs()
             return None
         mark = self._refuse_others(found)
         if self.application.replace or (again and mark.is_of(self.rules.sha256, self.application.cluster_as)):
@@ -293,6 +297,17 @@ class _Planner:
             UNDO,
             " takes it away",
         )
+
+    def _refuse_heirs(self) -> None:
+        """Refuse a column that would be one with a column of a table that inherits from this one."""
+        if self.thing.kind == "column" and self.facts.heirs is not None:
+            heirs = [str(name) for [name] in self.database.ask(self.facts.heirs, self.thing)]
+            if heirs:
+                raise DataError(
+                    f"{', '.join(heirs)} inherits from the table and has a column {self.thing.column!r} of its own, "
+                    "which would be written on: name the new one by ",
+                    CLUSTER_COLUMN,
+                )
 
     def _refuse_others(self, found: Found) -> Mark:
         """Return the mark of what was made here in this style; DataError for anything else."""
@@ -373,7 +388,7 @@ class _Planner:
         made = ((self.thing, started),) if found is None and batch is None else ()
         changed = found is None or found.mark != mark
         ending = [] if in_one or not changed else self._marking(self.thing, mark)
-        update = self._export("update")
+        update, unwritten = self._keep_columns(self._export("update")), self._unwritten()
         if not in_one and batch is None:
             self._note_no_transaction()
         if in_one and found is None and self.facts.holders is not None:
@@ -381,13 +396,34 @@ class _Planner:
                 f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
             )
         if batch is None:
-            return self._finish(steps, update=update, ending=tuple(ending), made=made)
+            return self._finish(steps, update=update, unwritten=unwritten, ending=tuple(ending), made=made)
         batches = Batches.of(self.database, self.table, batch)
         self.notes.append(
             f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
             "interrupted is continued by the same command"
         )
-        return self._finish(steps, update=update, batches=batches, ending=tuple(ending), is_whole=False)
+        return self._finish(
+            steps, update=update, batches=batches, unwritten=unwritten, ending=tuple(ending), is_whole=False
+        )
+
+    def _keep_columns(self, update: str) -> str:
+        """Return an update by which columns that the database would write on by itself stay as they are."""
+        if self.facts.kept_columns is None:
+            return update
+        found = self.database.ask(self.facts.kept_columns, Thing("table", self.table))
+        names = [self.database.dialect.identifier(str(name)) for [name] in found]
+        before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET ")
+        return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
+
+    def _unwritten(self) -> str | None:
+        """Return a query for the rows that an update was kept from; None where nothing does that."""
+        interferes = self.facts.interferes
+        if interferes is None or not self.database.ask(interferes, Thing("table", self.table))[0][0]:
+            return None
+        changed = WRITING[self.database.dialect.name].changed.format(
+            column=self.database.dialect.identifier(self.thing.column), value=f"(\n{self._export('case')}\n)"
+        )
+        return f"SELECT count(*) FROM {self.database.quoted(self.table)}\nWHERE {changed}"
 
     def _note_no_transaction(self) -> None:
         self.notes.append(

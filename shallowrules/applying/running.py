@@ -9,7 +9,7 @@ from contextlib import suppress
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
 from shallowrules.applying.refusals import explain, raise_interrupt
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, counted
 from shallowrules.sources.connecting import connect, find_url
 
 __all__ = ["run_plan"]
@@ -81,6 +81,12 @@ def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None)
                 progress(looked_at)
     elif plan.update is not None:
         written = database.write(plan.update)
+    if plan.unwritten is not None and (count := connection.exec_driver_sql(plan.unwritten).scalar_one()):
+        raise DataError(
+            f"{plan.target}: {counted(count, 'row')} would be left with another label than the rules': a trigger or a "
+            "policy of the table keeps them from being written. Apply a view. ",
+            *plan.state_of_failure,
+        )
     if not database.facts.transactional:
         connection.commit()  # an update, before what commits by itself
     for statement in plan.ending:
