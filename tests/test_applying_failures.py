@@ -19,7 +19,6 @@ from applications import OTHER, OTHER_LABELS, applied, apply, expected, labelled
 from commandline import COMMAND
 from databases import SERVERS, SMALL, File, objects_of, on, schema_of
 from rulesets import small_rules
-from sqlalchemy import Connection
 
 from shallowrules.applying import Application, plan_labels, run_plan, running
 from shallowrules.engines.programs import is_root
@@ -27,7 +26,7 @@ from shallowrules.errors import DataError
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import connect, parse_url
 
-pytest.importorskip("sqlalchemy")
+sqlalchemy = pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
 
 SECONDS = 20
@@ -106,7 +105,11 @@ def test_a_file_of_duckdb_that_another_has_open(file):
 def before_each_event(monkeypatch, do):
     """Call `do` with a number before each statement and each commit of a run."""
     numbers, inside = count(), []
-    execute_as_it_is, commit_as_it_is, run = Connection.exec_driver_sql, Connection.commit, running._run
+    execute_as_it_is, commit_as_it_is, run = (
+        sqlalchemy.Connection.exec_driver_sql,
+        sqlalchemy.Connection.commit,
+        running._run,
+    )
 
     def executing(self, *arguments, **settings):
         if inside:
@@ -125,8 +128,8 @@ def before_each_event(monkeypatch, do):
         finally:
             inside.clear()
 
-    monkeypatch.setattr(Connection, "exec_driver_sql", executing)
-    monkeypatch.setattr(Connection, "commit", committing)
+    monkeypatch.setattr(sqlalchemy.Connection, "exec_driver_sql", executing)
+    monkeypatch.setattr(sqlalchemy.Connection, "commit", committing)
     monkeypatch.setattr(running, "_run", running_it)
 
 
@@ -289,7 +292,7 @@ def test_who_is_stopped_while_waiting_leaves_nothing(shop, end):
     status, said = ended_while_it_waits(shop, style, end)
     assert status == 1
     if end == "server":
-        assert "Nothing has changed" in said or "What was made has been taken away" in said
+        assert "The connection is lost: all of it is done, or nothing" in said or "has been taken away" in said
     assert "Traceback" not in said
     assert schema_of(shop) == before
     applied(shop, style)
@@ -327,6 +330,28 @@ def test_ctrl_c_ends_a_statement_of_sqlite(file):
     assert client.returncode == 1
     assert said.strip() == "Aborted!"
     assert lite.path.read_bytes() == before
+
+
+@on("mysql")
+def test_what_could_not_be_taken_away_is_said(shop, monkeypatch):
+    rows, application = DatabaseRows(shop.url, "small"), Application(style="view")
+    plan = plan_labels(small_rules(), rows, application)
+
+    def unreachable(url):
+        raise DataError("no server")
+
+    def fail(number):
+        if number == 3:
+            monkeypatch.setattr(running, "connect", unreachable)
+            raise sqlalchemy.exc.OperationalError("a statement", None, Exception("gone"))
+
+    before_each_event(monkeypatch, fail)
+    with pytest.raises(DataError, match="has been taken away, but for what could not be reached: undo does so"):
+        run_plan(plan)
+    monkeypatch.undo()
+    assert "shallowrules_new" in repr(schema_of(shop))
+    run_plan(plan_labels(small_rules(), rows, application, undo=True))
+    assert "shallowrules" not in repr(schema_of(shop))
 
 
 # Rights and room ------------------------------------------------------------------------------------

@@ -130,6 +130,15 @@ def test_a_view_is_no_table_to_write_on(shop):
     assert labelled(shop, "seen_clusters") == expected()
 
 
+@on("postgres", "mysql")
+def test_a_name_that_would_be_too_long_is_named_otherwise(shop):
+    name = "a" * 60
+    shop.create(name, [("x", shop.types["float"]), ("i", "INTEGER")], SMALL)
+    assert f"cannot hold the name '{name}_clusters': name what is made by --into" in refused(shop, "view", table=name)
+    applied(shop, "view", "--into", "short", table=name)
+    assert labelled(shop, "short") == expected()
+
+
 @on("duckdb", "mysql")
 def test_a_computed_column_where_there_is_none(shop):
     assert "has no style 'column'" in refused(shop, "column")

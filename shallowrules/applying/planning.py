@@ -12,7 +12,7 @@ from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
 from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain, raise_interrupt
 from shallowrules.drift import Counts, count_labels
-from shallowrules.errors import DataError, OptionError, OptionName, check_choice
+from shallowrules.errors import DataError, ExportError, OptionError, OptionName, check_choice
 from shallowrules.exporters import export
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.sql import SqlOptions
@@ -198,6 +198,8 @@ class _Planner:
         self.database, self.facts, self.source = database, database.facts, database.source
         self.rules, self.application = rules, application
         into = SqlOptions(table=database.rows.name_parts, into=application.into).target
+        if application.into is None and not application.writes_on_table:
+            self._check_name(into)
         self.table, self.into = self.database.place(database.rows.name_parts, into)
         self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
         self.notes: list[str] = []
@@ -207,6 +209,15 @@ class _Planner:
         if application.writes_on_table:
             self.mark = replace(self.mark, table=self.table[-1:])
             self.thing = Thing("column", self.table, self._column())
+
+    def _check_name(self, into: Sequence[str]) -> None:
+        """Refuse a name of our own making that the database cannot hold."""
+        try:
+            self.database.quoted(into)
+        except ExportError:
+            raise DataError(
+                f"{self.facts.title} cannot hold the name {into[-1]!r}: name what is made by ", INTO
+            ) from None
 
     def _column(self) -> str:
         """Return the name of the clusters' column, as the table has it if it does."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
 from shallowrules.applying.refusals import explain, raise_interrupt
-from shallowrules.errors import DataError, counted
+from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.sources.connecting import connect, find_url
 
 __all__ = ["run_plan"]
@@ -48,13 +48,17 @@ def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> int:
                 raise_interrupt(error)
                 things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
+                if plan.is_whole and getattr(error, "connection_invalidated", False):
+                    state = ("The connection is lost: all of it is done, or nothing",)
                 raise explain(error, database, style, things, plan.target, state) from None
             except BaseException:
                 database.roll_back()
                 raise
-    except BaseException:
-        if session is not None and (plan.beside or plan.made):
-            _take_back(plan, session)
+    except BaseException as failure:
+        made = session is not None and (plan.beside or plan.made)
+        if made and not _take_back(plan, session) and isinstance(failure, DataError):
+            undo = OptionName("undo")
+            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " does so") from None
         raise
 
 
@@ -95,8 +99,11 @@ def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None)
     return written
 
 
-def _take_back(plan: Plan, session: int) -> None:
-    """Take away what was made, by another connection: the first may be lost, and its statement go on."""
+def _take_back(plan: Plan, session: int | None) -> bool:
+    """Take away what was made, by another connection: the first may be lost, and its statement go on.
+
+    Returns whether that could be done.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     with suppress(SQLAlchemyError, DataError), connect(find_url(plan.rows.database)) as connection:
@@ -111,3 +118,5 @@ def _take_back(plan: Plan, session: int) -> None:
         for statement in leftovers(database, plan):
             connection.exec_driver_sql(statement)
         connection.commit()
+        return True
+    return False
