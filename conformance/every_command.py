@@ -240,12 +240,14 @@ class Run:
                 self.fail(command, title, f"another schema than before: {set(after) ^ set(before)}; {said}")
                 return
 
-    def watched(self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str]) -> None:
-        """Verify and count the drift by the commands."""
+    def watched(
+        self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], *answers: str
+    ) -> None:
+        """Verify what SQL is asked to answer, and count the drift, by the commands."""
         there = ["rules.json", "--database", self.place.url, "--table", table]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         counts: Counter[int | None] = Counter(expected.values())
-        done = self.call("verify", *there, "-o", "certificate.txt")
+        done = self.call("verify", *there, "-o", "certificate.txt", *answers)
         if "Error" in done.stderr and not done.stdout:
             self.refused["verify", title][" ".join(done.stderr.split())[:160]] += 1
         else:
@@ -287,7 +289,7 @@ class Run:
             expected = table.labels(rules)
             self.styles(table.name, table.name, rules, expected, {}, ID)
             if self.place.url is not None:
-                self.watched(table.name, table.name, rules, expected, {})
+                self.watched(table.name, table.name, rules, expected, {}, "--cluster-as", "name", "--else", "none")
                 self.applied(table.name, table.name, rules, expected, {}, ID)
         finally:
             self.place.drop(table.name)
@@ -325,11 +327,12 @@ class Run:
         of_database, of_file = (self.call("path", *rows, *options).stdout for rows in (there, ["t.csv"]))
         lines = dict(enumerate(of_file.splitlines()))
         self.count("path, lines", table.name, lines, dict(enumerate(of_database.splitlines())))  # type: ignore[arg-type]
-        done = self.call("label", "rules.json", "t.csv", "-o", "labelled.csv", "--force", "--cluster-column", CLUSTER)
-        assert done.exit_code == 0, done.output
-        with open("labelled.csv", newline="", encoding="utf-8") as file:
-            labelled = {int(row[ID]): int(row[CLUSTER]) if row[CLUSTER] else None for row in csv.DictReader(file)}
-        self.count("label -o", table.name, expected, labelled)
+        for command, rows in (("label -o, of a file", ["t.csv"]), ("label -o", there)):
+            done = self.call("label", "rules.json", *rows, "-o", "labelled.csv", "--force", "--cluster-column", CLUSTER)
+            assert done.exit_code == 0, done.output
+            with open("labelled.csv", newline="", encoding="utf-8") as file:
+                labelled = {int(row[ID]): int(row[CLUSTER]) if row[CLUSTER] else None for row in csv.DictReader(file)}
+            self.count(command, table.name, expected, labelled)
 
     # Column types --------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from click.testing import CliRunner
@@ -90,18 +91,23 @@ TABLES = {"r": "table", "v": "table", "BASE TABLE": "table", "VIEW": "table", "t
 State = tuple[dict[tuple[str, str], tuple[str, ...]], dict[str, list[str]]]
 
 
+def state_of_objects(place: Place) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return every object by kind and name."""
+    objects: dict[tuple[str, str], list[str]] = {}
+    for kind, name, what in place.query(LISTED[place.dialect]):
+        objects.setdefault((str(kind), str(name).lower()), []).append(str(what))
+    return {key: tuple(sorted(found)) for key, found in objects.items()}
+
+
 def state_of(place: Place) -> State:
     """Return every object, by kind and name, and the rows of every table and view, by name."""
+    objects, rows = state_of_objects(place), {}
     with place.opened() as engine:
-        objects: dict[tuple[str, str], list[str]] = {}
-        for kind, name, what in engine.query(LISTED[place.dialect]):
-            objects.setdefault((str(kind), str(name).lower()), []).append(str(what))
-        rows = {}
         for kind, name in objects:
             if kind in TABLES and not bytes.fromhex(name).decode().startswith("sqlite_"):
                 found = engine.query(f"SELECT * FROM {engine.quote(bytes.fromhex(name).decode())}")
                 rows[name] = sorted(map(repr, found))
-        return {key: tuple(sorted(found)) for key, found in objects.items()}, rows
+    return objects, rows
 
 
 def bystanders(place: Place) -> list[str]:
@@ -181,7 +187,18 @@ class Round:
                 if place.url is not None:
                     yield from self._applied(style, before)
         finally:
-            place.drop(self.table)
+            self._clear(before)
+
+    def _clear(self, before: State) -> None:
+        """Take away the table, and what a finding has left: the next round starts as this one did."""
+        quote = self.place.quote
+        with suppress(EngineError):
+            if left := state_of_objects(self.place).keys() - before[0].keys():
+                for kind, name in left:
+                    if kind in TABLES:
+                        word = "VIEW" if kind.lower() in ("v", "view") else "TABLE"
+                        self.place.query(f"DROP {word} {quote(bytes.fromhex(name).decode())}")
+        self.place.drop(self.table)
 
     def _exported(self, style: str, before: State) -> Iterator[str]:
         place, quote, named = self.place, self.place.quote, self.drawn.chooser.choice(["number", "name"])

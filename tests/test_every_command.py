@@ -22,7 +22,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 DRIVERS = {"postgres": "psycopg", "mysql": "pymysql"}
-COMMANDS = {"run", "fit", "path, lines", "verify", "drift", "label -o"}
+COMMANDS = {"run", "fit", "path, lines", "verify", "drift", "label -o", "label -o, of a file"}
 
 
 @pytest.fixture(
