@@ -294,6 +294,10 @@ def test_with_a_password_that_lets_in(guarded, name):
             check(done, (name, variant, rows))
             well += done.exit_code == 0
     assert well
+    if "--apply" in arguments_of(command):
+        done = call(name, "rules.json", "--database", url, "--table", "small", "-o", "out.csv", "--cluster-column", "c")
+        check(done, (name, "-o"))
+        assert done.exit_code == 0, done.output
     wrong = url.replace("Zq7x", "Rp5bZq7x")
     done = call(name, *arguments_of(command), "--database", wrong, "--table", "small")
     check(done, (name, "wrong password"))
