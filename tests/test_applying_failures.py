@@ -420,16 +420,18 @@ def test_a_file_that_may_only_be_read(file):
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    """Return a folder with room for 1 MB, or skip."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    made = mount and subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs", folder], check=False)
-    if not made or made.returncode:
-        pytest.skip("no file system of a given size can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+def tiny():
+    """Return a folder with room for 2 MB, which everybody may write to; or skip."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "tiny")
+        folder.mkdir()
+        os.chmod(parent, 0o755)
+        mount = shutil.which("mount")
+        made = mount and subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs", folder], check=False)
+        if not made or made.returncode:
+            pytest.skip("no file system of a given size can be mounted here")
+        yield folder
+        subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
@@ -453,3 +455,22 @@ def test_a_full_disk_leaves_the_table_as_it_was(file, tiny, dialect, style):
     (tiny / "filler").unlink()
     assert schema_of(full) == before
     assert full.query("SELECT count(*), sum(x), min(i) FROM small") == content
+
+
+@on("postgres")
+def test_a_full_tablespace_leaves_all_as_it_was(shop, tiny):
+    [[data]] = shop.query("SHOW data_directory")
+    owner = os.stat(data)
+    os.chown(tiny, owner.st_uid, owner.st_gid)
+    shop.query("INSERT INTO small SELECT random(), n % 7 FROM generate_series(1, 100000) n")
+    shop.query(f"CREATE TABLESPACE tiny LOCATION '{tiny}'")
+    before = schema_of(shop)
+    try:
+        shop.query("ALTER ROLE shallowrules SET default_tablespace = tiny")
+        done = apply(shop, "table")
+        assert done.exit_code == 1, done.output
+        assert "there is no room. Make some. Nothing has changed" in said_of(done)
+        assert schema_of(shop) == before
+    finally:
+        shop.query("ALTER ROLE shallowrules RESET default_tablespace")
+        shop.query("DROP TABLESPACE tiny")
