@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Database", "Found", "Thing", "dialect_for"]
 
 
-INTERRUPTS_EVERY = 100_000
-"""Instructions of SQLite between two looks at whether the user wants to stop."""
-
-
 def dialect_for(rows: DatabaseRows) -> str:
     """Return the dialect of a database that labels are applied in; OptionError where that is not known."""
     dialect = dialect_of_database(rows.backend)
@@ -92,10 +88,7 @@ class Database:
         return DatabaseSource(self.connection, self.rows)
 
     def limit_waiting(self, seconds: float) -> None:
-        """Wait for another's lock no longer than this; and let Ctrl-C end a statement, as far as that takes a word."""
-        driver: Any = self.connection.connection.driver_connection
-        if self.dialect.name == "sqlite":  # a statement is one call of its library, in which Python sees no signal
-            driver.set_progress_handler(lambda: 0, INTERRUPTS_EVERY)
+        """Wait for another's lock no longer than this."""
         times = {"seconds": math.ceil(seconds), "milliseconds": math.ceil(seconds * 1000)}
         for statement in self.facts.patience:
             self.connection.exec_driver_sql(statement.format(**times))

@@ -10,7 +10,7 @@ from shallowrules.applying.batches import Batches
 from shallowrules.applying.databases import REGISTRY
 from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
-from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain, raise_interrupt
+from shallowrules.applying.refusals import NOTHING_CHANGED, State, explain
 from shallowrules.drift import Counts, count_labels
 from shallowrules.errors import DataError, ExportError, OptionError, OptionName, check_choice
 from shallowrules.exporters import export
@@ -19,7 +19,7 @@ from shallowrules.exporters.sql import SqlOptions
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
-from shallowrules.sources.connecting import connect, find_url
+from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 from shallowrules.tested_columns import find_tested_columns
 
 __all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels"]

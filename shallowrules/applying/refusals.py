@@ -10,7 +10,7 @@ from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.errors import DataError, OptionName
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 
-__all__ = ["NOTHING_CHANGED", "State", "explain", "raise_interrupt"]
+__all__ = ["NOTHING_CHANGED", "State", "explain"]
 
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "lock": {
@@ -106,12 +106,6 @@ def explain(
         case "computed":
             advice = (": the database computes no column by these rules. Apply a view",)
     return DataError(said, *advice, ". ", *state)
-
-
-def raise_interrupt(error: Any) -> None:
-    """Raise KeyboardInterrupt for a statement of SQLite that Ctrl-C has ended, which comes as an error of its own."""
-    if "SQLITE_INTERRUPT" in _codes(error):
-        raise KeyboardInterrupt from None
 
 
 def _codes(error: Any) -> list[str]:

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
-from shallowrules.applying.refusals import explain, raise_interrupt
+from shallowrules.applying.refusals import explain
 from shallowrules.errors import DataError, OptionName, counted
-from shallowrules.sources.connecting import connect, find_url
+from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 
 __all__ = ["run_plan"]
 
