@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from commandline import call
 from databases import SMALL_LABELS, execute, on, schema_of
@@ -72,6 +74,39 @@ def test_rows_that_a_trigger_keeps_from_their_label_are_told(shop, batch):
             shop.query("DROP FUNCTION swallow")
     done = apply(shop, "update", *batch)
     assert done.exit_code == 0, done.output
+
+
+POLICIES = (
+    "CREATE RULE nothing AS ON UPDATE TO small DO INSTEAD NOTHING",
+    "ALTER TABLE small ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+    "CREATE TABLE small_1 () INHERITS (small); INSERT INTO small_1 VALUES (0.25, 1); "
+    "CREATE RULE nothing AS ON UPDATE TO small DO INSTEAD NOTHING",
+)
+
+
+@on("postgres")
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rows_that_a_rule_or_a_policy_keeps_from_their_label_are_told(shop, policy):
+    """Of the owner, who is no superuser: he would pass."""
+    shop.query(policy)
+    shop.query("CREATE ROLE owner LOGIN")
+    shop.query("GRANT ALL ON SCHEMA public TO owner; ALTER TABLE small OWNER TO owner")
+    if "SECURITY" in policy:
+        shop.query("CREATE POLICY all_seen ON small FOR SELECT USING (true)")
+        shop.query("CREATE POLICY some_written ON small FOR UPDATE USING (x > 0.5)")
+    if "small_1" in policy:
+        shop.query("ALTER TABLE small_1 OWNER TO owner")
+    before = schema_of(shop)
+    url = re.sub("://[^/]*@", "://owner@", shop.url)
+    try:
+        refused = call("label", "rules.json", "--database", url, "--table", "small", "--apply", "update", "--yes")
+        assert refused.exit_code == 1, refused.output
+        assert "a trigger or a policy of the table keeps them from being written" in " ".join(refused.stderr.split())
+        assert schema_of(shop) == before
+    finally:
+        shop.query("DROP TABLE IF EXISTS small_1")
+        shop.query("ALTER TABLE small OWNER TO CURRENT_USER")
+        shop.query("DROP OWNED BY owner; DROP ROLE owner")
 
 
 @on("mysql")

@@ -112,7 +112,8 @@ _POSTGRES = DatabaseFacts(
     ),
     interferes=(
         "SELECT (SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass({text}) AND NOT tgisinternal) "
-        "+ (SELECT count(*) FROM pg_class WHERE oid = to_regclass({text}) AND (relrowsecurity OR relhassubclass))"
+        "+ (SELECT count(*) FROM pg_class WHERE oid = to_regclass({text}) "
+        "AND (relrowsecurity OR relhassubclass OR relhasrules))"
     ),
     schema_of_table=(
         "SELECT n.nspname, current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
