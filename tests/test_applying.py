@@ -39,7 +39,8 @@ def test_applied_made_anew_and_taken_away(shop, other, style):
     applied(shop, style)
     assert labelled(shop, target(style)) == expected()
     assert "of other rules" in refused(shop, style, rules="other.json")
-    applied(shop, style, "--replace", rules="other.json")
+    said = applied(shop, style, "--replace", rules="other.json")
+    assert ("such as an index, goes with the old one" in said) == (style == "table")
     assert labelled(shop, target(style)) == expected(OTHER_LABELS)
     assert re.search(r"took away (view|table|column) .* in \w+://", applied(shop, style, "--undo"))
     assert schema_of(shop) == before

@@ -133,6 +133,7 @@ def before_each_event(monkeypatch, do):
     monkeypatch.setattr(running, "_run", running_it)
 
 
+@on("sqlite", "duckdb", "mysql")
 @pytest.mark.parametrize("case", ["view", "table again", "update"])
 def test_an_interrupt_before_any_statement_leaves_all_as_it_was(shop, monkeypatch, case):
     style, *again = case.split()

@@ -297,6 +297,8 @@ class _Planner:
             self._refuse_heirs()
             return None
         mark = self._refuse_others(found)
+        if self.thing.kind == "table" and self.application.replace:
+            self.notes.append("the table is made anew: what was added to it, such as an index, goes with the old one")
         if self.application.replace or (again and mark.is_of(self.rules.sha256, self.application.cluster_as)):
             return found
         which = "of these rules" if mark.rules == self.rules.sha256 else "of other rules"
@@ -347,6 +349,8 @@ class _Planner:
             steps += [self._drop(self.thing)]
             if self.facts.rights is not None and self.thing.kind != "column":
                 rights = [str(grant) for [grant] in self.database.ask(self.facts.rights, self.thing)]
+        if self.thing.kind == "column" and self.facts.holders is not None:
+            self.notes.append(f"{self.facts.title} lets nobody else read the table until all of it is done")
         made = [self._export(self.application.style), *self._marking(self.thing, self.mark)]
         return self._finish([*steps, *made, *rights])
 
