@@ -182,3 +182,12 @@ def test_a_table_of_the_name_of_a_temporary_one_stays(shop, name):
             shop.query("ALTER ROLE CURRENT_USER RESET search_path")
         for table in (name, "keyed"):
             execute(shop, f"DROP TABLE {table}")
+
+
+@on("sqlite", "duckdb", "postgres")
+@pytest.mark.parametrize("style", ["view", "table"])
+def test_what_would_be_gone_with_the_connection_is_refused(shop, style):
+    schema = "pg_temp" if shop.dialect == "postgres" else "TEMP"
+    refused = apply(shop, style, "--into", f"{schema}.v")
+    assert refused.exit_code == 1
+    assert "would be gone with the connection: name another by --into" in " ".join(refused.stderr.split())

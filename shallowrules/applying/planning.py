@@ -201,6 +201,10 @@ class _Planner:
         if application.into is None and not application.writes_on_table:
             self._check_name(into)
         self.table, self.into = self.database.place(database.rows.name_parts, into)
+        if self.facts.temporary and ".".join([*self.into[:-1], ""]).lower() == self.facts.temporary:
+            raise DataError(
+                f"{self.database.quoted(self.into)} would be gone with the connection: name another by ", INTO
+            )
         self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
         self.notes: list[str] = []
         writing = WRITING[self.database.dialect.name]
