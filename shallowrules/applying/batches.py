@@ -60,7 +60,7 @@ class Batches:
         for name in (low, high):
             execute(f"CREATE TEMPORARY TABLE {name} AS SELECT {listed} FROM {self.table} WHERE 1 = 0")
         commit()
-        after_low, up_to_high = "", _beyond(columns, high, "<", "<=")
+        after_low, up_to_high = "", _beyond(database, columns, high, "<=")
         looked_at = written = 0
         while True:
             following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
@@ -72,7 +72,7 @@ class Batches:
             for statement in (f"DELETE FROM {low}", f"INSERT INTO {low} SELECT * FROM {high}", f"DELETE FROM {high}"):
                 execute(statement)
             commit()
-            after_low = _beyond(columns, low, ">", ">")
+            after_low = _beyond(database, columns, low, ">")
             looked_at += self.size
             yield looked_at, written
         # Also rows whose keys are below, which came meanwhile, or are NULL, which SQLite allows.
@@ -82,11 +82,14 @@ class Batches:
 LOW, HIGH = "shallowrules_low", "shallowrules_high"
 
 
-def _beyond(columns: Sequence[str], end: str, strictly: str, last: str) -> str:
-    """Return what is true of the rows whose key is beyond that in a table; the first column alone finds most."""
+def _beyond(database: Database, columns: Sequence[str], end: str, compared: str) -> str:
+    """Return what is true of the rows whose key is beyond that in a table, as the database finds them by its index."""
     bounds = [f"(SELECT {column} FROM {end})" for column in columns]
+    if len(columns) > 1 and database.facts.compares_rows:
+        return f"({', '.join(columns)}) {compared} ({', '.join(bounds)})"
+    strictly = compared[0]
     *_, (column, bound) = pairs = list(zip(columns, bounds, strict=True))
-    found = f"{column} {last} {bound}"
+    found = f"{column} {compared} {bound}"
     for column, bound in reversed(pairs[:-1]):
         found = f"{column} {strictly}= {bound} AND ({column} {strictly} {bound} OR ({column} = {bound} AND {found}))"
     return found

@@ -51,6 +51,8 @@ class DatabaseFacts:
         transaction.
     replaced_view : str or None
         The statement that makes a view of a ``{query}`` in place of another, where two would not be one transaction.
+    compares_rows : bool
+        Whether an index finds rows beyond several columns that are compared as one: ``(a, b) > (x, y)``.
     temporary : str
         What stands before the name of a temporary table, so that no other table of that name is meant.
     heirs : str or None
@@ -85,6 +87,7 @@ class DatabaseFacts:
     add_column: str = "ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type}"
     marked_table: str | None = None
     replaced_view: str | None = None
+    compares_rows: bool = False
     temporary: str = ""
     heirs: str | None = None
     kept_columns: str | None = None
@@ -103,6 +106,7 @@ _POSTGRES = DatabaseFacts(
     title="PostgreSQL",
     transactional=True,
     patience=("SET lock_timeout = {milliseconds}",),
+    compares_rows=True,
     temporary="pg_temp.",
     heirs=(
         "WITH RECURSIVE heirs (oid) AS (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass({text}) "
