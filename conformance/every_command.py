@@ -162,7 +162,7 @@ class Run:
                 if style == "column" and "not immutable" in error.answer:  # PostgreSQL, which computes no such column
                     self.refused["export column", title]["the generation expression is not immutable"] += 1
                     continue
-                self.fail(f"export {style}", title, f"{error.answer}: {error.statement[:300]}", len(expected))
+                self.fail(f"export {style}", title, f"{error.answer[-300:]}: {error.statement[:300]}", len(expected))
 
     def _read_style(
         self, style: str, title: str, table: str, rules: RuleSet, expected: Labels, options: dict[str, Any], key: str
@@ -206,9 +206,12 @@ class Run:
             if style == "update":
                 kind = "Nullable(Int64)" if self.place.dialect == "clickhouse" else "BIGINT"
                 self.place.query(f"ALTER TABLE {quote(table)} ADD COLUMN {quote(CLUSTER)} {kind}")
-            self.place.query(text, before)
-            found = self._labels(quote(table), key, before)
-            self.place.query(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(CLUSTER)}")
+            try:
+                self.place.query(text, before)
+                found = self._labels(quote(table), key, before)
+            finally:
+                if style == "update" or sys.exc_info()[0] is None:
+                    self.place.query(f"ALTER TABLE {quote(table)} DROP COLUMN {quote(CLUSTER)}")
         self.count(f"export {style}", title, expected, found)
 
     def _labels(self, relation: str, key: str, before: Sequence[str] = ()) -> dict[int, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from commandline import call
@@ -139,6 +140,28 @@ def test_an_empty_text_is_one_in_a_session_where_it_is_null(shop, style):
     finally:
         shop.query(f"SET GLOBAL sql_mode = '{mode}'")
         shop.drop("texts")
+
+
+@on("mysql")
+@pytest.mark.parametrize("mode", ["STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "TRADITIONAL"])
+def test_a_strict_session_ends_no_statement_that_writes(shop, mode):
+    """A BIT that is no text in UTF-8 is a warning in a query, and was an error in what writes."""
+    rules = make_rules([("n", "integer")], (0, 200, 0, (0, 2**53 - 1, 1, 2)))
+    replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-999"), imputed=-3),)).to_json("bits.json")
+    [[before]] = shop.query("SELECT @@GLOBAL.sql_mode")
+    shop.query("CREATE TABLE bits (n BIT(40))")
+    shop.query("INSERT INTO bits VALUES (184), (1099511627775), (7)")
+    try:
+        shop.query(f"SET GLOBAL sql_mode = '{mode}'")
+        for style in ("view", "table", "update"):
+            done = apply(shop, style, table="bits", rules="bits.json")
+            assert done.exit_code == 0, done.output
+            labelled = "bits" if style == "update" else "bits_clusters"
+            assert rows(shop, labelled, "n + 0, cluster") == [("1099511627775", "1"), ("184", "0"), ("7", "0")]
+            assert apply(shop, style, "--undo", table="bits", rules="bits.json").exit_code == 0
+    finally:
+        shop.query(f"SET GLOBAL sql_mode = '{before}'")
+        shop.drop("bits")
 
 
 @on("sqlite")

@@ -159,7 +159,11 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
-    settings=("SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'EMPTY_STRING_IS_NULL', '')",),
+    # The last three end a statement that writes for what is a warning in a query: a BIT that is no text.
+    settings=tuple(
+        f"SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, '{mode}', '')"
+        for mode in ("EMPTY_STRING_IS_NULL", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
+    ),
     kept_columns=(
         "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) "
         "AND TABLE_NAME = {name} AND EXTRA LIKE '%on update%' ORDER BY ORDINAL_POSITION"
