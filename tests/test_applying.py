@@ -46,6 +46,12 @@ def test_applied_made_anew_and_taken_away(shop, other, style):
     assert schema_of(shop) == before
 
 
+def test_a_table_shows_its_rows_by_cluster_as_a_dry_run_does(shop):
+    shown = [apply(shop, "table", *more).stderr for more in (("--dry-run",), ("--yes",))]
+    rows = [re.findall(r"^ (0|1|2|none) +(\d+) ", text, re.MULTILINE) for text in shown]
+    assert rows[0] == rows[1] == [("0", "2"), ("none", "2"), ("2", "1"), ("1", "1")]
+
+
 @pytest.mark.parametrize("style", ["view", "update", "column"])
 def test_a_dry_run_shows_all_and_changes_nothing(shop, style):
     if style == "column" and shop.dialect not in COMPUTED:
@@ -84,11 +90,13 @@ def test_a_table_that_gained_a_column_is_applied_anew(shop, style):
 
 
 def test_a_second_update_of_the_same_rules_needs_no_word_and_follows_the_rows(shop):
-    assert "wrote 4 rows of column" in applied(shop, "update")
-    assert "wrote 0 rows of column" in applied(shop, "update")
+    first = applied(shop, "update")
+    assert "wrote 4 rows of column" in first
+    assert "to write" not in first
+    assert "0 rows of these to write wrote 0 rows of column" in applied(shop, "update")
     execute(shop, "UPDATE small SET x = 0.25 WHERE i = 4")
     execute(shop, "UPDATE small SET cluster = 77 WHERE i = 3")
-    assert "wrote 3 rows of column" in applied(shop, "update")
+    assert "3 rows of these to write wrote 3 rows of column" in applied(shop, "update")
     assert sorted(label for *_, label in labelled(shop) if label is not None) == ["0", "0", "0", "0", "1"]
     assert len(labelled(shop)) == len(SMALL)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shallowrules.applying.batches import Batches
+from shallowrules.applying.counting import count_changes
 from shallowrules.applying.databases import REGISTRY
 from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
@@ -116,8 +118,13 @@ class Plan:
         What is to be taken away if a statement fails that the database does not undo.
     notes : tuple of str
         What to know before.
-    counts : mapping
-        Rows by the number of their cluster, as the database counts them; empty where labels are taken away.
+    is_repeated : bool
+        Whether the column is there, with numbers or names as wanted, so that some rows at most are written.
+    counts : mapping or None
+        Rows by the number of their cluster, as the database counts them; None where labels are taken away, or where the
+        table that is made tells.
+    changes : int or None
+        Rows that an update writes; None where that is not known.
     """
 
     rules: RuleSet
@@ -135,7 +142,9 @@ class Plan:
     beside: tuple[Thing, ...] = ()
     made: tuple[tuple[Thing, Mark], ...] = ()
     notes: tuple[str, ...] = ()
-    counts: Counts = field(default_factory=dict)
+    is_repeated: bool = False
+    counts: Counts | None = None
+    changes: int | None = None
 
     @property
     def state_of_failure(self) -> State:
@@ -154,8 +163,21 @@ class Plan:
         return [*self.steps, *([] if self.update is None else [self.update]), *self.ending]
 
 
-def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False) -> Plan:
+def plan_labels(
+    rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False, counted: bool = True
+) -> Plan:
     """Return what would apply labels to a table, or take away what was applied so; nothing is changed.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+        A table without a sample.
+    application : Application
+    undo : bool
+    counted : bool
+        Whether the rows of each cluster are counted now also where the table that is made tells them, before it is
+        there for good.
 
     Raises
     ------
@@ -177,12 +199,24 @@ def plan_labels(rules: RuleSet, rows: DatabaseRows, application: Application, *,
         try:
             database.limit_waiting(application.lock_timeout)
             plan = plan_in(database, rules, application, undo=undo)
-            return plan if undo else replace(plan, counts=count_labels(rules, database.source, application.columns))
+            late = application.style == "table" and plan.is_whole and not counted
+            return plan if undo or late else _counted(plan, database)
         except SQLAlchemyError as error:
             database.roll_back()
             raise_interrupt(error)
             table = Thing("table", tuple(rows.name_parts))
             raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
+
+
+def _counted(plan: Plan, database: Database) -> Plan:
+    """Return the plan with the rows of each cluster."""
+    rules, source, application = plan.rules, database.source, plan.application
+    if not plan.is_repeated or application.cluster_as != "number":
+        return replace(plan, counts=count_labels(rules, source, application.columns))
+    names = find_tested_columns(rules, source, application.columns).names
+    otherwise = application.otherwise
+    counts, changes = count_changes(database, rules, plan.thing, columns=names, otherwise=otherwise)
+    return replace(plan, counts=counts, changes=changes)
 
 
 def plan_in(database: Database, rules: RuleSet, application: Application, *, undo: bool) -> Plan:
@@ -414,16 +448,20 @@ class _Planner:
             self.notes.append(
                 f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
             )
+        writing: dict[str, Any] = {
+            "update": update,
+            "unwritten": unwritten,
+            "ending": tuple(ending),
+            "is_repeated": found is not None,
+        }
         if batch is None:
-            return self._finish(steps, update=update, unwritten=unwritten, ending=tuple(ending), made=made)
+            return self._finish(steps, made=made, **writing)
         batches = Batches.of(self.database, self.table, batch)
         self.notes.append(
             f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
             "interrupted is continued by the same command"
         )
-        return self._finish(
-            steps, update=update, batches=batches, unwritten=unwritten, ending=tuple(ending), is_whole=False
-        )
+        return self._finish(steps, batches=batches, is_whole=False, **writing)
 
     def _keep_columns(self, update: str) -> str:
         """Return an update by which columns that the database would write on by itself stay as they are."""

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from shallowrules.applying.counting import count_made
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.applying.planning import Plan, leftovers, plan_in
 from shallowrules.applying.refusals import explain
+from shallowrules.drift import Counts
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 
@@ -18,7 +20,9 @@ KILLED_SECONDS = 10
 """How long an interrupted statement of a server is waited for."""
 
 
-def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> int:
+def run_plan(
+    plan: Plan, progress: Callable[[int], None] | None = None, show: Callable[[Counts], None] | None = None
+) -> int:
     """Run a plan, and return how many rows an update has written.
 
     Parameters
@@ -26,6 +30,9 @@ def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> int:
     plan : Plan
     progress : callable, optional
         Called after each batch with the rows that are looked at so far.
+    show : callable, optional
+        Called with the rows of each cluster in a table that is made, before it is there for good, if the plan does not
+        have them.
 
     Raises
     ------
@@ -42,7 +49,7 @@ def run_plan(plan: Plan, progress: Callable[[int], None] | None = None) -> int:
             try:
                 database.limit_waiting(plan.application.lock_timeout)
                 session = _prepare(plan, database)
-                return _run(plan, database, progress)
+                return _run(plan, database, progress, show)
             except SQLAlchemyError as error:
                 database.roll_back()
                 raise_interrupt(error)
@@ -72,12 +79,22 @@ def _prepare(plan: Plan, database: Database) -> int | None:
     return None if query is None else database.connection.exec_driver_sql(query).scalar_one()
 
 
-def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
-    connection = database.connection
+def _run(
+    plan: Plan,
+    database: Database,
+    progress: Callable[[int], None] | None,
+    show: Callable[[Counts], None] | None,
+) -> int:
+    connection, application = database.connection, plan.application
     for statement in plan.steps:
         connection.exec_driver_sql(statement)
+    if plan.counts is None and not plan.undo and show is not None:
+        column, kind = application.cluster_column, application.cluster_as
+        show(count_made(database, plan.rules, plan.thing, column, kind, application.otherwise))
     written = 0
-    if plan.update is not None and plan.batches is not None:
+    if plan.changes == 0:
+        pass  # an update would look at each row once more
+    elif plan.update is not None and plan.batches is not None:
         connection.commit()
         for looked_at, so_far in plan.batches.run(database, plan.update):
             written = so_far
@@ -85,7 +102,11 @@ def _run(plan: Plan, database: Database, progress: Callable[[int], None] | None)
                 progress(looked_at)
     elif plan.update is not None:
         written = database.write(plan.update)
-    if plan.unwritten is not None and (count := connection.exec_driver_sql(plan.unwritten).scalar_one()):
+    if (
+        plan.unwritten is not None
+        and plan.changes != 0
+        and (count := connection.exec_driver_sql(plan.unwritten).scalar_one())
+    ):
         raise DataError(
             f"{plan.target}: {counted(count, 'row')} would be left with another label than the rules': a trigger or a "
             "policy of the table keeps them from being written. Apply a view. ",

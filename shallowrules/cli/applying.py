@@ -15,6 +15,7 @@ from shallowrules.errors import ShallowRulesError, counted
 
 if TYPE_CHECKING:
     from shallowrules.applying import Plan
+    from shallowrules.drift import Counts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -91,17 +92,23 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     }
     application = Application(style=str(options.apply), **said, **values)
     with progress(f"looking at {rows}"):
-        plan = plan_labels(rules, rows, application, undo=options.undo)
+        plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
     _show(plan, err=not options.dry_run)
-    if not options.undo:
-        show_labels(rules, dict(sorted(plan.counts.items(), key=lambda item: -item[1])))
+
+    def show(counts: Counts) -> None:
+        show_labels(rules, dict(sorted(counts.items(), key=lambda item: -item[1])))
+
+    if plan.counts is not None:
+        show(plan.counts)
+    if plan.changes is not None:
+        click.echo(f"{counted(plan.changes, 'row')} of these to write", err=True)
     if options.dry_run:
         return
     if application.writes_on_table and not options.yes:
         _ask(plan)
-    n_rows = max(1, sum(plan.counts.values()))
+    n_rows = max(1, sum((plan.counts or {}).values()))
     with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
-        written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)))
+        written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
     done = "took away" if options.undo else "made"
     if plan.update is not None:
         done = f"wrote {counted(written, 'row')} of"
