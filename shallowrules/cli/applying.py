@@ -96,7 +96,8 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     _show(plan, err=not options.dry_run)
 
     def show(counts: Counts) -> None:
-        show_labels(rules, dict(sorted(counts.items(), key=lambda item: -item[1])))
+        largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
+        show_labels(rules, {index: counts[index] for index in largest_first})
 
     if plan.counts is not None:
         show(plan.counts)
