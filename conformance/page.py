@@ -20,8 +20,8 @@ Does SQL give every row the cluster that the tree gives it? This page is the ans
 - **Columns**: every type of column that an engine has for them, listed below.
 - **Values**: every kind in the second table, as far as the column can hold it: on each threshold and beside it, at the
   ends of 64 bits, NaN, infinities, texts that are nearly numbers, look-alikes of collations, padding.
-- **SQL**: the styles `where`, `case` and `select`, and `case` under the settings of a session that change what SQL
-  means.
+- **SQL**: the styles `where`, `case`, `ordered` and `select`, and `case` under the settings of a session that change
+  what SQL means.
 
 A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
 run, in `conformance/definition.py`. Where a value is missing and not imputed, or is no value at all, the row must get
