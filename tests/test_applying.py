@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from applications import COMPUTED, OTHER, OTHER_LABELS, applied, apply, expected, labelled, refused, target
+from commandline import call
 from databases import SMALL, SMALL_LABELS, execute, on, schema_of
 from rulesets import small_rules
 
@@ -44,6 +45,13 @@ def test_applied_made_anew_and_taken_away(shop, other, style):
     assert labelled(shop, target(style)) == expected(OTHER_LABELS)
     assert re.search(r"took away (view|table|column) .* in \w+://", applied(shop, style, "--undo"))
     assert schema_of(shop) == before
+
+
+def test_a_view_is_what_is_made_where_nothing_else_is_said(shop):
+    done = call("label", "rules.json", "--database", shop.url, "--table", "small", "--apply")
+    assert done.exit_code == 0, done.output
+    assert labelled(shop, "small_clusters") == expected()
+    assert "took away view" in applied(shop, "view", "--undo")
 
 
 def test_a_table_shows_its_rows_by_cluster_as_a_dry_run_does(shop):

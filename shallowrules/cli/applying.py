@@ -45,9 +45,11 @@ class ApplyOptions:
 apply_options = together(
     click.option(
         "--apply",
+        is_flag=False,
+        flag_value="view",
         type=click.Choice(["view", "table", "update", "column"]),
-        help="Make in the --database a view (nothing is written on the table), a new table, a column of the table that "
-        "is written now (update), or one that the database computes (column).",
+        help="Make in the --database a view (the default; nothing is written on the table), a new table, a column of "
+        "the table that is written now (update), or one that the database computes (column).",
     ),
     click.option("--into", metavar="NAME", help="Name of the view or table. [default: that of --table with _clusters]"),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
