@@ -158,6 +158,11 @@ class Plan:
         return ("What was made has been taken away",)
 
     @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to run: each row has its label already, and the column says so."""
+        return self.changes == 0 and not self.steps and not self.ending
+
+    @property
     def statements(self) -> list[str]:
         """All statements, the update once without its batches."""
         return [*self.steps, *([] if self.update is None else [self.update]), *self.ending]

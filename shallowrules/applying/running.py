@@ -42,6 +42,8 @@ def run_plan(
     """
     from sqlalchemy.exc import SQLAlchemyError
 
+    if plan.is_done:
+        return 0
     session: int | None = None
     try:
         with connect(find_url(plan.rows.database)) as connection:

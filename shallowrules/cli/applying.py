@@ -107,7 +107,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
         click.echo(f"{counted(plan.changes, 'row')} of these to write", err=True)
     if options.dry_run:
         return
-    if application.writes_on_table and not options.yes:
+    if application.writes_on_table and not options.yes and not plan.is_done:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
     with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
