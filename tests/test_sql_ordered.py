@@ -10,10 +10,23 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from rulesets import balanced_rules, boundary_rows, chain_rules, make_rules, route, rule_sets, small_rules
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulesets import (
+    MIXED,
+    balanced_rules,
+    boundary_rows,
+    chain_rules,
+    hostile_texts,
+    make_rules,
+    moderate_float,
+    route,
+    rule_sets,
+    small_rules,
+)
 
 from shallowrules.exporters import export
+from shallowrules.exporters.sql import fastest_case
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.ordered import ordered_branches
 from shallowrules.exporters.sql.predicates import EVERY_ROW
@@ -49,6 +62,29 @@ def test_no_branch_has_more_conditions_than_the_logarithm_of_the_leaves(rules):
 def test_it_is_the_shorter_case(rules, dialect):
     ordered, case = (export(rules, "sql", dialect=dialect, style=style) for style in ("ordered", "case"))
     assert len(ordered[ordered.index("CASE") :]) < 0.75 * len(case[case.index("CASE") :])
+
+
+@settings(max_examples=60)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_the_fastest_case_gives_the_labels_of_the_tree(data, seed):
+    rules = data.draw(rule_sets(kinds=MIXED, floats=moderate_float, categories=hostile_texts))
+    rows = boundary_rows(rules, seed)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        names = [f"c{j}" for j in range(len(rules.columns))]
+        types = {"float": "REAL", "integer": "INTEGER", "text": "TEXT", "boolean": "BOOLEAN"}
+        declared = ", ".join(f"{name} {types[column.type]}" for name, column in zip(names, rules.columns, strict=True))
+        connection.execute(f"CREATE TABLE t ({declared})")
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", rows)
+        columns = dict(zip((column.name for column in rules.columns), names, strict=True))
+        case = fastest_case(rules, dialect="sqlite", columns=columns)
+        found = connection.execute(f"SELECT {case} FROM t").fetchall()
+    assert [-1 if label is None else label for (label,) in found] == [route(rules, row) for row in rows]
+
+
+def test_the_fastest_case_of_a_deep_tree_is_not_as_deep():
+    assert fastest_case(balanced_rules(16), dialect="sqlite").count("CASE") == 15
+    assert fastest_case(chain_rules(100), dialect="sqlite").count("CASE") == 1
+    assert fastest_case(make_rules([("x", "float")], 3), dialect="sqlite") == "3"
 
 
 def test_text_of_every_kind_of_branch():

@@ -8,8 +8,8 @@ from typing import Any
 
 from shallowrules.applying.inspecting import Database, Thing
 from shallowrules.drift import Counts
-from shallowrules.exporters import export
 from shallowrules.exporters.base import ClusterAs
+from shallowrules.exporters.sql import fastest_case
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
@@ -34,11 +34,11 @@ def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: A
     """
     dialect = database.dialect
     old, new, n = map(dialect.identifier, ("old", "new", "n"))
-    case = export(rules, "sql", dialect=dialect.name, style="ordered", **options)  # the faster one
+    case = fastest_case(rules, dialect=dialect.name, **options)
     changed = WRITING[dialect.name].changed.format(column=old, value=new)
     found = database.connection.exec_driver_sql(
         f"SELECT {new}, SUM({n}), SUM(CASE WHEN {changed} THEN {n} ELSE 0 END)\n"
-        f"FROM (\nSELECT {case}AS {new}, {dialect.identifier(thing.column)} AS {old}, COUNT(*) AS {n}\n"
+        f"FROM (\nSELECT {case}\nAS {new}, {dialect.identifier(thing.column)} AS {old}, COUNT(*) AS {n}\n"
         f"FROM {database.quoted(thing.name)}\nGROUP BY 1, 2\n) AS {dialect.identifier('labelled')}\nGROUP BY {new}"
     ).all()
     return _by_cluster(rules, found, "number", options["otherwise"]), sum(int(changes) for *_, changes in found)

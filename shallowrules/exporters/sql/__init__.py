@@ -8,6 +8,7 @@ from shallowrules.exporters.sql.exporter import (
     SqlExporter,
     SqlOptions,
     cluster_predicates,
+    fastest_case,
     neither_predicate,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "SqlOptions",
     "cluster_predicates",
     "dialect_of_database",
+    "fastest_case",
     "neither_predicate",
 ]

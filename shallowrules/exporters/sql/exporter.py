@@ -33,7 +33,7 @@ from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import JINJA_END, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
-from shallowrules.exporters.sql.ordered import ordered_branches
+from shallowrules.exporters.sql.ordered import nested_case, ordered_branches
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING
@@ -41,7 +41,15 @@ from shallowrules.labels import MIN_LABEL
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import INT64, Cluster, RuleColumn, RuleSet
 
-__all__ = ["LABELLING_STYLES", "STYLES", "SqlExporter", "SqlOptions", "cluster_predicates", "neither_predicate"]
+__all__ = [
+    "LABELLING_STYLES",
+    "STYLES",
+    "SqlExporter",
+    "SqlOptions",
+    "cluster_predicates",
+    "fastest_case",
+    "neither_predicate",
+]
 
 Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
@@ -53,6 +61,9 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 
 WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
+
+MAX_NESTED = 20
+"""Levels of a CASE inside another: engines bound how deep an expression may be."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
 """What begins an expression, a statement or a comment of Jinja."""
@@ -202,6 +213,24 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
     """
     _, predicates = _prepare(rules, SqlOptions(**options))
     return {cluster.index: predicates.of_cluster(rules.rules_of(cluster.index)) for cluster in rules.by_size}
+
+
+def fastest_case(rules: RuleSet, **options: Any) -> str:
+    """Return SQL for the number of each row's cluster, which an engine evaluates fast and nobody is to read.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    **options
+        Of `SqlOptions`: dialect, columns and otherwise.
+    """
+    settings = SqlOptions(style="ordered", **options)
+    if max(rule.depth for rule in rules) > MAX_NESTED:
+        return SqlExporter().export(rules, style="ordered", **options)
+    dialect, predicates = _prepare(rules, settings)
+    labels = _label_literals(rules.clusters, "number", dialect)
+    without = _otherwise(rules.clusters, settings, dialect) or "NULL"
+    return nested_case(rules, predicates.names, dialect, labels, without)
 
 
 def _raw(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules as the branches of one CASE, each of which relies on those before it: the style ``ordered``.
+"""Rules as the branches of one CASE, each of which relies on those before it, the style ``ordered``; or as the tree.
 
 At each node of the tree one branch takes the rows that have no value there, then come the rows of the smaller child.
 What is left needs no condition: it can only be in the other child. So no branch has more conditions than the logarithm
@@ -7,7 +7,7 @@ of the number of leaves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shallowrules.exporters.sql.dialect import Dialect
@@ -15,7 +15,7 @@ from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Condition, Cut, Leaf, Membership, RuleSet
 from shallowrules.rules.conditions import both
 
-__all__ = ["Branch", "ordered_branches"]
+__all__ = ["Branch", "nested_case", "ordered_branches"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,38 @@ def ordered_branches(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> 
         pending.append(_Reached(second, conditions, valued))
         pending.append(_Reached(first, {**conditions, node.column: condition}, valued))
     return branches
+
+
+def nested_case(rules: RuleSet, names: Sequence[str], dialect: Dialect, labels: Mapping[int, str], without: str) -> str:
+    """Return a CASE that gives each row its cluster by the questions of the tree, one inside the other.
+
+    It is as deep as the tree, and for an engine alone: a row is asked only what the tree asks it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    names : sequence of str
+        What the database calls each column of the rules.
+    dialect : Dialect
+    labels : mapping from int to str
+        SQL for each cluster.
+    without : str
+        SQL for rows without one.
+    """
+    predicates = Predicates(names, dialect, valued=True)
+
+    def below(index: int, valued: frozenset[int]) -> str:
+        node = rules.nodes[index]
+        if isinstance(node, Leaf):
+            return labels[node.cluster]
+        column = rules.columns[node.column]
+        missing = "" if node.column in valued else predicates.without_value(node.column, column)
+        asked = predicates.of_all([node.condition(column, True)])
+        left, right = (below(child, valued | {node.column}) for child in (node.left, node.right))
+        guard = f"WHEN {missing} THEN {without} " if missing else ""
+        return f"CASE {guard}WHEN {asked} THEN {left} ELSE {right} END"
+
+    return below(0, frozenset())
 
 
 def _leaves_below(rules: RuleSet) -> Sequence[int]:
