@@ -77,7 +77,7 @@ def test_a_folder_is_no_table(folder):
         (["run", "t.csv", "-k", "2", "--scale", "log"], "'none', 'minmax', 'standard', 'robust'"),
         (
             ["run", "t.csv", "-k", "2", "--style", "haiku"],
-            "Invalid value for '--sql-style' / '--style': 'haiku' is not one of 'where', 'case', 'select'",
+            "Invalid value for '--sql-style' / '--style': 'haiku' is not one of 'where', 'case', 'ordered'",
         ),
         (["run", "t.csv", "-k", "2", "--dialect", "klingon"], "unknown SQL dialect 'klingon'; known are: ansi"),
         (["run", "t.csv", "-k", "2", "--column", "width"], "'width' is not OLD=NEW"),

@@ -9,7 +9,7 @@ from jinja2.exceptions import UndefinedError
 from rulesets import example_rules, make_rules
 
 from shallowrules.errors import ExportError, OptionError
-from shallowrules.exporters import export
+from shallowrules.exporters import export, rendering
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.sql import DIALECTS, STYLES
 
@@ -40,6 +40,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch):
         return get_source(self, environment, template)
 
     monkeypatch.setattr(PackageLoader, "get_source", record)
+    rendering._shipped.cache_clear()  # of templates that are compiled already
     for style in STYLES:
         export(example_rules(), "sql", style=style, dialect="sqlite")
     export(example_rules(), "python")

@@ -68,9 +68,12 @@ def test_the_command_says_what_the_sql_gives(small):
 )
 def test_another_value_than_that_asked_for_is_a_mismatch(small, monkeypatch, wrong, found):
     export = verification.export
-    monkeypatch.setattr(
-        verification, "export", lambda *args, **options: export(*args, **options).replace("ELSE 99", wrong)
-    )
+
+    def changed(*arguments, **options):
+        text = export(*arguments, **options).replace("ELSE 99", wrong)
+        return text.replace("THEN 99", wrong.replace("ELSE", "THEN"))  # in the style "ordered"
+
+    monkeypatch.setattr(verification, "export", changed)
     rules = small_rules()
     certificate = verify_database(rules, of(small), answers=Answers(rules, otherwise=99))
     for comparison in certificate.comparisons[1:]:
@@ -82,9 +85,11 @@ def test_another_value_than_that_asked_for_is_a_mismatch(small, monkeypatch, wro
 
 def test_a_cluster_that_sql_takes_for_none_is_a_mismatch(small, monkeypatch):
     export = verification.export
-    monkeypatch.setattr(
-        verification, "export", lambda *args, **options: export(*args, **options).replace("THEN 2", "THEN 99")
-    )
+
+    def changed(*arguments, **options):
+        return export(*arguments, **options).replace("THEN 2", "THEN 99").replace("ELSE 2\n", "ELSE 99\n")
+
+    monkeypatch.setattr(verification, "export", changed)
     rules = small_rules()
     certificate = verify_database(rules, of(small), answers=Answers(rules, otherwise=99))
     for comparison in certificate.comparisons[1:]:
