@@ -318,25 +318,24 @@ def test_who_is_killed_while_waiting_leaves_nothing_half_made(shop, style):
     assert schema_of(shop) == before
 
 
-ENDLESS = {
-    "sqlite": "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 0.5 AS x, n AS i FROM r",
-    "duckdb": "SELECT 0.5 AS x, a.range + b.range AS i FROM range(1000000) a, range(1000000) b",
-}
+ENDLESS = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 0.5 AS x, n AS i FROM r"
 
 
-@pytest.mark.parametrize("dialect", ENDLESS)
-def test_ctrl_c_ends_a_statement_in_this_process(file, dialect):
-    database = file(dialect)
-    database.run(f"CREATE VIEW endless AS {ENDLESS[dialect]}")
-    before = schema_of(database)
-    command = ["label", "rules.json", "--database", database.url, "--table", "endless", "--apply", "view"]
+@on("sqlite")  # DuckDB looks for signals between its tasks alone, and one may take as long as it likes
+def test_ctrl_c_ends_a_statement_in_this_process(shop):
+    shop.run(f"CREATE VIEW endless AS {ENDLESS}")
+    before = schema_of(shop)
+    command = ["label", "rules.json", "--database", shop.url, "--table", "endless", "--apply", "view"]
     with subprocess.Popen([*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-        time.sleep(3)
-        client.send_signal(signal.SIGINT)
-        _, said = client.communicate(timeout=SECONDS)
+        try:
+            time.sleep(3)
+            client.send_signal(signal.SIGINT)
+            _, said = client.communicate(timeout=SECONDS)
+        finally:
+            client.kill()
     assert said.strip() == "Aborted!"
     assert client.returncode == 1
-    assert schema_of(database) == before
+    assert schema_of(shop) == before
 
 
 @on("mysql")

@@ -223,9 +223,8 @@ def connect(url: URL) -> Iterator[Connection]:
             if connection.dialect.name == "postgresql" and (connection.dialect.server_version_info or ()) >= (11,):
                 connection.exec_driver_sql(NO_COMPILING)
                 connection.commit()
-            if (
-                connection.dialect.name == "sqlite"
-            ):  # a statement is one call of its library: Python sees no signal in it
+            if connection.dialect.name == "sqlite":
+                # A statement is one call of its library, in which Python sees no signal.
                 driver: Any = connection.connection.driver_connection
                 driver.set_progress_handler(lambda: 0, INTERRUPTS_EVERY)
             yield connection
