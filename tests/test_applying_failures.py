@@ -275,12 +275,15 @@ def ended_while_it_waits(database, style, end):
         locked(database, BLOCKING[database.dialect]),
         subprocess.Popen([*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client,
     ):
-        number = session_of(database)
-        if end == "server":
-            database.query(END[database.dialect].format(number=number))
-        else:
-            client.send_signal(end)
-        _, said = client.communicate(timeout=SECONDS)
+        try:
+            number = session_of(database)
+            if end == "server":
+                database.query(END[database.dialect].format(number=number))
+            else:
+                client.send_signal(end)
+            _, said = client.communicate(timeout=SECONDS)
+        finally:
+            client.kill()
     session_of(database, there=False)
     return client.returncode, " ".join(said.split())
 

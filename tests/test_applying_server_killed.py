@@ -105,9 +105,12 @@ def test_a_killed_server_has_nothing_half_made(server, style):
     label = ["label", "rules.json", "--database", server.url, "--table", "small", "--apply", style, "--yes"]
     word = {"table": "CREATE TABLE", "update": "UPDATE"}[style]
     with subprocess.Popen([*COMMAND, *label], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-        wait_until(lambda: server.query(RUNNING[server.dialect].format(word=word))[0][0] != "0")
-        kill(number)
-        _, said = client.communicate(timeout=SECONDS)
+        try:
+            wait_until(lambda: server.query(RUNNING[server.dialect].format(word=word))[0][0] != "0")
+            kill(number)
+            _, said = client.communicate(timeout=SECONDS)
+        finally:
+            client.kill()
     assert client.returncode == 1
     assert "Traceback" not in said
     assert "Error: " in said
