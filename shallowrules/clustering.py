@@ -18,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from shallowrules._kernel import nearest_by_products
+from shallowrules._kernel import nearest_centers
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
@@ -134,6 +134,7 @@ def reference_clustering(
     *,
     names: Sequence[str] | None = None,
     source: Any = None,
+    n_threads: int = 1,
 ) -> tuple[Reference, Encoding, Any]:
     """Cluster the table, or take over a clustering that was made before.
 
@@ -150,6 +151,8 @@ def reference_clustering(
         Names of the clustered columns, where they have some.
     source : array-like or dataframe, optional
         The clustered columns as the user has them: what a Pipeline is given.
+    n_threads : int
+        For what is done beside the clusterer's own work; no result depends on it.
 
     Returns
     -------
@@ -166,12 +169,12 @@ def reference_clustering(
         If its labels are those of another number of rows, or its columns have other names.
     """
     if isinstance(clusterer, Labelling):
-        reference = _from_labels(encoding, clusterer, sample_weight)
+        reference = _from_labels(encoding, clusterer, sample_weight, n_threads)
         return replace(reference, notes=_doubts(clusterer)), encoding, None
     if clusterer is None:
         clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
     if not hasattr(clusterer, "fit"):
-        return _from_centers(encoding, clusterer, sample_weight), encoding, None
+        return _from_centers(encoding, clusterer, sample_weight, n_threads=n_threads), encoding, None
     transformers, _ = _split(clusterer)
     if transformers and encoding.encoder.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
@@ -181,7 +184,7 @@ def reference_clustering(
         _check_names(fitted, names)
         encoding = replace(encoding, X_cluster=into_space(fitted, encoding.X_cluster, X))
         names = None  # the transformers may name their columns otherwise
-    reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names)
+    reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names, n_threads)
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
 
 
@@ -216,7 +219,11 @@ def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> N
 
 
 def centers_among(
-    X: NDArray[Any], reference: Reference, X_cluster: NDArray[Any], sample_weight: NDArray[np.float64] | None
+    X: NDArray[Any],
+    reference: Reference,
+    X_cluster: NDArray[Any],
+    sample_weight: NDArray[np.float64] | None,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]:
     """Return the reference centers in any columns of the rows: the means of the rows of each.
 
@@ -227,12 +234,14 @@ def centers_among(
     X_cluster : ndarray of float, shape (n_rows, n_clustered)
         In the space of the centers. A center without rows gets the mean of the rows nearest to it.
     sample_weight : ndarray of float64, shape (n_rows,), optional
+    n_threads : int
+        The result does not depend on it.
 
     Returns
     -------
     ndarray of float64, shape (k, n_columns)
     """
-    return _means(X, reference.labels, reference.centers, X_cluster, sample_weight)
+    return _means(X, reference.labels, reference.centers, X_cluster, sample_weight, n_threads)
 
 
 def _means(
@@ -241,8 +250,9 @@ def _means(
     centers: NDArray[np.float64],
     X_cluster: NDArray[Any],
     sample_weight: NDArray[np.float64] | None,
+    n_threads: int,
 ) -> NDArray[np.float64]:
-    means = group_means(X, labels, len(centers), sample_weight)
+    means = group_means(X, labels, len(centers), sample_weight, n_threads)
     empty = np.flatnonzero(np.isnan(means).any(axis=1))
     if len(empty):
         counted = labels >= 0
@@ -255,35 +265,33 @@ def _means(
     return means
 
 
-BLOCK = 1 << 18
-"""At most this many distances, or differences, are computed at once: a second-level cache holds them."""
+MAX_TOGETHER = 1 << 18
+"""At most this many differences are computed at once: a second-level cache holds them."""
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def _nearest(X: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+def _nearest(X: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
-    A product of matrices gives the nearest center of most rows, but rounds differently from one place in the table
-    to another. Where rounding could decide, the distances are computed directly, so that equal rows get one center.
+    The labels of a fitted KMeans are not taken in its place: it takes distances from a product of matrices, which
+    rounds differently from one place in the table to another, and to know where that could decide takes the distance
+    to the second nearest center, hence all of them.
     """
-    labels, doubtful = np.empty(len(X), dtype=np.int32), np.empty(len(X), dtype=np.uint8)
-    n_columns = X.shape[1]
-    centers = np.asarray(centers, dtype=np.float64)
-    squares = (centers**2).sum(axis=1)
-    slack = 8 * (n_columns + 4) * np.finfo(np.float64).eps
-    step = max(1, BLOCK // max(len(centers), n_columns))
-    for start in range(0, len(X), step):  # an overflow is refused when the tree is grown
-        here = slice(start, start + step)
-        rows = np.ascontiguousarray(X[here], dtype=np.float64)
-        nearest_by_products(rows, rows @ centers.T, squares, slack, labels[here], doubtful[here])
-    for row in np.flatnonzero(doubtful):
-        labels[row] = _squared_distances(centers, X[row].astype(np.float64)).argmin()
+    centers = np.ascontiguousarray(centers, dtype=np.float64)
+    labels, doubtful = nearest_centers(X, centers, n_threads=n_threads)
+    rows = np.flatnonzero(doubtful)
+    step = max(1, MAX_TOGETHER // max(1, centers.size))
+    for first in range(0, len(rows), step):
+        here = rows[first : first + step]
+        labels[here] = _squared_distances(centers, np.ascontiguousarray(X[here], dtype=np.float64)[:, None]).argmin(
+            axis=1
+        )
     return labels
 
 
 def _squared_distances(X: NDArray[Any], point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squared distance of every row to a point, summed alike for every row."""
-    return np.asarray(((X - point) ** 2).sum(axis=1))
+    """Return the squared distance of every row to a point, or to each of several, summed alike for every row."""
+    with np.errstate(over="ignore"):  # refused when the tree is grown
+        return np.asarray(((X - point) ** 2).sum(axis=-1))
 
 
 # Estimators --------------------------------------------------------------------------------------
@@ -361,6 +369,7 @@ def _take_over(
     sample_weight: NDArray[np.float64] | None,
     seen: NDArray[np.bool_] | None,
     names: Sequence[str] | None,
+    n_threads: int,
 ) -> Reference:
     """Return the centers of a fitted clusterer if it has some for this space, else its labels."""
     X = encoding.X_cluster
@@ -371,7 +380,7 @@ def _take_over(
     centers = np.asarray([] if centers is None else centers)
     if len(centers) and _is_matrix(centers, X.shape[1]):
         _check_names(fitted, names)
-        reference = _from_centers(encoding, centers, sample_weight, _predicted(fitted, X, centers))
+        reference = _from_centers(encoding, centers, sample_weight, _predicted(fitted, X, centers), n_threads=n_threads)
         if given is None:
             return reference
         labels = np.where(given.noise, np.int32(UNLABELLED), reference.labels)
@@ -380,7 +389,7 @@ def _take_over(
         given = _predicted_labels(fitted, X, names)
     if given.noise[given.seen].all():
         raise DataError(f"{type(fitted).__name__} calls every row noise: there is no cluster to explain")
-    reference = _from_labels(encoding, Labelling.of(given.labels, given.noise | ~given.seen), sample_weight)
+    reference = _from_labels(encoding, Labelling.of(given.labels, given.noise | ~given.seen), sample_weight, n_threads)
     notes = given.notes
     if len(centers):
         notes = (
@@ -486,6 +495,8 @@ def _from_centers(
     centers: Any,
     sample_weight: NDArray[np.float64] | None,
     labels: NDArray[np.int32] | None = None,
+    *,
+    n_threads: int,
 ) -> Reference:
     """Return the clustering by given centers: by its own labels, or those of the nearest center."""
     X = encoding.X_cluster
@@ -505,13 +516,17 @@ def _from_centers(
         raise OptionError("clusterer gives centers that are not finite numbers")
     labelled = labels is not None
     if labels is None:
-        labels = _nearest(X, centers)
-    explain_centers = centers if encoding.one_space else _means(encoding.X_explain, labels, centers, X, sample_weight)
+        labels = _nearest(X, centers, n_threads)
+    explain_centers = centers
+    if not encoding.one_space:
+        explain_centers = _means(encoding.X_explain, labels, centers, X, sample_weight, n_threads)
     classes = tuple(range(len(centers)))
     return Reference(centers, explain_centers, labels, tuple(map(str, classes)), classes, labelled)
 
 
-def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None) -> Reference:
+def _from_labels(
+    encoding: Encoding, given: Labelling, sample_weight: NDArray[np.float64] | None, n_threads: int
+) -> Reference:
     """Return the clustering by given labels, its centers the means of their rows."""
     X = encoding.X_cluster
     counted = given.labels >= 0
@@ -524,10 +539,10 @@ def _from_labels(encoding: Encoding, given: Labelling, sample_weight: NDArray[np
     number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last entry, index -1, stays UNLABELLED
     number[used] = np.arange(len(used))
     labels = number[given.labels]
-    centers = group_means(X, labels, len(used), sample_weight)
+    centers = group_means(X, labels, len(used), sample_weight, n_threads)
     explain_centers = centers
     if not encoding.one_space:
-        explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight)
+        explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight, n_threads)
     names = tuple(given.names[i] for i in used)
     classes = _classes(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
     return Reference(centers, explain_centers, labels, names, classes, labelled=True)

@@ -120,7 +120,7 @@ class UniqueRows:
         """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
         if self.labels is not None:
             return self.labels.copy()
-        return _kernel.nearest_centers(self.data.X_cluster, self.first, _contiguous(self.data.cluster_centers))
+        return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
 
     def kernel_input(self) -> GrowthInput:
         """Return what the kernel grows a tree from."""

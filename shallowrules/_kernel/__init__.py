@@ -3,7 +3,6 @@
 from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad
 from shallowrules._kernel.growth.forest import grow_path
-from shallowrules._kernel.growth.nearest_lists import nearest_centers
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput
@@ -15,7 +14,7 @@ from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.group_sums import sums_of_parts
 from shallowrules._kernel.shared.matrix import column_ranges
-from shallowrules._kernel.shared.nearest_rows import nearest_by_products
+from shallowrules._kernel.shared.nearest_rows import nearest_centers
 from shallowrules._kernel.shared.routing import route_rows
 from shallowrules._kernel.shared.sum_of_squares import within_cluster_sum_of_squares
 
@@ -33,7 +32,6 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
-    "nearest_by_products",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",

@@ -24,7 +24,6 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
-    "nearest_by_products",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
@@ -120,18 +119,14 @@ def improve_tree(
     n_threads: int = 1,
     progress: _Progress = None,
 ) -> dict[str, Any]: ...
-def nearest_by_products(
-    rows: NDArray[np.float64],
-    products: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    slack: float,
-    label: NDArray[np.int32],
-    doubtful: NDArray[np.uint8],
-    n_threads: int = 1,
-) -> None: ...
 def nearest_centers(
-    X_cluster: NDArray[Any], rows: NDArray[np.int32], centers: NDArray[np.float64]
-) -> NDArray[np.int32]: ...
+    X_cluster: NDArray[Any],
+    centers: NDArray[np.float64],
+    rows: NDArray[np.int32] | None = None,
+    *,
+    n_threads: int = 1,
+    instructions: int = 2,
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
 def numbers_of(
     values: list[Any] | tuple[Any, ...],
 ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.bool_] | None] | None: ...

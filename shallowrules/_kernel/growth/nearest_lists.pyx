@@ -7,11 +7,9 @@ of 8 run out for 7 to 11 % of (row, feature) pairs. Distances are summed directl
 |x|^2 - 2xc + |c|^2: that loses tight clusters.
 """
 
-import numpy as np
-
 from libc.stdint cimport uint16_t
 
-from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
+from shallowrules._kernel.shared.matrix cimport load_block
 from shallowrules._kernel.growth.state cimport (
     LANES, LIST_LENGTH, MIN_LIST_LENGTH, CenterOrder, NearestLists, Node, RowBuffers, Slots, Table
 )
@@ -24,7 +22,6 @@ cdef extern from "shared/lanes.h" nogil:
         Py_ssize_t n_centers, double* out) noexcept
     void sr_lane_nearest(int instructions, const double* distances, Py_ssize_t n_centers, double* keys) noexcept
     Py_ssize_t sr_place_of(double key) noexcept
-    int sr_instructions() noexcept
 
 
 cdef double distance_to(const Table* table, const double* point, int center) noexcept nogil:
@@ -156,38 +153,3 @@ cdef double sum_costs(
         else:
             total += lists.distance[slot * LIST_LENGTH]
     return total
-
-
-def nearest_centers(X_cluster, const int[::1] rows, const double[:, ::1] centers):
-    """Return the nearest center of each of some rows, the first of equally near ones.
-
-    Parameters
-    ----------
-    X_cluster : ndarray of float32 or float64, shape (n, m)
-    rows : ndarray of int32, shape (r,)
-    centers : ndarray of float64, shape (k, m)
-
-    Returns
-    -------
-    ndarray of int32, shape (r,)
-    """
-    cdef Matrix matrix = matrix_of(X_cluster)
-    cdef Py_ssize_t n = rows.shape[0], k = centers.shape[0], begin, r, c, count
-    cdef int instructions = sr_instructions(), best
-    nearest_array = np.empty(n, dtype=np.int32)
-    cdef int[::1] nearest = nearest_array, ids = np.arange(k, dtype=np.int32)
-    cdef double[::1] lanes = np.empty(matrix.n_columns * LANES), distance = np.empty(k * LANES)
-    with nogil:
-        begin = 0
-        while begin < n:
-            count = min(<Py_ssize_t>LANES, n - begin)
-            load_block(&matrix, &rows[begin], count, &lanes[0], LANES)
-            sr_lane_distances(instructions, &lanes[0], matrix.n_columns, &centers[0, 0], &ids[0], k, &distance[0])
-            for r in range(count):
-                best = 0
-                for c in range(1, k):
-                    if distance[c * LANES + r] < distance[best * LANES + r]:
-                        best = <int>c
-                nearest[begin + r] = best
-            begin += count
-    return nearest_array

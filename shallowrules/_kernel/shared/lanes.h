@@ -195,4 +195,37 @@ static inline ptrdiff_t sr_place_of(double key)
     return (ptrdiff_t)(bits & 0xFFFF);
 }
 
+/* The smallest and the second smallest of each lane's distances, and the place of the smallest, the first of equals:
+ * three times 16. The loop over the lanes becomes vectors of the caller's instruction set. */
+#define SR_DEFINE_SMALLEST(NAME, TARGET)                                                                           \
+    TARGET static inline void NAME(const double *distances, ptrdiff_t n_centers, double *smallest, double *second, \
+                                   double *place)                                                                  \
+    {                                                                                                              \
+        for (int r = 0; r < SR_LANES; r++)                                                                         \
+            smallest[r] = distances[r], second[r] = INFINITY, place[r] = 0.0;                                      \
+        for (ptrdiff_t c = 1; c < n_centers; c++) {                                                                \
+            const double *distance = distances + c * SR_LANES;                                                     \
+            const double here = (double)c;                                                                         \
+            for (int r = 0; r < SR_LANES; r++) {                                                                   \
+                const double d = distance[r], least = smallest[r];                                                 \
+                const double larger = d < least ? least : d;                                                       \
+                second[r] = larger < second[r] ? larger : second[r];                                               \
+                place[r] = d < least ? here : place[r];                                                            \
+                smallest[r] = d < least ? d : least;                                                               \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
+
+SR_DEFINE_SMALLEST(sr_lane_smallest_portable, )
+#if SR_HAS_X86
+SR_DEFINE_SMALLEST(sr_lane_smallest_avx2, __attribute__((target("avx2"))))
+SR_DEFINE_SMALLEST(sr_lane_smallest_avx512, __attribute__((target("avx512f"))))
+#endif
+
+static inline void sr_lane_smallest(int instructions, const double *distances, ptrdiff_t n_centers,
+                                    double *smallest, double *second, double *place)
+{
+    SR_CHOOSE(sr_lane_smallest, distances, n_centers, smallest, second, place);
+}
+
 #endif

@@ -1,59 +1,89 @@
-"""The nearest center of each row, from the product of the rows and the centers."""
+"""The nearest center of each row, by distances that are summed directly, column by column."""
+
+import numpy as np
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
 
-from shallowrules._kernel.shared.threads cimport CHUNK
+from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
+from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
 
 
-def nearest_by_products(
-    const double[:, ::1] rows, const double[:, ::1] products, const double[::1] squares, double slack,
-    int[::1] label, unsigned char[::1] doubtful, int n_threads=1,
-):
-    """Find the center at the smallest distance from each row, and where rounding may decide which it is.
+cdef extern from "shared/lanes.h" nogil:
+    enum:
+        LANES "SR_LANES"
+    void sr_lane_distances(
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
+        Py_ssize_t n_centers, double* out) noexcept
+    void sr_lane_smallest(
+        int instructions, const double* distances, Py_ssize_t n_centers, double* smallest, double* second,
+        double* place) noexcept
+    int sr_instructions() noexcept
+
+cdef double ROUNDING = 2.0 ** -52
+
+
+def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n_threads=1, int instructions=2):
+    """Return the nearest center of each row, and where rounding may decide which it is.
 
     Parameters
     ----------
-    rows : ndarray of float64, shape (n, m)
-    products : ndarray of float64, shape (n, k)
-        Of the rows and the centers.
-    squares : ndarray of float64, shape (k,)
-        The squared lengths of the centers.
-    slack : float
-        The rounding error of a distance, as a part of the squared lengths of the row and of the longest center.
-    label : ndarray of int32, shape (n,)
-        Written: the center, the lowest of equally near ones.
-    doubtful : ndarray of uint8, shape (n,)
-        Written: 1 where another center is no farther than the rounding error.
+    X_cluster : ndarray of float32 or float64, shape (n, m)
+    centers : ndarray of float64, shape (k, m)
+        At least one.
+    rows : ndarray of int32, shape (r,), optional
+        The rows to look at, by default all.
     n_threads : int
         The result does not depend on it.
+    instructions : int
+        For tests. The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. The result
+        does not depend on it.
+
+    Returns
+    -------
+    nearest : ndarray of int32, shape (r,)
+        The first of equally near centers.
+    doubtful : ndarray of uint8, shape (r,)
+        1 where a distance to another center, summed in another order, may be as small.
     """
-    cdef Py_ssize_t n = rows.shape[0], m = rows.shape[1], k = squares.shape[0], i, c
-    cdef double longest = 0.0
+    cdef Matrix matrix = matrix_of(X_cluster)
+    cdef const int[::1] picked = np.empty(0, dtype=np.int32) if rows is None else rows
+    cdef const int* row = NULL if rows is None else &picked[0] if len(rows) else NULL
+    cdef Py_ssize_t n = len(X_cluster) if rows is None else picked.shape[0], m = matrix.n_columns, k = centers.shape[0]
+    cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK, chunk
+    cdef int threads = threads_for(n, n_threads), thread
+    nearest_array, doubtful_array = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    cdef int[::1] nearest = nearest_array, ids = np.arange(k, dtype=np.int32)
+    cdef unsigned char[::1] doubtful = doubtful_array
+    cdef double[:, ::1] lanes = np.empty((threads, m * LANES + LANES)), distance = np.empty((threads, (k + 1) * LANES))
+    cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
     if n == 0:
-        return
-    for c in range(k):
-        longest = max(longest, squares[c])
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static", chunksize=CHUNK):
-        label[i] = _nearest_to(&rows[i, 0], m, &products[i, 0], &squares[0], k, slack, longest, &doubtful[i])
+        return nearest_array, doubtful_array
+    instructions = min(sr_instructions(), instructions)
+    for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
+        for chunk in range(n_chunks * thread // threads, n_chunks * (thread + 1) // threads):
+            _find_nearest(
+                &matrix, row, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &centers[0, 0], &ids[0], k, slack,
+                instructions, &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0],
+            )
+    return nearest_array, doubtful_array
 
 
-cdef inline int _nearest_to(
-    const double* row, Py_ssize_t m, const double* product, const double* squares, Py_ssize_t k, double slack,
-    double longest, unsigned char* doubtful,
+cdef void _find_nearest(
+    const Matrix* matrix, const int* row, Py_ssize_t first, Py_ssize_t last, const double* centers, const int* ids,
+    Py_ssize_t k, double slack, int instructions, double* lanes, double* distance, int* nearest,
+    unsigned char* doubtful,
 ) noexcept nogil:
-    cdef double best = squares[0] - 2.0 * product[0], second = INFINITY, distance, length = 0.0
-    cdef int nearest = 0
-    cdef Py_ssize_t c, j
-    for c in range(1, k):
-        distance = squares[c] - 2.0 * product[c]  # less the square of the row, the same for all centers
-        if distance < best:
-            second = best
-            best = distance
-            nearest = <int>c
-        elif distance < second:
-            second = distance
-    for j in range(m):
-        length += row[j] * row[j]
-    doubtful[0] = second <= best + slack * (length + longest)
-    return nearest
+    cdef Py_ssize_t begin = first, r, count
+    cdef int[LANES] here
+    cdef double[LANES] smallest, second, place
+    while begin < last:
+        count = min(<Py_ssize_t>LANES, last - begin)
+        for r in range(count):
+            here[r] = <int>(begin + r) if row == NULL else row[begin + r]
+        load_block(matrix, here, count, lanes, LANES)
+        sr_lane_distances(instructions, lanes, matrix.n_columns, centers, ids, k, distance)
+        sr_lane_smallest(instructions, distance, k, smallest, second, place)
+        for r in range(count):
+            nearest[begin + r] = <int>place[r]
+            doubtful[begin + r] = not second[r] > smallest[r] * slack
+        begin += count

@@ -1,0 +1,74 @@
+"""The nearest center of each row, by any instructions and number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Problem, problems, random_tables
+
+from shallowrules._kernel import nearest_centers
+from shallowrules.clustering import reference_clustering
+from shallowrules.encoding import encode
+from shallowrules.table import Table
+
+
+def distances(X, centers):
+    """Return squared distances, shape (n, k), summed column by column."""
+    total = np.zeros((len(X), len(centers)))
+    for j in range(centers.shape[1]):
+        total += (X[:, j : j + 1].astype(np.float64) - centers[:, j]) ** 2
+    return total
+
+
+@random_tables(200)
+@given(problems(max_columns=12, max_centers=40))
+def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem):
+    expected = distances(problem.X_cluster, problem.centers)
+    picked = np.arange(len(expected), dtype=np.int32)[::-2].copy()
+    for instructions in (0, 1, 2):
+        nearest, doubtful = nearest_centers(problem.X_cluster, problem.centers, instructions=instructions)
+        np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
+        # Whatever the order of a sum, no other center is nearer where there is no doubt.
+        ascending = np.sort(expected, axis=1)
+        if expected.shape[1] > 1:
+            tied = ascending[:, 1] <= ascending[:, 0] * (1 + 1e-15)
+            assert doubtful[tied].all()
+            assert not doubtful[ascending[:, 1] > ascending[:, 0] * (1 + 1e-13)].any()
+        some, _ = nearest_centers(problem.X_cluster, problem.centers, picked, instructions=instructions)
+        np.testing.assert_array_equal(some, nearest[picked])
+
+
+@random_tables(60)
+@given(problems(max_columns=12), st.integers(0, 2**32 - 1))
+def test_labels_depend_on_neither_the_order_of_the_rows_nor_their_neighbours(problem, seed):
+    # Equally near centers: each twice, and the same columns in another order.
+    X = problem.X_cluster.astype(np.float64)
+    centers = np.concatenate([problem.centers, problem.centers, problem.centers[:, ::-1]])
+    order = np.random.default_rng(seed).permutation(len(X))
+
+    def labels(rows):
+        return reference_clustering(encode(Table.of(rows), matrix=rows), centers, 1, 0, None)[0].labels
+
+    expected = labels(X)
+    np.testing.assert_array_equal(labels(X[order]), expected[order])
+    alone = np.concatenate([labels(row[None]) for row in X])
+    np.testing.assert_array_equal(alone, expected)
+    np.testing.assert_array_equal(expected, ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_threads_and_layout_change_no_label(dtype, order):
+    random = np.random.default_rng(0)
+    X = random.integers(-2, 3, (70_001, 4)).astype(dtype, order=order)
+    centers = random.integers(-2, 3, (9, 4)) / 2.0
+    expected = distances(X, centers).argmin(axis=1)
+    for threads in (1, 2, 7):
+        np.testing.assert_array_equal(nearest_centers(X, centers, n_threads=threads)[0], expected)
+
+
+def test_no_rows_have_no_centers():
+    nearest, doubtful = nearest_centers(np.empty((0, 2)), np.zeros((1, 2)))
+    assert len(nearest) == len(doubtful) == 0
