@@ -381,7 +381,7 @@ def _take_over(
     if len(centers) and _is_matrix(centers, X.shape[1]):
         _check_names(fitted, names)
         reference = _from_centers(encoding, centers, sample_weight, _predicted(fitted, X, centers), n_threads=n_threads)
-        if given is None:
+        if given is None or not given.notes:  # no noise
             return reference
         labels = np.where(given.noise, np.int32(UNLABELLED), reference.labels)
         return replace(reference, labels=labels, notes=given.notes)
@@ -419,9 +419,10 @@ class _GivenLabels:
         labels[seen] = given
         noise = np.zeros(len(seen), dtype=bool)
         notes: tuple[str, ...] = ()
-        known = np.setdiff1d(given, [UNLABELLED]) if given.dtype.kind == "i" else given
-        if given.dtype.kind == "i" and np.array_equal(known, np.arange(len(known))):
-            noise[seen] = given == UNLABELLED
+        if given.dtype.kind == "i" and (given == UNLABELLED).any():
+            known = np.setdiff1d(given, [UNLABELLED])
+            if np.array_equal(known, np.arange(len(known))):
+                noise[seen] = given == UNLABELLED
         n_noise = int(np.count_nonzero(noise))
         if n_noise:
             notes = (f"left out of fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)

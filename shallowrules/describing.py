@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering import UNLABELLED
+from shallowrules.conversion import DOUBLE_EXACT
 from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.metrics import (
@@ -107,6 +108,7 @@ def describe_tree(
     means: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     record: FitRecord,
+    n_threads: int = 1,
 ) -> RuleSet:
     """Measure a tree on its rows and return its rules.
 
@@ -125,15 +127,19 @@ def describe_tree(
     weight : ndarray of float64, shape (n_rows,), or None
         Rows of weight 0 do not count.
     record : FitRecord
+    n_threads : int
+        The result does not depend on it.
     """
     k = len(tree.names)
     counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
     sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
-    columns, profiles = _describe_columns(encoding.encoder, encoding.table, means, labels, weight, sums)
-    cost = partition_cost(encoding.X_cluster, labels, weight)
+    columns, profiles = _describe_columns(encoding, means, labels, weight, sums)
+    cost = partition_cost(encoding.X_cluster, labels, weight, n_threads)
     reference_cost = record.reference_cost
     if reference_cost is None:
-        reference_cost = cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight)
+        reference_cost = (
+            cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight, n_threads)
+        )
     if weight is not None and not weight.all():
         counted = weight > 0
         labels, reference, weight = labels[counted], reference[counted], weight[counted]
@@ -186,14 +192,14 @@ def _describe_clusters(
 
 
 def _describe_columns(
-    encoder: Encoder,
-    table: Table,
+    encoding: Encoding,
     means: NDArray[np.float64],
     labels: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
     sums: NDArray[np.float64],
 ) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
     """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
+    encoder, table = encoding.encoder, encoding.table
     place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
     columns: list[RuleColumn] = []
     of_numbers: list[list[float | None]] = [[] for _ in sums]
@@ -201,10 +207,13 @@ def _describe_columns(
     for source, raw in enumerate(table.columns):
         if raw.is_numeric:
             if source in place:
-                in_cluster = means[:, place[source]] * encoder.columns[place[source]].direction
+                direction = encoder.columns[place[source]].direction
+                in_cluster = means[:, place[source]] * direction
+                ends = sorted(float(end[place[source]]) * direction for end in encoding.ranges)
             else:  # a transformer left it out, or took its numbers for categories
                 in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
-            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum())))
+                ends = [math.nan, math.nan]
+            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum()), ends))
             shares = np.empty((len(sums), 0))
         else:
             described, shares = _describe_values(raw, labels, weight, sums)
@@ -238,9 +247,13 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _describe_numbers(raw: Column, mean: float) -> RuleColumn:
+def _describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
+    """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
+    known = all(abs(end) < DOUBLE_EXACT if raw.type == "integer" else math.isfinite(end) for end in ends)
+    low, high = ends if known else (raw.values.min(), raw.values.max())
     number = int if raw.type == "integer" else float
-    return RuleColumn(raw.name, raw.type, mean, number(raw.values.min()), number(raw.values.max()))  # type: ignore[arg-type]
+    # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
+    return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
 
 def _describe_values(

@@ -300,7 +300,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
         given = _read(self, X, reset=False)
-        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), given.matrix)
+        ranges = given.ranges(_thread_count(self.n_jobs))
+        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
 
     def __copy__(self) -> ExplainableKMeans:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules import _kernel
-from shallowrules._kernel import GrowthInput
+from shallowrules._kernel import GrowthInput, Ranges
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tree import LEAF, Tree
 
@@ -60,6 +60,8 @@ class GrowthData:
         At most 65535 of them.
     weight : ndarray of float64, shape (n_rows,), or None
         Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
+    explain_ranges, cluster_ranges : Ranges, optional
+        Those of the columns of `X_explain` and `X_cluster`, where they are known.
     """
 
     X_explain: NDArray[Any]
@@ -67,6 +69,8 @@ class GrowthData:
     explain_centers: NDArray[np.float64]
     cluster_centers: NDArray[np.float64]
     weight: NDArray[np.float64] | None = None
+    explain_ranges: Ranges | None = None
+    cluster_ranges: Ranges | None = None
 
     @property
     def n_rows(self) -> int:
@@ -126,7 +130,7 @@ class UniqueRows:
         """Return what the kernel grows a tree from."""
         data = self.data
         centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
-        return GrowthInput(data.X_explain, data.X_cluster, self.order, self.weight, *centers)
+        return GrowthInput(data.X_explain, data.X_cluster, self.order, self.weight, *centers, data.explain_ranges)
 
     def leaf_of_rows(
         self, leaves: NDArray[np.intp], begins: NDArray[np.integer], ends: NDArray[np.integer]
@@ -362,7 +366,7 @@ def _contiguous(centers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _check_range(data: GrowthData, n_threads: int) -> None:
     """Refuse values whose squared distances overflow."""
-    low, high = _kernel.column_ranges(data.X_cluster, n_threads)
+    low, high = data.cluster_ranges or _kernel.column_ranges(data.X_cluster, n_threads)
     widest = max(float(-low.min()), float(high.max()), float(np.abs(data.cluster_centers).max()))
     if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")

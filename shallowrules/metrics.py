@@ -27,7 +27,9 @@ def weighted_average_explanation_size(tree: Tree) -> float:
     return float(np.average(tree.explanation_size[tree.leaves], weights=tree.weight[tree.leaves]))
 
 
-def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def partition_cost(
+    X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int = 1
+) -> float:
     """Return the k-means cost of a partition, each cluster around its own mean (the paper's Eq. 1).
 
     Parameters
@@ -39,6 +41,8 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
     sample_weight : array-like of shape (n_rows,), optional
         Weights, none negative; 1 by default. Rows of weight 0 do not count, nor do those whose weight is beyond 300
         decimal places smaller than the largest.
+    n_threads : int
+        The result does not depend on it.
 
     Returns
     -------
@@ -59,10 +63,10 @@ def partition_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | N
         k = len(known)
     numbers = np.ascontiguousarray(numbers, dtype=np.int32)
     if weight is None:
-        return float(within_cluster_sum_of_squares(X, numbers, k, None))
+        return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
     # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
     exponent = np.frexp(weight.max())[1]
-    cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent))
+    cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent), n_threads)
     with np.errstate(over="ignore"):
         return float(np.ldexp(cost, exponent))
 
@@ -77,6 +81,8 @@ def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike 
     sample_weight : array-like of shape (n_rows,), optional
     """
     equal = np.asarray(labels) == np.asarray(reference)
+    if sample_weight is None:
+        return float(np.count_nonzero(equal) / len(equal))
     return float(np.average(equal, weights=_weights(sample_weight, len(equal))))
 
 
@@ -100,9 +106,9 @@ def precision_and_recall(
         Share of the reference cluster's weight that the labelling puts in it too; 0 for an empty one.
     """
     labels, reference = np.asarray(labels), np.asarray(reference)
-    weight = _weights(sample_weight, len(labels))
+    weight = None if sample_weight is None else _weights(sample_weight, len(labels))
     equal = labels == reference
-    shared = np.bincount(labels[equal], weight[equal], n_clusters)
+    shared = np.bincount(labels[equal], None if weight is None else weight[equal], n_clusters)
     precision, recall = (
         np.divide(shared, total, out=np.zeros(n_clusters), where=total > 0)
         for total in (np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))

@@ -371,7 +371,8 @@ def _look_ahead(
             coded.X_cluster,
             coded.rows.copy(),
             None if coded.weight is None else coded.weight.copy(),
-            *(np.ascontiguousarray(array, dtype=np.float64) for array in centers),
+            explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
+            cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
         )
         nodes = grow_ahead(
             inputs,

@@ -38,7 +38,7 @@ EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
 BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines"}
 ALLOWED = {
     "table": {"_kernel"},
-    "encoding": {"table", "summation"},
+    "encoding": {"_kernel", "table", "summation"},
     "clustering": {"_kernel", "encoding", "summation"},
     "_kernel": set(),
     "summation": {"_kernel"},

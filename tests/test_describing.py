@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -100,3 +101,24 @@ def test_two_orders_of_one_column():
     labels = np.array([0, 1, 2, 3, 4, 5] * 5)
     rules = ExplainableKMeans(clusterer=labels, transformer=transformer).fit(frame).rules_
     assert RuleSet.from_dict(rules.to_dict()) == rules
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_least_and_the_largest_value_are_those_of_the_column_whatever_the_order_of_rows(seed, n_jobs):
+    random = np.random.default_rng(seed)
+    n_rows = 40_000 if seed == 0 else 30
+    X = random.choice([-2.0, -0.0, 0.0, 1e-9, 3.0], (n_rows, 3)) * [1, 1, 1e-3]
+    whole = random.integers(-5, 5, n_rows) + random.choice([0, 2**53, -(2**60)])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(whole=whole)
+
+    def ends(table):
+        clusterer = KMeans(2, n_init=1, random_state=0)
+        columns = ExplainableKMeans(clusterer=clusterer, n_jobs=n_jobs).fit(table).rules_.columns
+        return [repr((column.minimum, column.maximum)) for column in columns]
+
+    for table in (frame[["a", "b", "c"]], X, X.astype(np.float32)):
+        as_doubles = np.asarray(table).astype(np.float64)
+        expected = [repr((float(column.min()) + 0, float(column.max()) + 0)) for column in as_doubles.T]
+        assert ends(table) == expected == ends(table[::-1])
+    assert ends(frame[["a", "whole"]])[1] == repr((int(whole.min()), int(whole.max())))

@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
+from shallowrules._kernel import column_ranges
 from shallowrules.describing import FitRecord, describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, impute_table
 from shallowrules.errors import DataError, OptionError
@@ -314,7 +315,7 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     means = group_means(X_explain, grown.labels, len(centers))
     rules = describe_tree(
         tree,
-        Encoding(encoder, table, X_explain, X_explain, X_cluster),
+        Encoding(encoder, table, X_explain, X_explain, X_cluster, column_ranges(X_explain)),
         grown.labels,
         grown.labels,
         means=np.where(np.isnan(means), explain_centers, means),

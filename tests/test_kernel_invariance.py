@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from strategies import Problem, problems, random_tables
 from tables import TABLES, repeated_rows, whole_weights
 
+from shallowrules._kernel import Ranges, column_ranges
+from shallowrules.growing import GrowthData, find_unique_rows, grow
+
 pytestmark = pytest.mark.slow
 
 some = random_tables(150)
@@ -123,3 +126,29 @@ def test_float32_values_are_compared_as_what_they_are():
     problem = TABLES["narrow_precision"](np.random.default_rng(4))
     X = problem.X_explain.astype(np.float64)
     assert_same(grown(problem), grown(replace(problem, X_explain=X, X_cluster=X)))
+
+
+@some
+@given(problems(), st.sampled_from([0.0, 0.5, 3.0]))
+def test_known_ranges_of_columns_change_no_tree_nor_wider_ones(problem, wider):
+    def ranges(X):
+        low, high = column_ranges(X)
+        return Ranges(low - wider * (1 + np.abs(low)), high + wider * (1 + np.abs(high)))
+
+    known = GrowthData(*problem.arrays, problem.weight, ranges(problem.X_explain), ranges(problem.X_cluster))
+    assert_same(grow(find_unique_rows(known), tradeoff=problem.tradeoff), grown(problem))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [1, 7, 40_000])
+def test_ranges_tell_missing_and_infinite_values(dtype, n_rows):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, 10)).astype(dtype)
+    places = random.integers(n_rows, size=4)
+    X[places, range(4)] = np.nan, np.inf, -np.inf, np.nan
+    X[places[0], 4] = np.nan
+    with np.errstate(invalid="ignore"):
+        expected = X.min(axis=0), X.max(axis=0)  # which NumPy makes NaN where there is one
+    for matrix in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        for threads in (1, 2, 5):
+            np.testing.assert_array_equal(column_ranges(matrix, threads), expected)

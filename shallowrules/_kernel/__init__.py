@@ -5,7 +5,7 @@ from shallowrules._kernel.growth.depth import eval_wad
 from shallowrules._kernel.growth.forest import grow_path
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
-from shallowrules._kernel.inputs import CodedRows, GrowthInput
+from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
 from shallowrules._kernel.reading.byte_scan import ByteScan
 from shallowrules._kernel.reading.python_values import numbers_of
 from shallowrules._kernel.refinement.improving import improve_tree
@@ -22,6 +22,7 @@ __all__ = [
     "ByteScan",
     "CodedRows",
     "GrowthInput",
+    "Ranges",
     "column_ranges",
     "deduplicate",
     "encode",

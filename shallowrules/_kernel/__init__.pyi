@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel.inputs import CodedRows as CodedRows
 from shallowrules._kernel.inputs import GrowthInput as GrowthInput
+from shallowrules._kernel.inputs import Ranges as Ranges
 
 _Progress = Callable[[float], object] | None
 _Nodes = dict[str, NDArray[Any]]
@@ -14,6 +15,7 @@ __all__ = [
     "ByteScan",
     "CodedRows",
     "GrowthInput",
+    "Ranges",
     "column_ranges",
     "deduplicate",
     "encode",
@@ -45,7 +47,7 @@ class ByteScan:
     def begin_behind(self, before: bytes) -> None: ...
     def add(self, following: ByteScan) -> bool: ...
 
-def column_ranges(array: NDArray[Any], n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def column_ranges(array: NDArray[Any], n_threads: int = 1) -> Ranges: ...
 def deduplicate(
     X_explain: NDArray[Any],
     X_cluster: NDArray[Any],
@@ -60,6 +62,7 @@ def encode(
     n_threads: int,
     *,
     ranks: int = 0,
+    ranges: Ranges | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.uint8], int]: ...
 def eval_wad(n_centers: int, n_left: int, share_left: float) -> float: ...
 def grow_tree(

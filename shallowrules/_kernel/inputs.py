@@ -1,4 +1,4 @@
-"""What the entries of the kernel take: tables with their rows, as tuples of arrays."""
+"""What the entries of the kernel take and return: tables with their rows, ranges of columns, as tuples of arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CodedRows", "GrowthInput"]
+__all__ = ["CodedRows", "GrowthInput", "Ranges"]
+
+
+class Ranges(NamedTuple):
+    """The smallest and the largest value of each column of a matrix; NaN for a column that has one.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64, shape (n_columns,)
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
 
 
 class GrowthInput(NamedTuple):
@@ -25,6 +37,8 @@ class GrowthInput(NamedTuple):
         Positive weights of these rows; reordered like `rows`.
     explain_centers : ndarray of float64, shape (k, d)
     cluster_centers : ndarray of float64, shape (k, m)
+    ranges : Ranges, optional
+        Those of the columns of `X_explain`, or wider ones, where they are known.
     """
 
     X_explain: NDArray[Any]
@@ -33,6 +47,7 @@ class GrowthInput(NamedTuple):
     weight: NDArray[np.float64] | None
     explain_centers: NDArray[np.float64]
     cluster_centers: NDArray[np.float64]
+    ranges: Ranges | None = None
 
 
 class CodedRows(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite
 
+from shallowrules._kernel import Ranges
 from shallowrules.errors import DataError, Finding, counted
 from shallowrules.table import Column, Table
 
@@ -90,7 +89,7 @@ def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
     return found
 
 
-def refuse_unusable(table: Table, complete: Iterable[Column], matrix: NDArray[Any] | None = None) -> None:
+def refuse_unusable(table: Table, complete: Iterable[Column], ranges: Ranges | None = None) -> None:
     """Raise DataError naming the columns that hold infinite values, or missing ones, and in how many rows.
 
     Parameters
@@ -98,10 +97,10 @@ def refuse_unusable(table: Table, complete: Iterable[Column], matrix: NDArray[An
     table : Table
     complete : iterable of Column
         Its columns that may not lack values.
-    matrix : ndarray of float, shape (n_rows, n_columns), optional
-        The same table where it is a matrix.
+    ranges : Ranges, optional
+        Those of all columns, where they are known.
     """
-    if matrix is not None and _is_finite(matrix):
+    if ranges is not None and np.isfinite(ranges).all():
         return
     refuse_missing(complete, "leave these rows out, fill them (impute), or exclude the columns")
     infinite = find_infinite(table.columns)
@@ -136,17 +135,11 @@ def refuse_other_types(table: Table) -> None:
         )
 
 
-def _is_finite(matrix: NDArray[Any]) -> bool:
-    try:
-        assert_all_finite(matrix)
-    except ValueError:
-        return False
-    return True
-
-
-def refuse_too_large(table: Table, scale: str | None) -> None:
+def refuse_too_large(table: Table, scale: str | None, ranges: Ranges | None = None) -> None:
     """Raise DataError naming the columns of numbers so large that the sums of a scaling overflow."""
     largest = MAX_SQUARED if scale == "standard" else MAX_VALUE
+    if ranges is not None and (np.abs(ranges) <= largest).all():
+        return
     found = [
         Finding("too large", f"{column.name!r} ({value:.1e})", column.name)
         for column in table.columns

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler
@@ -219,6 +220,8 @@ class Encoding:
         Where cuts live: those model columns that rules may test, the same object where these are all.
     X_cluster : ndarray of float32 or float64, shape (n_rows, n_cluster)
         Where distances are taken; the same object as `X_explain` where there is one space.
+    ranges : Ranges
+        Those of the columns of `matrix`.
     """
 
     encoder: Encoder
@@ -226,11 +229,25 @@ class Encoding:
     matrix: NDArray[Any]
     X_explain: NDArray[Any]
     X_cluster: NDArray[Any]
+    ranges: Ranges
 
     @property
     def one_space(self) -> bool:
         """Whether the columns are clustered as they are explained."""
         return self.X_explain is self.X_cluster
+
+    @property
+    def explain_ranges(self) -> Ranges:
+        """Those of the columns of `X_explain`."""
+        positions = list(self.encoder.explain_positions)
+        return Ranges(*(ends[positions] for ends in self.ranges)) if positions else self.ranges
+
+    @property
+    def cluster_ranges(self) -> Ranges | None:
+        """Those of the columns of `X_cluster`, None where they have to be found."""
+        if self.X_cluster is self.matrix:
+            return self.ranges
+        return self.explain_ranges if self.one_space else None
 
 
 def encode(
@@ -243,6 +260,7 @@ def encode(
     matrix: NDArray[Any] | None = None,
     cluster_columns: Sequence[int] | None = None,
     explain_columns: Sequence[int] | None = None,
+    n_threads: int = 1,
 ) -> Encoding:
     """Decide how a table is clustered and explained, and do it.
 
@@ -262,6 +280,8 @@ def encode(
         The same table where it is a matrix.
     cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
+    n_threads : int
+        The result does not depend on it.
 
     Raises
     ------
@@ -269,20 +289,23 @@ def encode(
         If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
         categories, or too many categories, or numbers that overflow.
     """
-    refuse_unusable(table, table.columns if impute is None else (), matrix)
+    ranges = None if matrix is None else column_ranges(matrix, n_threads)
+    refuse_unusable(table, table.columns if impute is None else (), ranges)
     refuse_other_types(table)
-    refuse_too_large(table, scale)
+    refuse_too_large(table, scale, ranges)
     if impute is not None:
         table = impute_table(table, sample_weight)
     encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, table.imputed)
     encoder = encoder.with_columns(cluster_columns, explain_columns)
-    matrix = encoder.encode_imputed(table, matrix)
+    given, matrix = matrix, encoder.encode_imputed(table, matrix)
+    if ranges is None or matrix is not given:
+        ranges = column_ranges(matrix, n_threads)
     raw = _select(matrix, encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight)
     X_explain = (
         raw if encoder.explain_positions == encoder.cluster_positions else _select(matrix, encoder.explain_positions)
     )
-    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw))
+    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw), ranges)
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:

@@ -31,6 +31,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from shallowrules._kernel import column_ranges
 from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_missing, refuse_unusable
 from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn
@@ -154,7 +155,7 @@ def encode_through(
             columns[ModelColumn(source, trace.kind, trace.values)] = None  # type: ignore[arg-type]
     encoder = Encoder(tuple(columns), None, 1.0, table.imputed, names=tuple(table.names), transformer=transformer)
     matrix = encoder.encode_imputed(table)
-    return Encoding(encoder, table, matrix, matrix, X_cluster)
+    return Encoding(encoder, table, matrix, matrix, X_cluster, column_ranges(matrix))
 
 
 def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> int:

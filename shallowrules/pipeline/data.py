@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.clustering import UNLABELLED, Reference
 from shallowrules.encoding import Encoding
 from shallowrules.metrics import partition_cost
@@ -62,6 +63,10 @@ class GivenTable:
     matrix: NDArray[Any] | None
     feature_names: NDArray[np.object_] | None
 
+    def ranges(self, n_threads: int) -> Ranges | None:
+        """Return the ranges of the columns of a matrix."""
+        return None if self.matrix is None else column_ranges(self.matrix, n_threads)
+
 
 @dataclass(frozen=True, eq=False)
 class FitData:
@@ -97,7 +102,8 @@ class FitData:
     def used_centers(self) -> NDArray[np.int32]:
         """The centers that rows of positive weight are assigned to."""
         labels = self.reference.labels
-        return np.unique(labels if self.fit_weight is None else labels[self.fit_weight > 0])
+        rows = np.bincount(labels if self.fit_weight is None else labels[self.fit_weight > 0])
+        return np.flatnonzero(rows).astype(np.int32)
 
     @property
     def kept_centers(self) -> NDArray[np.integer]:
@@ -107,7 +113,9 @@ class FitData:
     @cached_property
     def reference_cost(self) -> float:
         """The k-means cost of the unrestricted clustering, with the means of its labels."""
-        return partition_cost(self.encoding.X_cluster, self.reference.labels, self.fit_weight)
+        return partition_cost(
+            self.encoding.X_cluster, self.reference.labels, self.fit_weight, self.parameters.n_threads
+        )
 
     @property
     def left_out(self) -> int:

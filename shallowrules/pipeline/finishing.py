@@ -95,6 +95,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         reference.labels,
         means=means,
         weight=fit_weight,
+        n_threads=data.parameters.n_threads,
         record=FitRecord(
             method,
             weighted=data.weight is not None,

@@ -58,7 +58,6 @@ def _grow_for(
     """Grow the trees that explain the centers `kept`."""
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
     method, n_threads = parameters.method, parameters.n_threads
-    labels = _renumbered(reference.labels, kept)
     refines = (
         parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
     )
@@ -70,8 +69,10 @@ def _grow_for(
             reference.explain_centers[kept],
             reference.centers[kept],
             data.fit_weight,
+            encoding.explain_ranges,
+            encoding.cluster_ranges,
         ),
-        labels if with_imm else None,
+        _renumbered(reference.labels, kept) if with_imm else None,
         n_threads,
     )
     n_parts = 1 + refines * len(tradeoffs)
@@ -99,7 +100,7 @@ def _grow_for(
                 unique,
                 tradeoff=tradeoff,
                 reference_cost=data.reference_cost,
-                reference_labels=labels,
+                reference_labels=_renumbered(reference.labels, kept),
                 moves_leaves=parameters.clusterer is None,
                 n_threads=n_threads,
                 progress=_part_of(progress, 1 + i, n_parts),
@@ -127,6 +128,8 @@ def _part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | N
 
 def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return labels as positions among the centers `kept`, `UNLABELLED` for other centers."""
+    if np.array_equal(kept, np.arange(labels.max() + 1)):
+        return labels
     numbers = np.full(
         int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
     )  # the last, at index -1, stays so

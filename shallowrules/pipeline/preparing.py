@@ -98,6 +98,7 @@ def _encode(
         matrix=given.matrix,
         cluster_columns=cluster_columns,
         explain_columns=explain_columns,
+        n_threads=parameters.n_threads,
     )
 
 

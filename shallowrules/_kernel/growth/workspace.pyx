@@ -71,7 +71,7 @@ cdef class Workspace:
         """Code the table, and say where its arrays are."""
         cdef State* state = &self.state
         codes, center_codes, n_codes, single_valued, largest_bin = encode(
-            inputs.X_explain, inputs.rows, inputs.explain_centers, self.n_threads, ranks=ranks
+            inputs.X_explain, inputs.rows, inputs.explain_centers, self.n_threads, ranks=ranks, ranges=inputs.ranges,
         )
         order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
         sorted_centers = order.copy()

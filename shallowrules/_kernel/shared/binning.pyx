@@ -107,7 +107,7 @@ def _edges(sample, singles, low, high, n_cells, by_rank):
     return singles, np.ones(len(singles), dtype=bool), True
 
 
-def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0):
+def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0, ranges=None):
     """Code every explained value of the rows and centers.
 
     Parameters
@@ -120,6 +120,8 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
     ranks : int
         If not 0, at most this number of bins of equally many rows, or one for each value: only the order of values
         matters then. Else bins are equally wide where that does.
+    ranges : Ranges, optional
+        Those of the columns, or wider ones: no harm.
 
     Returns
     -------
@@ -137,7 +139,7 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
     cdef int n_cells = <int>min(ranks, m) if ranks else min(MAX_CELLS, max(MIN_CELLS, m // 4)), n_codes = 0
     if d > MANY_COLUMNS and not ranks:
         n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
-    low, high = column_ranges(X_explain, n_threads)  # rows that are not used widen them: no harm
+    low, high = column_ranges(X_explain, n_threads) if ranges is None else ranges
     picked = np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]
     sample = np.sort(X_explain[picked].T.astype(np.float64), axis=1)
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)

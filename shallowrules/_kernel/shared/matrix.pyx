@@ -4,6 +4,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 
+from shallowrules._kernel.inputs import Ranges
 from shallowrules._kernel.shared.threads cimport MIN_SHARED_VALUES
 
 cdef extern from "shared/prefetch.h" nogil:
@@ -76,21 +77,40 @@ cdef void prefetch_rows(const Matrix* matrix, const int* rows, Py_ssize_t count)
 
 
 def column_ranges(array, int n_threads=1):
-    """Return the smallest and the largest value of each column of a matrix: two arrays of float64, shape (d,)."""
+    """Return the smallest and the largest value of each column of a matrix, NaN for a column that has one.
+
+    Parameters
+    ----------
+    array : ndarray of float32 or float64, shape (n, d)
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    Ranges
+    """
     cdef Matrix matrix = matrix_of(array)
     cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
     if n * m < MIN_SHARED_VALUES:
         n_threads = 1
     # Threads that write to the same cache line would wait for each other all the time.
     low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
-    cdef double[:, ::1] low = low_array, high = high_array, point = np.empty((n_threads, m + APART))
+    missing_array = np.zeros((n_threads, m + APART))
+    cdef double[:, ::1] low = low_array, high = high_array, missing = missing_array
+    cdef double[:, ::1] point = np.empty((n_threads, m + APART))
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
-        _find_ranges(&matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0])
-    return low_array[:, :m].min(axis=0), high_array[:, :m].max(axis=0)
+        _find_ranges(
+            &matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0],
+            &missing[t, 0],
+        )
+    missed = missing_array[:, :m].any(axis=0)
+    return Ranges(*(
+        np.where(missed, np.nan, ends) for ends in (low_array[:, :m].min(axis=0), high_array[:, :m].max(axis=0))
+    ))
 
 
 cdef void _find_ranges(
-    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* point, double* low, double* high
+    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* point, double* low, double* high, double* missing
 ) noexcept nogil:
     cdef Py_ssize_t i, j
     for i in range(first, last):
@@ -98,3 +118,4 @@ cdef void _find_ranges(
         for j in range(matrix.n_columns):
             low[j] = point[j] if point[j] < low[j] else low[j]
             high[j] = point[j] if point[j] > high[j] else high[j]
+            missing[j] = missing[j] if point[j] == point[j] else 1.0
