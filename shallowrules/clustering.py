@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from shallowrules._kernel import nearest_centers
+from shallowrules.blas import single_threaded_blas
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
@@ -340,7 +341,7 @@ def _fitted(
         return clusterer, None, ()
     clusterer = clone(clusterer)
     if sample_weight is None:
-        return clusterer.fit(X), None, ()
+        return _fit(clusterer, X), None, ()
     counted = sample_weight > 0
     if counted.all():
         seen = None
@@ -360,7 +361,13 @@ def _fitted(
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
         notes = (f"{' and '.join(without)} cannot weigh rows: fitted as if each counted once",)
-    return clusterer.fit(X, **weights), seen, notes
+    return _fit(clusterer, X, **weights), seen, notes
+
+
+def _fit(clusterer: Any, X: Any, **weights: Any) -> Any:
+    """Fit a clusterer. The result is that of its ``fit`` alone, but for the last bits of products in KMeans."""
+    with single_threaded_blas() if isinstance(clusterer, KMeans) else nullcontext():
+        return clusterer.fit(X, **weights)
 
 
 def _take_over(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import OptionError
@@ -119,3 +122,99 @@ def test_results_do_not_depend_on_threads():
         assert model.rules_ == models[0].rules_
         np.testing.assert_array_equal(model.tree_.threshold, models[0].tree_.threshold)
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
+
+
+# --- k-means
+
+
+def blas_threads() -> list[int]:
+    """Return the threads of each BLAS that is loaded."""
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+@pytest.fixture
+def three_blas_threads():
+    with threadpool_limits(3, user_api="blas"):
+        yield blas_threads()
+
+
+class SpyingKMeans(KMeans):
+    """Remembers how many threads BLAS had."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.threads_ = blas_threads()
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(60) % 3])
+def test_blas_has_one_thread_while_kmeans_runs_and_then_what_it_had(three_blas_threads, weight):
+    X = make_blobs(60, 2, random_state=0)[0]
+    model = ExplainableKMeans(clusterer=SpyingKMeans(3, n_init=1)).fit(X, sample_weight=weight)
+    assert model.clusterer_.threads_ == [1] * len(three_blas_threads)
+    assert blas_threads() == three_blas_threads
+
+
+def test_blas_gets_back_its_threads_when_kmeans_fails(three_blas_threads):
+    with pytest.raises(ValueError, match="n_init"):
+        ExplainableKMeans(clusterer=KMeans(2, n_init=-1)).fit(np.arange(8.0)[:, None])
+    assert blas_threads() == three_blas_threads
+
+
+class WaitingKMeans(SpyingKMeans):
+    """Says when it begins, and waits until it may end."""
+
+    def __init__(self, n_clusters=8, begun=None, end=None):
+        super().__init__(n_clusters, n_init=1)
+        self.begun, self.end = begun, end
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.begun.set()
+        assert self.end.wait(60)
+        return super().fit(X, y, sample_weight)
+
+    def __sklearn_clone__(self):
+        return self
+
+
+@pytest.mark.parametrize("first_ends_first", [True, False])
+def test_fits_that_overlap_leave_blas_as_it_was(first_ends_first):
+    before = blas_threads()
+    X = make_blobs(60, 2, random_state=0)[0]
+    clusterers = [WaitingKMeans(3, threading.Event(), threading.Event()) for _ in range(2)]
+    threads = [
+        threading.Thread(target=ExplainableKMeans(clusterer=clusterer, n_jobs=1).fit, args=(X,))
+        for clusterer in clusterers
+    ]
+    for thread, clusterer in zip(threads, clusterers, strict=True):
+        thread.start()
+        assert clusterer.begun.wait(60)
+    for i in (0, 1) if first_ends_first else (1, 0):
+        clusterers[i].end.set()
+        threads[i].join()
+    assert [clusterer.threads_ for clusterer in clusterers] == [[1] * len(before)] * 2
+    assert blas_threads() == before
+    with threadpool_limits(3, user_api="blas"):  # this thread may set limits again
+        assert blas_threads() == [3] * len(before)
+    assert blas_threads() == before
+
+
+def test_a_limit_that_another_thread_holds_is_left_to_it(three_blas_threads):
+    X = make_blobs(60, 2, random_state=0)[0]
+    thread = threading.Thread(target=ExplainableKMeans(clusterer=KMeans(3), n_jobs=1).fit, args=(X,))
+    thread.start()
+    thread.join()
+    assert blas_threads() == three_blas_threads
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_clustering_is_that_of_kmeans_alone(seed):
+    random = np.random.default_rng(seed)
+    n_rows, n_columns, k = (20_000, 16, 12) if seed == 0 else random.integers([100, 1, 1], [2000, 30, 9])
+    X = random.normal(size=(n_rows, n_columns)) + random.integers(0, 4, (n_rows, 1))
+    alone = KMeans(k, n_init=10 if n_rows < 5000 else 1, random_state=seed)
+    model = ExplainableKMeans(k, clusterer=clone(alone), refine="none").fit(X)
+    alone.fit(X)
+    # A product that BLAS divides among its threads may differ in the last bits.
+    np.testing.assert_allclose(model.clusterer_.cluster_centers_, alone.cluster_centers_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.clusterer_.labels_, alone.labels_)
+    np.testing.assert_allclose(model.clusterer_.inertia_, alone.inertia_, rtol=1e-9)
