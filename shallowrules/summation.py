@@ -25,13 +25,17 @@ MANTISSA = 52
 
 
 def group_sums(
-    values: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None = None
+    X: NDArray[Any],
+    groups: NDArray[np.integer],
+    n_groups: int,
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return the weighted sum of the values of each group.
+    """Return the weighted sum of the rows of each group.
 
     Parameters
     ----------
-    values : ndarray of float, shape (n_rows,)
+    X : ndarray of float, shape (n_rows, n_columns)
         Finite.
     groups : ndarray of int, shape (n_rows,)
         From 0 to ``n_groups - 1``.
@@ -39,18 +43,13 @@ def group_sums(
     weight : ndarray of float64, shape (n_rows,), optional
         All positive. For whole numbers (that sum to less than 2**43) the result is, bit by bit, that of
         rows repeated so often, in any order; for others it is rounded as usual.
+    n_threads : int
+        The result does not depend on it.
 
     Returns
     -------
-    ndarray of float64, shape (n_groups,)
+    ndarray of float64, shape (n_groups, n_columns)
     """
-    return _sums(values[:, None], groups, n_groups, weight)[:, 0]
-
-
-def _sums(
-    X: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None, n_threads: int = 1
-) -> NDArray[np.float64]:
-    """Return the weighted sums of the rows of each group, shape (n_groups, n_columns)."""
     if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
         X = X.astype(np.float64)
     if not X.size:
@@ -89,8 +88,8 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
-    The parameters are those of `group_sums`, with a matrix in place of one column, but rows may be in no group
-    (-1) or have weight 0: they do not count. The result does not depend on the number of threads.
+    The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0: they do not
+    count.
     """
     counted = groups >= 0
     if weight is not None:
@@ -99,4 +98,4 @@ def group_means(
         X, groups, weight = X[counted], groups[counted], None if weight is None else weight[counted]
     size = np.bincount(groups, weight, n_groups).astype(np.float64)
     size[size == 0] = np.nan
-    return _sums(X, groups, n_groups, weight, n_threads) / size[:, None]
+    return group_sums(X, groups, n_groups, weight, n_threads) / size[:, None]

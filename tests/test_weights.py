@@ -48,22 +48,22 @@ def test_sums_are_those_of_repeated_rows_in_any_order_and_exact(rows, random):
     values, weight, groups = map(np.array, zip(*rows, strict=True))
     repeated = [(value, group) for value, times, group in rows for _ in range(times)]
     random.shuffle(repeated)
-    found = group_sums(values, groups, 3, weight.astype(float))
-    again = group_sums(np.array([value for value, _ in repeated]), np.array([group for _, group in repeated]), 3)
+    found = group_sums(values[:, None], groups, 3, weight.astype(float))
+    again = group_sums(np.array([[value] for value, _ in repeated]), np.array([group for _, group in repeated]), 3)
     np.testing.assert_array_equal(found, again)
     largest = max(Fraction(abs(value)) for value, _, _ in rows)
     for i in range(3):
         exact = sum((Fraction(value) * times for value, times, group in rows if group == i), Fraction(0))
         # What is cut off lies 64 bits below the largest value; the last rounding is that of a float64.
         allowed = len(repeated) * largest / 2**63 + abs(exact) / 2**52
-        assert abs(Fraction(found[i]) - exact) <= allowed + Fraction(5, 10**324)
+        assert abs(Fraction(found[i, 0]) - exact) <= allowed + Fraction(5, 10**324)
 
 
 def test_sums_of_extreme_sizes():
     for size in (5e-324, 1e-310, 1e-200, 1e200, 1e307):
-        assert group_sums(np.array([size, size, -size]), np.zeros(3, int), 1)[0] == size
+        assert group_sums(np.array([[size], [size], [-size]]), np.zeros(3, int), 1)[0, 0] == size
     many = np.full(100_000, 0.1, dtype=np.float32)
-    assert group_sums(many, np.zeros(len(many), int), 1)[0] == float(np.float32(0.1)) * 100_000
+    assert group_sums(many[:, None], np.zeros(len(many), int), 1)[0, 0] == float(np.float32(0.1)) * 100_000
 
 
 def sum_by_numpy(values, groups, n_groups, weight):

@@ -69,6 +69,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """
     encoding, reference = data.encoding, data.reference
     fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
+    n_threads = data.parameters.n_threads
     tree = replace(
         _place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
     )
@@ -78,8 +79,11 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels[weightless] = tree.predict(matrix[weightless])
     k, n_kept = len(reference.centers), len(data.kept_centers)
     leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
-    means = group_means(matrix, labels, k, fit_weight)
-    clustered_means = means if encoding.X_cluster is matrix else group_means(encoding.X_cluster, labels, k, fit_weight)
+    means = group_means(matrix, labels, k, fit_weight, n_threads)
+    if encoding.X_cluster is matrix:
+        clustered_means = means
+    else:
+        clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight, n_threads)
     if np.isnan(means).any():  # clusters without rows
         one_matrix = encoding.X_explain is matrix
         centers = (
