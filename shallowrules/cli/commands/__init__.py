@@ -81,9 +81,12 @@ def _printable(typed: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        from shallowrules.sources.connecting import hide_typed_passwords
+        message = error.message
+        if any("://" in word for word in typed):  # else no source is imported to say what is wrong
+            from shallowrules.sources.connecting import hide_typed_passwords
 
-        vars(error)["message"] = printable(hide_typed_passwords(error.message, typed))
+            message = hide_typed_passwords(message, typed)
+        vars(error)["message"] = printable(message)
         raise
 
 
