@@ -208,9 +208,8 @@ def _column(name: str, copied: Copied, values: Any) -> Column:
         return typed_column(name, "float", values) if copied.scale else _whole(name, values, mask)
     builder = ColumnBuilder(name)
     cells = values.tolist()
-    if (
-        copied.scale is not None
-    ):  # a decimal that arrived as a float is one again: NaN beside it makes another column of it
+    if copied.scale is not None:
+        # A decimal that arrived as a float is one again: NaN beside it makes another column of it.
         cells = [None if value is None else f"{value:.{copied.scale}f}" for value in cells]
     builder.add([None if text is None else Decimal(text) for text in cells])
     return builder.column()
