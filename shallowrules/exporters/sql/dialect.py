@@ -281,11 +281,14 @@ class Limits:
         Bytes up to which a query needs no setting.
     setting : str
         What to run before a longer one, given a ``{size}`` of bytes.
+    nested : int
+        Levels of a CASE inside another, so far as it evaluates them faster than branches one after the other.
     """
 
     branches: int | None = None
     unset: int | None = None
     setting: str = ""
+    nested: int = 20
 
     def caveat(self, text: str) -> str:
         """Return what to know of a text that needs a setting; nothing where it does not."""
@@ -337,8 +340,6 @@ class Dialect:
     names : Names
     texts : Texts
     numbers : Numbers
-    true, false : tuple of str
-        The texts of `Texts.trimmed` that are truth values, in small letters.
     limits : Limits
     cautions : tuple of Caution
         What the emitted text says where its rules are concerned; docs/numbers.md lists them.
@@ -349,8 +350,6 @@ class Dialect:
     names: Names
     texts: Texts
     numbers: Numbers
-    true: tuple[str, ...]
-    false: tuple[str, ...]
     limits: Limits = Limits()
     cautions: tuple[Caution, ...] = ()
 

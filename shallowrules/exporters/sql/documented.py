@@ -28,7 +28,6 @@ from shallowrules.exporters.sql.expressions import (
     infinities,
     to_the_end,
 )
-from shallowrules.rules import FALSE_TEXTS, TRUE_TEXTS
 
 __all__ = ["DOCUMENTED"]
 
@@ -70,8 +69,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(
             Caution(
                 types=("float",),
@@ -107,8 +104,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     "bigquery": Dialect(
@@ -138,8 +133,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     # Trino itself compares NaN false, but hands a filter on to the database that has the table: PostgreSQL and Oracle
@@ -165,8 +158,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     "oracle": Dialect(
@@ -211,8 +202,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     "tsql": Dialect(
@@ -245,8 +234,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     # An engine whose texts are equal whatever blanks they end with, and which pads a CHAR that it casts to bytes. A
@@ -293,8 +280,6 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
         ),
-        true=TRUE_TEXTS,
-        false=FALSE_TEXTS,
         cautions=(
             Caution(
                 types=("integer", "float"),

@@ -62,9 +62,6 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
 
-MAX_NESTED = 20
-"""Levels of a CASE inside another: engines bound how deep an expression may be."""
-
 JINJA_MARK = re.compile(r"\{[{%#]")
 """What begins an expression, a statement or a comment of Jinja."""
 
@@ -160,6 +157,7 @@ class SqlExporter:
         if settings.style == "column" and writing.column is None:
             raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
         labels = _label_literals(rules.clusters, cluster_as, dialect)
+        otherwise = _otherwise(rules.clusters, settings, dialect)
         context = describe(
             rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)}
         )
@@ -168,7 +166,6 @@ class SqlExporter:
             cluster["label"] = labels[cluster["index"]]
         table = split_table(settings.table)
         if settings.style == "ordered":
-            otherwise = _otherwise(rules.clusters, settings, dialect)
             context.update(_describe_branches(rules, labels, cluster_as, predicates, otherwise))
         if settings.style == "check":
             context["check"] = _describe_check(rules, predicates, table)
@@ -182,7 +179,7 @@ class SqlExporter:
             writing=asdict(writing),
             cluster_type="number" if cluster_as == "number" else "text",
             compared=_compared(cluster_as, dialect),
-            otherwise=_otherwise(rules.clusters, settings, dialect),
+            otherwise=otherwise,
             qualify_star=dialect.names.qualify_star,
             alias=dialect.names.alias,
             no_table=dialect.names.no_table,
@@ -225,9 +222,11 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
         Of `SqlOptions`: dialect, columns and otherwise.
     """
     settings = SqlOptions(style="ordered", **options)
-    if max(rule.depth for rule in rules) > MAX_NESTED:
-        return SqlExporter().export(rules, style="ordered", **options)
     dialect, predicates = _prepare(rules, settings)
+    if not dialect.limits.nested:
+        return SqlExporter().export(rules, style="case", **options).rstrip()
+    if max(rule.depth for rule in rules) > dialect.limits.nested:
+        return SqlExporter().export(rules, style="ordered", **options).rstrip()
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates.names, dialect, labels, without)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.rules import DOUBLE_EXACT, GRAMMAR, Number, RuleColumn
+from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, Number, RuleColumn
 
 __all__ = ["NumberColumn", "TextColumn", "TruthColumn"]
 
@@ -298,7 +298,7 @@ class TruthColumn:
     def one_of(self, values: Sequence[bool]) -> str:
         """Return what is true of the rows that have one of some truth values; empty for none."""
         facts = self.dialect.numbers
-        texts = [text for value in values for text in (self.dialect.true if value else self.dialect.false)]
+        texts = [text for value in values for text in (TRUE_TEXTS if value else FALSE_TEXTS)]
         text = (self.dialect.texts.truth or self.dialect.texts.trimmed).format(value=self.value)
         spelt = _among(f"LOWER({text})", texts, self.dialect)
         if not spelt or facts.truth is None:
