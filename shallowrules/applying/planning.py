@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shallowrules.applying.batches import Batches
-from shallowrules.applying.counting import count_changes
+from shallowrules.applying.counting import changed_rows, count_changes, count_made
 from shallowrules.applying.databases import REGISTRY
 from shallowrules.applying.inspecting import Database, Found, Thing, dialect_for
 from shallowrules.applying.marks import Mark
@@ -204,7 +204,7 @@ def plan_labels(
         try:
             database.limit_waiting(application.lock_timeout)
             plan = plan_in(database, rules, application, undo=undo)
-            late = application.style == "table" and plan.is_whole and not counted
+            late = application.style == "table" and not counted
             return plan if undo or late else _counted(plan, database)
         except SQLAlchemyError as error:
             database.roll_back()
@@ -220,7 +220,11 @@ def _counted(plan: Plan, database: Database) -> Plan:
         return replace(plan, counts=count_labels(rules, source, application.columns))
     names = find_tested_columns(rules, source, application.columns).names
     otherwise = application.otherwise
-    counts, changes = count_changes(database, rules, plan.thing, columns=names, otherwise=otherwise)
+    changes = count_changes(database, rules, plan.thing, columns=names, otherwise=otherwise)
+    if changes:
+        counts = count_labels(rules, source, application.columns)
+    else:  # the column says it faster than the rules
+        counts = count_made(database, rules, plan.thing, plan.thing.column, "number", otherwise)
     return replace(plan, counts=counts, changes=changes)
 
 
@@ -420,12 +424,12 @@ class _Planner:
             if found is not None and found.mark != self.mark:
                 steps += [f"{self._forget(self.thing)} AND mark <> {self.mark.literal}"]
             return self._finish(steps, beside=(new,), made=made)
-        target = self.thing if found is None else new
-        steps += [self._fill(str(self.facts.marked_table), target, self.mark, query=query)]
+        steps += [self._fill(str(self.facts.marked_table), new, self.mark, query=query)]
+        before, after, aside = map(self.database.quoted, (new.name, self.into, old.name))
+        ending = [f"RENAME TABLE {before} TO {after}"]
         if found is not None:
-            before, after, aside = map(self.database.quoted, (new.name, self.into, old.name))
-            steps += [f"RENAME TABLE {after} TO {aside}, {before} TO {after}", self._drop(old)]
-        return self._finish(steps, beside=(new,), made=made)
+            ending = [f"RENAME TABLE {after} TO {aside}, {before} TO {after}", self._drop(old)]
+        return self._finish(steps, ending=tuple(ending), beside=(new,), made=made)
 
     def _update(self) -> Plan:
         """Plan a column of the table, written where the cluster changes."""
@@ -482,10 +486,7 @@ class _Planner:
         interferes = self.facts.interferes
         if interferes is None or not self.database.ask(interferes, Thing("table", self.table))[0][0]:
             return None
-        changed = WRITING[self.database.dialect.name].changed.format(
-            column=self.database.dialect.identifier(self.thing.column), value=f"(\n{self._export('case')}\n)"
-        )
-        return f"SELECT count(*) FROM {self.database.quoted(self.table)}\nWHERE {changed}"
+        return changed_rows(self.database, self.thing, self._export("case"))
 
     def _note_no_transaction(self) -> None:
         self.notes.append(

@@ -92,23 +92,20 @@ def _run(
         connection.exec_driver_sql(statement)
     if plan.counts is None and not plan.undo and show is not None:
         column, kind = application.cluster_column, application.cluster_as
-        show(count_made(database, plan.rules, plan.thing, column, kind, application.otherwise))
+        made = plan.beside[0] if plan.beside else plan.thing
+        show(count_made(database, plan.rules, made, column, kind, application.otherwise))
+    update = None if plan.changes == 0 else plan.update  # which would look at each row once more
     written = 0
-    if plan.changes == 0:
-        pass  # an update would look at each row once more
-    elif plan.update is not None and plan.batches is not None:
+    if update is not None and plan.batches is not None:
         connection.commit()
-        for looked_at, so_far in plan.batches.run(database, plan.update):
+        for looked_at, so_far in plan.batches.run(database, update):
             written = so_far
             if progress is not None:
                 progress(looked_at)
-    elif plan.update is not None:
-        written = database.write(plan.update)
-    if (
-        plan.unwritten is not None
-        and plan.changes != 0
-        and (count := connection.exec_driver_sql(plan.unwritten).scalar_one())
-    ):
+    elif update is not None:
+        written = database.write(update)
+    unwritten = None if update is None else plan.unwritten
+    if unwritten is not None and (count := connection.exec_driver_sql(unwritten).scalar_one()):
         raise DataError(
             f"{plan.target}: {counted(count, 'row')} would be left with another label than the rules': a trigger or a "
             "policy of the table keeps them from being written. Apply a view. ",
