@@ -1,4 +1,5 @@
-"""What the benchmarks share: the tables and their spaces, a clock, targets, and how results are printed and drawn.
+"""What the benchmarks share: the tables and their spaces, a clock, whether the machine is quiet, targets, and how
+results are printed and drawn.
 
 iris, digits, wine, breast_cancer and diabetes come with scikit-learn; the others are ``NAME.npz`` files with ``X``
 (raw) and ``k`` in the data folder.
@@ -7,11 +8,13 @@ iris, digits, wine, breast_cancer and diabetes come with scikit-learn; the other
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,6 +137,53 @@ class Clock:
         return seconds, result
 
 
+PROBE_ROUNDS = 1_000_000
+"""Rounds of a hash in one probe: 0.2 s of each core."""
+
+MIN_FREE_SHARE = 0.85
+"""What a probe gets of the cores at least where nothing else runs. Seen: 0.94 to 1.00; beside other work 0.2 to 0.7."""
+
+
+def free_share() -> float:
+    """Return the share of the time of all cores that a probe gets: its CPU time by wall time and cores."""
+    n_cores = cores() or 1
+    with ThreadPoolExecutor(n_cores) as pool:
+        wall, own = time.perf_counter(), time.process_time()
+        list(pool.map(lambda _: hashlib.pbkdf2_hmac("sha256", b"", b"", PROBE_ROUNDS), range(n_cores)))
+        return (time.process_time() - own) / (n_cores * (time.perf_counter() - wall))
+
+
+class Quiet:
+    """Looks now and then whether something else runs on the machine, so that no figure of then is written down.
+
+    `judges` is False where no figure is meant: a run that only shows that it runs.
+    """
+
+    def __init__(self, *, judges: bool = True) -> None:
+        self.judges = judges
+        self.least = 1.0
+
+    def check(self) -> None:
+        """Look again."""
+        if self.judges:
+            self.least = min(self.least, free_share())
+
+    @property
+    def refusal(self) -> str:
+        """What is wrong; empty where the machine was quiet whenever it was looked at."""
+        if self.least >= MIN_FREE_SHARE:
+            return ""
+        return (
+            f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, where times are not to be had"
+        )
+
+    def begin(self, parser: argparse.ArgumentParser, page: Path | None) -> None:
+        """Look for the first time, and refuse to measure for a page on a busy machine: before the long run."""
+        self.check()
+        if page is not None and self.refusal:
+            parser.error(f"--markdown {page}: {self.refusal}")
+
+
 def fit_cart(X: NDArray[np.float64], clusterer: KMeans, seed: int) -> DecisionTreeClassifier:
     """Return a scikit-learn tree that is fitted to the labels, with as many leaves as clusters."""
     leaves = max(clusterer.n_clusters, 2)
@@ -248,9 +298,13 @@ def check_page(parser: argparse.ArgumentParser, page: Path | None, script: str) 
             parser.error(f"--markdown {page}: {error}")
 
 
-def write_measured(page: Path, script: str, measured: str) -> None:
-    """Put what was measured between the two marks of a script."""
+def write_measured(page: Path, script: str, measured: str, quiet: Quiet) -> bool:
+    """Put what was measured between the two marks of a script; False, and nothing written, if the machine was busy."""
+    if quiet.refusal:
+        log(f"{page} stays as it is: {quiet.refusal}")
+        return False
     page.write_text(replace_measured(page.read_text(encoding="utf-8"), script, measured), encoding="utf-8")
+    return True
 
 
 def check_picture(parser: argparse.ArgumentParser, given: Path | None, default: Path) -> Path | None:

@@ -10,7 +10,8 @@ Table 4   seconds, k-means included, and by how much that is more than k-means a
           of one process can be compared with another machine's
 Figures   cost and WAES over the trade-off, as PNG
 
-Exit status 1 says that a figure of Table 2 is off: cost by more than 0.03, or WAES more than 8 % longer.
+Exit status 1 says that a figure of Table 2 is off (cost by more than 0.03, or WAES more than 8 % longer), or that the
+machine was busy, so that no page was written.
 
 ``measuring.py`` names the folder of the tables. Absent tables are left out.
 """
@@ -32,6 +33,7 @@ from measuring import (
     SCALES,
     TITLES,
     Figures,
+    Quiet,
     Runs,
     Sheet,
     add_table_options,
@@ -296,6 +298,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error(f"unknown methods: {', '.join(unknown)}; known are: {', '.join(METHODS)}")
     check_page(parser, options.markdown, SCRIPT)
     options.tables = chosen_tables(parser, options, known)
+    options.quiet = Quiet()
+    options.quiet.begin(parser, options.markdown)
     return options
 
 
@@ -307,18 +311,22 @@ def main(arguments: list[str] | None = None) -> int:
         X, k = load(name, options.data)
         log(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
         results.append(measure(name, X, k, options.methods, options.seeds))
+        options.quiet.check()
     table2, off, notes = quality(results)
     sheets = [table2, *(sheet for sheet in (searched(results), durations(results)) if sheet.rows)]
     print(f"{options.seeds} seeds")
     for sheet in sheets:
         print(f"\n{sheet.text()}")
     print("\n" + "\n".join([*(f"* {note}" for note in notes), *off] or ["all within the tolerances"]))
+    if options.quiet.refusal:
+        print(options.quiet.refusal)
     for path in draw(results, options.figures):
         log(f"drawn: {path}")
     if options.markdown is not None:
         said = [f"Means over {options.seeds} seeds; in brackets the published figure and the difference."]
         parts = [*said, *(sheet.markdown() for sheet in sheets), *(f"\\* {note}." for note in notes)]
-        write_measured(options.markdown, SCRIPT, "\n\n".join(parts))
+        written = write_measured(options.markdown, SCRIPT, "\n\n".join(parts), options.quiet)
+        return 1 if off or not written else 0
     return 1 if off else 0
 
 

@@ -21,8 +21,8 @@ Times are those of a k-means of one start and what is grown from it. A round run
 other in one process, with one thread (two where the table is large); a seed's ratio is the median over its rounds, the
 table's the median over the seeds.
 
-Exit status 1 says that J of a refined tree is above that of the greedy one. Other missed
-targets are printed and are not errors, because they also depend on how busy the machine is.
+Exit status 1 says that J of a refined tree is above that of the greedy one, or that the machine was busy, so that no
+page was written. Other missed targets are printed and are not errors, because they also depend on the machine.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from measuring import (
     ROOT,
     TITLES,
     Clock,
+    Quiet,
     Runs,
     Sheet,
     Target,
@@ -453,6 +454,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     check_page(parser, options.markdown, SCRIPT)
     options.tables = chosen_tables(parser, options, known, made=(LARGE.name,))
     options.output = check_picture(parser, options.output, ROOT / "build" / "quality.png")
+    options.quiet = Quiet(judges=not options.quick)
+    options.quiet.begin(parser, options.markdown)
     return options
 
 
@@ -463,15 +466,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(encoding="utf-8")
     clock = Clock()
     names = [name for name in TABLES if name in options.tables]
-    results = [measure(name, clock, options.data, options.seeds, quick=options.quick) for name in names]
+    results = []
+    for name in names:
+        results.append(measure(name, clock, options.data, options.seeds, quick=options.quick))
+        options.quiet.check()
     large = None
     if LARGE.name in options.tables:
         large = measure_large(clock, min(options.seeds, LARGE_SEEDS), quick=options.quick)
+        options.quiet.check()
     judged, holds = verdicts(results, large, quick=options.quick)
     sheets = [judged]
     sheets += [comparison(results)] if results else []
     sheets += [durations([*results, *([large] if large else [])])]
     sheets += [quality(results)] if results else []
+    if options.quiet.refusal:
+        print(options.quiet.refusal)
     print(f"{options.seeds} seeds, {cores()} cores; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
     for sheet in sheets:
         print(f"\n{sheet.text()}")
@@ -483,7 +492,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"Measured by `{options.command}` on {cores()} cores, with numpy {np.__version__} and scikit-learn "
             f"{sklearn.__version__}."
         )
-        write_measured(options.markdown, SCRIPT, "\n\n".join([said, *(sheet.markdown() for sheet in sheets)]))
+        measured = "\n\n".join([said, *(sheet.markdown() for sheet in sheets)])
+        holds &= write_measured(options.markdown, SCRIPT, measured, options.quiet)
     return 0 if holds else 1
 
 

@@ -86,26 +86,65 @@ def run_paper(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_paper_measures_beside_the_published_figures_and_draws(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """A page that each of the two scripts can write into."""
     page = tmp_path / "page.md"
-    page.write_text("# Before\n<!-- measured by benchmarks/paper.py: begin -->\nold\n"
-                    "<!-- measured by benchmarks/paper.py: end -->\nafter\n")  # fmt: skip
-    arguments = ("--tables", "iris", "--seeds", "2", "--methods", "exshallow,exgreedy")
-    done = run_paper(*arguments, "--figures", str(tmp_path / "drawn"), "--markdown", str(page), data=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "iris: seed 2 of 2" in done.stderr
+    page.write_text("".join(f"before\n<!-- measured by benchmarks/{script.name}: begin -->\nold\n"
+                            f"<!-- measured by benchmarks/{script.name}: end -->\nafter\n"
+                            for script in (PAPER, QUALITY)))  # fmt: skip
+    return page
+
+
+def test_paper_measures_beside_the_published_figures_and_draws(
+    tmp_path: Path, page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    measuring, paper = importlib.import_module("measuring"), importlib.import_module("paper")
+    monkeypatch.setattr(measuring, "free_share", lambda: 1.0)
+    arguments = ["--tables", "iris", "--seeds", "2", "--methods", "exshallow,exgreedy", "--data", str(tmp_path)]
+    assert paper.main([*arguments, "--figures", str(tmp_path / "drawn"), "--markdown", str(page)]) == 0
+    done = capsys.readouterr()
+    assert "iris: seed 2 of 2" in done.err
     for method in ("ExShallow", "ExGreedy"):
-        assert re.search(rf"iris +{method} +1\.04 .*\(1\.04, \+0\.00\) +1\.44 \(1\.67, -0\.23\).* within", done.stdout)
-    assert re.search(r"iris +CART +1\.04 ", done.stdout)
-    assert "Table 4" in done.stdout
-    text = page.read_text()
-    assert text.startswith("# Before\n")
+        assert re.search(rf"iris +{method} +1\.04 .*\(1\.04, \+0\.00\) +1\.44 \(1\.67, -0\.23\).* within", done.out)
+    assert re.search(r"iris +CART +1\.04 ", done.out)
+    assert "Table 4" in done.out
+    text, quality = page.read_text().split("before\n")[1:]
     assert text.endswith("-->\nafter\n")
     assert "| iris | ExShallow |" in text
     assert "old" not in text
+    assert "old" in quality
     for name in ("waes", "cost"):
         assert (tmp_path / "drawn" / f"{name}_over_tradeoff.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("script", ["paper", "quality"])
+def test_no_page_is_written_on_a_busy_machine(
+    script: str, tmp_path: Path, page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    measuring, main = importlib.import_module("measuring"), importlib.import_module(script).main
+    drawn = ["-o", str(tmp_path / "drawn.png")] if script == "quality" else ["--figures", str(tmp_path)]
+    arguments = ["--tables", "iris", "--seeds", "1", *drawn, "--markdown", str(page)]
+    before = page.read_text()
+    monkeypatch.setattr(measuring, "free_share", lambda: 0.5)
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "the machine is busy: a probe got 50%" in capsys.readouterr().err
+    shares = iter([1.0, 0.5])  # busy later on
+    monkeypatch.setattr(measuring, "free_share", lambda: next(shares, 1.0))
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert "the machine is busy" in said.out
+    assert f"{page} stays as it is: the machine is busy" in said.err
+    assert page.read_text() == before
+
+
+def test_a_probe_gets_a_share_of_the_cores() -> None:
+    measuring = importlib.import_module("measuring")
+    assert 0.0 < measuring.free_share() < 1.2
 
 
 def test_paper_says_what_is_off(tmp_path: Path) -> None:
@@ -153,11 +192,9 @@ def run_quality(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: Path) -> None:
+def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: Path, page: Path) -> None:
     pytest.importorskip("matplotlib")
-    page, picture = tmp_path / "page.md", tmp_path / "drawn" / "quality.png"
-    page.write_text("before\n<!-- measured by benchmarks/quality.py: begin -->\nold\n"
-                    "<!-- measured by benchmarks/quality.py: end -->\nafter\n")  # fmt: skip
+    picture = tmp_path / "drawn" / "quality.png"
     done = run_quality("--quick", "-o", str(picture), "--markdown", str(page))
     assert done.returncode == 0, done.stderr
     assert "wine: seed 1 of 1" in done.stderr
@@ -169,8 +206,8 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     assert re.search(r"wine +CART +1\.\d+ ", done.stdout)
     assert re.search(r"^1000000x10-k50 +2 +[\d.]+ +[\d.]+ +–$", done.stdout, re.MULTILINE)
     assert picture.read_bytes().startswith(b"\x89PNG")
-    text = page.read_text()
-    assert text.startswith("before\n")
+    paper, text = page.read_text().split("before\n")[1:]
+    assert "old" in paper
     assert text.endswith("-->\nafter\n")
     assert "Measured by `benchmarks/quality.py --seeds 1 --quick`" in text
     assert "| wine | ExShallow, refined |" in text
