@@ -1,7 +1,7 @@
 """Every command on rows of a database, and every style of SQL run there, held against `RuleSet.assign` and the tree.
 
     python conformance/every_command.py                          all places, real tables, all cases on all column types
-    python conformance/every_command.py --only postgres --each 9 one place, one case in nine
+    python conformance/every_command.py --only postgres --each 9 one place, one case in nine of each type of rule column
 
 The tables telco and avila are read from the folder that SHALLOWRULES_DATA names. The exit status is 1 if a row gets
 another cluster, or what was made is not taken away wholly. A command that refuses a column type says so in the table.
@@ -373,6 +373,15 @@ class Run:
         self.place.query("EXCHANGE TABLES merged AND data")
         self.place.query("DROP TABLE merged")
 
+    def cases(self, each: int) -> None:
+        """Run one in so many of the cases of each type of rule column, so that no type of column is left out."""
+        of_type: dict[str, list[Case]] = defaultdict(list)
+        for case in cases():
+            of_type[case.rules.columns[0].type].append(case)
+        for some in of_type.values():
+            for case in some[::each]:
+                self.case(case, self.place.columns)
+
     def prepare(self) -> None:
         """Run what column types need first."""
         for kind in self.place.columns:
@@ -419,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the places."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="run these alone")
-    parser.add_argument("--each", type=int, default=1, help="of the cases run one in this many; 0 for none")
+    parser.add_argument("--each", type=int, default=1, help="of each type's cases run one in this many; 0 for none")
     parser.add_argument("--tables", nargs="*", choices=list(REAL), default=list(REAL), help="real tables")
     options = parser.parse_args(arguments)
     failed = False
@@ -433,8 +442,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     for table in real_tables():
                         if table.name in options.tables:
                             run.real(table)
-                    for case in list(cases())[:: options.each] if options.each else ():
-                        run.case(case, place.columns)
+                    if options.each:
+                        run.cases(options.each)
                 finally:
                     os.chdir(here)
                 failed |= show(run, time.monotonic() - started)
