@@ -77,6 +77,22 @@ def test_speed_refuses_before_it_measures(
     assert not said.out
 
 
+def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
+    np.savez(tmp_path / "letter.npz", X=np.random.default_rng(0).integers(0, 16, (2000, 16)).astype(float), k=26)
+    done = subprocess.run(
+        [sys.executable, str(SPEED.with_name("fit.py")), "--quick"],
+        env={**os.environ, "SHALLOWRULES_DATA": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ratios = ("greedy fit ÷ KMeans, 1 threads", "refined fit ÷ KMeans, 2 threads", "CART ÷ greedy fit", "run ÷ script")
+    for ratio in (*ratios, "own: letter, 300 x 16, k=26", "own: avila: skipped", "own: digits"):
+        assert ratio in done.stdout
+    assert "≤" not in done.stdout
+
+
 def run_paper(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", str(PAPER), "--data", str(data), *arguments],

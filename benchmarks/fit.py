@@ -1,0 +1,193 @@
+"""The whole fit, as a user waits for it: against KMeans, scikit-learn's decision tree, and a script that does the same.
+
+    python benchmarks/fit.py                    # all parts, five seeds: a quarter of an hour
+    python benchmarks/fit.py --parts taken run  # some of them
+    python benchmarks/fit.py --quick            # tiny tables, one seed: shows that it runs, and nothing else
+
+taken: `ExplainableKMeans` explains a fitted KMeans, greedy and refined, on large tables. KMeans is
+``KMeans(k, n_init=1).fit``, CART is ``DecisionTreeClassifier(max_leaf_nodes=k).fit`` on its labels.
+own: `ExplainableKMeans(k)` clusters and refines; below the line is ``KMeans(k, n_init=10).fit``.
+run: `shallowrules run` on a CSV file; below the line is a script of pandas, KMeans, CART and ``export_text``. Both are
+processes.
+
+The sides of a ratio run one after the other for each seed (of the data, or of KMeans where the table is a file); the
+table's ratio is the median over the seeds. A missed target is printed and is no error: it depends on how busy the
+machine is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from measuring import BUNDLED, DATA, Clock, Target, cores, into_space, load, log, timed
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+from speed_cases import CASES, Case
+
+from shallowrules import ExplainableKMeans
+
+QUICK_ROWS = 300
+TAKEN = {  # the most that a greedy and a refined fit may take of KMeans; CART takes at least 25 greedy fits
+    "1000000x10-k50": (0.1, 0.3),
+    "1000000x10-k10": (0.6, 1.5),
+    "300000x50-k24": (0.2, 0.5),
+}
+CART_OVER_FIT = 25
+OWN = {"letter": 1.0, "avila": 1.0, "anuran": 1.0, "digits": 2.5}
+RUN = Case("run", 1_000_000, 10, 10)
+RUN_TARGET = Target("≤", 0.65)
+
+COMMAND = "import shallowrules.cli; shallowrules.cli.main()"
+SCRIPT = """
+import sys
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.tree import DecisionTreeClassifier, export_text
+X = pd.read_csv(sys.argv[1])
+clusterer = KMeans(int(sys.argv[2]), n_init=10, random_state=int(sys.argv[3])).fit(X)
+tree = DecisionTreeClassifier(max_leaf_nodes=clusterer.n_clusters, random_state=0).fit(X, clusterer.labels_)
+print(export_text(tree, feature_names=list(X.columns)))
+"""
+
+Measured = dict[str, float]
+"""Ratios by name."""
+
+
+def taken(clock: Clock, case: Case, seed: int) -> Measured:
+    """Return the ratios of fits that take over a KMeans."""
+    X = case.table(seed)
+
+    def fit(threads: int, refine: str) -> Callable[[], Any]:
+        model = ExplainableKMeans(clusterer=FrozenEstimator(kmeans), refine=refine, n_jobs=threads)
+        return lambda: model.fit(X)
+
+    spent: dict[int, float] = {}
+    measured: Measured = {}
+    for threads in (1, 2):
+        spent[threads], kmeans = clock.time(lambda: KMeans(case.k, n_init=1, random_state=seed).fit(X), threads)
+        for refine, name in (("none", "greedy"), ("full", "refined")):
+            seconds = min(clock.time(fit(threads, refine), threads)[0] for _ in range(2 if refine == "none" else 1))
+            measured[f"{name} fit ÷ KMeans, {threads} threads"] = seconds / spent[threads]
+            if refine == "none":
+                greedy = seconds
+    cart = DecisionTreeClassifier(max_leaf_nodes=case.k, random_state=0)
+    return measured | {"CART ÷ greedy fit, 2 threads": timed(lambda: cart.fit(X, kmeans.labels_))[1] / greedy}
+
+
+def own(X: NDArray[np.float64], k: int, seed: int) -> Measured:
+    """Return the ratio of a fit with a clustering of its own."""
+    model = ExplainableKMeans(k, random_state=seed)
+    ours = min(timed(lambda: model.fit(X))[1] for _ in range(2))
+    theirs = min(timed(lambda: KMeans(k, n_init=10, random_state=seed).fit(X))[1] for _ in range(2))
+    return {"fit ÷ KMeans(n_init=10)": ours / theirs}
+
+
+def run(path: Path, k: int, seed: int) -> Measured:
+    """Return the ratio of the command to the script."""
+    command = [sys.executable, "-c", COMMAND, "run", str(path), "-k", str(k), "--seed", str(seed)]
+    command += ["--force", "--output", str(path.with_name("rules"))]
+    script = [sys.executable, "-c", SCRIPT, str(path), str(k), str(seed)]
+    ours, theirs = (
+        timed(partial(subprocess.run, line, check=True, capture_output=True))[1] for line in (command, script)
+    )
+    return {"run ÷ script": ours / theirs}
+
+
+def print_ratios(what: str, measured: Sequence[Measured], targets: dict[str, Target]) -> None:
+    """Print the medians of ratios over seeds."""
+    print(what)
+    for name in measured[0]:
+        values = [ratios[name] for ratios in measured]
+        target = targets.get(name)
+        judged = f"  {target}: {target.verdict(median(values))}" if target else ""
+        print(f"  {name:32} {median(values):6.3g}  ({min(values):.3g} to {max(values):.3g}){judged}")
+
+
+def each_seed(name: str, seeds: int, measure: Callable[[int], Measured]) -> list[Measured]:
+    """Return the ratios of every seed."""
+    found = []
+    for seed in range(seeds):
+        log(f"{name}: seed {seed + 1} of {seeds}")
+        found.append(measure(seed))
+    return found
+
+
+def print_taken(seeds: int, *, quick: bool) -> None:
+    """Print the ratios of fits that take over a KMeans."""
+    clock = Clock()
+    for case in [case for case in CASES if case.name in TAKEN][: 1 if quick else None]:
+        greedy, refined = TAKEN[case.name]
+        targets = {
+            "greedy fit ÷ KMeans, 2 threads": Target("≤", greedy),
+            "refined fit ÷ KMeans, 2 threads": Target("≤", refined),
+            "CART ÷ greedy fit, 2 threads": Target("≥", CART_OVER_FIT),
+        }
+        case = replace(case, rows=QUICK_ROWS) if quick else case
+        measured = each_seed(case.name, seeds, partial(taken, clock, case))
+        print_ratios(f"taken: {case.rows:,} x {case.columns}, k={case.k}", measured, {} if quick else targets)
+
+
+def print_own(seeds: int, *, quick: bool) -> None:
+    """Print the ratios of fits with a clustering of their own."""
+    for name, limit in OWN.items():
+        if name not in BUNDLED and not (DATA / f"{name}.npz").is_file():
+            print(f"own: {name}: skipped, not in the folder that SHALLOWRULES_DATA names ({DATA})")
+            continue
+        X, k = load(name, DATA)
+        X = into_space(name, X)[: QUICK_ROWS if quick else None]
+        targets = {} if quick else {"fit ÷ KMeans(n_init=10)": Target("≤", limit)}
+        print_ratios(
+            f"own: {name}, {len(X):,} x {X.shape[1]}, k={k}", each_seed(name, seeds, partial(own, X, k)), targets
+        )
+
+
+def print_run(seeds: int, *, quick: bool) -> None:
+    """Print the ratio of the command to the script."""
+    case = replace(RUN, rows=QUICK_ROWS) if quick else RUN
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+
+        def on_a_file(seed: int) -> Measured:
+            pd.DataFrame(case.table(seed).round(4)).add_prefix("c").to_csv(path, index=False)
+            return run(path, case.k, seed)
+
+        measured = each_seed("run", seeds, on_a_file)
+    targets = {} if quick else {"run ÷ script": RUN_TARGET}
+    print_ratios(f"run: CSV of {case.rows:,} x {case.columns}, k={case.k}", measured, targets)
+
+
+PARTS = {"taken": print_taken, "own": print_own, "run": print_run}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="which parts [default: all]"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each table [default: 5]")
+    parser.add_argument("--quick", action="store_true", help="tiny tables, one seed: only shows that it runs")
+    options = parser.parse_args(arguments)
+    if options.seeds is not None and options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    print(f"cores: {cores()}; medians over the seeds (least to largest)")
+    for name in options.parts:
+        PARTS[name](options.seeds or (1 if options.quick else 5), quick=options.quick)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
