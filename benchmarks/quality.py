@@ -147,6 +147,7 @@ class Partition:
             tradeoff=TRADEOFF,
             reference_cost=self._cost,
             reference_labels=self.labels,
+            random_seed=self.kmeans.random_state,
             n_threads=self.threads,
         )
 

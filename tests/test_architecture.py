@@ -18,7 +18,7 @@ STAGES = {
     "clustering": ["clustering", "blas"],
     "_kernel": ["_kernel"],
     "summation": ["summation"],
-    "growing": ["growing", "refining"],
+    "growing": ["growing", "searching", "refining"],
     "tree": ["tree"],
     "thresholds": ["thresholds"],
     "rules": ["rules"],

@@ -1,4 +1,4 @@
-"""Improving and looking ahead in the kernel: against brute force, and against what they start from."""
+"""Improving, perturbing and looking ahead in the kernel: against brute force, and against what they start from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oracle import LEAF
 from strategies import Problem, problems, random_tables
 from tables import blobs, one_space
 
-from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree
+from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
 from shallowrules.growing import Forest
 
 pytestmark = pytest.mark.slow
@@ -79,16 +79,20 @@ def finished(tree: dict[str, Any], columns, points, weight, condition_penalty) -
     )  # fmt: skip
 
 
+def coded(like: Finished, ranks: int = 512) -> CodedRows:
+    """Return the rows of a tree of the oracle for the kernel."""
+    rows = np.arange(len(like.columns), dtype=np.int32)
+    codes, _, _, single_valued, _ = encode(like.columns, rows, like.columns[:1], 1, ranks=ranks)
+    weight = None if (like.weight == 1).all() else like.weight
+    return CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single_valued)
+
+
 def improved(
     tree: dict[str, np.ndarray], like: Finished, *, max_passes: float = 1e9, moves: bool = False, ranks: int = 512,
     n_threads: int = 1, progress: Callable[[float], None] | None = None,
 ) -> tuple[dict[str, Any], Finished]:  # fmt: skip
-    rows = np.arange(len(like.columns), dtype=np.int32)
-    codes, _, _, single_valued, _ = encode(like.columns, rows, like.columns[:1], n_threads, ranks=ranks)
-    weight = None if (like.weight == 1).all() else like.weight
     found = improve_tree(
-        CodedRows(like.columns, like.points, rows, weight, np.ascontiguousarray(codes.T), single_valued), tree,
-        condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
+        coded(like, ranks), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
         n_threads=n_threads, progress=progress,
     )  # fmt: skip
     return found, finished(found, like.columns, like.points, like.weight, like.condition_penalty)
@@ -259,6 +263,110 @@ def test_what_progress_raises_ends_improving(progress, raised):
     tree = random_tree(random, columns, 16)
     with pytest.raises(raised):
         improved(tree, finished(tree, columns, columns, np.ones(len(columns)), 0.0), progress=progress)
+
+
+# Perturb and repair.
+
+
+def perturbed(
+    tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
+    n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1, max_features: int = 8,
+    progress: Callable[[float], None] | None = None,
+) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
+    found = perturb_tree(
+        coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
+        seed=seed, settings=(leaf_share, min_gain, max_rise, max_features), n_trees=n_trees, progress=progress,
+    )  # fmt: skip
+    return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
+
+
+@random_tables(200)
+@given(seeds, st.booleans(), st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.01, 0.1, 10.0]))
+def test_perturbed_trees_have_the_figures_they_claim_and_all_their_leaves(seed, moves, leaf_share, max_rise):
+    tree, before = a_finished_tree(seed)
+    objective = before.objective
+    for found, after in perturbed(tree, before, seed, moves=moves, leaf_share=leaf_share, max_rise=max_rise):
+        assert found["before"] == pytest.approx(before.figures(), rel=1e-10, abs=1e-12)
+        assert found["after"] == pytest.approx(after.figures(), rel=1e-10, abs=1e-12)
+        assert after.objective <= objective * (1 + 1e-12)
+        objective = after.objective
+        leaves = after.leaves()
+        assert set(after.route()) == set(leaves)
+        assert sorted(found["center"][leaves]) == sorted(tree["center"][tree["feature"] == LEAF])
+
+
+@random_tables(200)
+@given(seeds, st.booleans(), st.sampled_from([0.0, 0.5, 1.0]))
+def test_what_is_put_back_is_as_it_was(seed, moves, leaf_share):
+    # No change is small enough to be repaired. In the end the tree is improved with all that is known of it: of its
+    # rows, their order and distances, and of what leaf moves would gain. A single bit that differs shows.
+    tree, before = a_finished_tree(seed, max_rows=80)
+    [(one, _)], [(other, _)], [(third, _)] = (
+        perturbed(
+            tree, before, seed + i, max_passes=max_passes, moves=moves, n_trees=1, leaf_share=leaf_share, max_rise=-2.0
+        )
+        for i, max_passes in enumerate((100, 200, 300))
+    )
+    for name in one:
+        assert np.array_equal(one[name], other[name]), name
+        assert np.array_equal(one[name], third[name]), name
+
+
+@some
+@given(seeds, st.booleans())
+def test_no_cut_and_no_leaf_move_makes_a_perturbed_tree_better(seed, moves):
+    tree, before = a_finished_tree(seed, max_rows=16)  # few enough rows that a leaf is cut between any two values
+    found, after = perturbed(tree, before, seed, moves=moves, max_passes=1000)[-1]
+    again, _ = improved(found, after, moves=moves)
+    assert again["after"] == pytest.approx(found["after"], rel=1e-9, abs=1e-12)
+
+
+@some
+@given(seeds)
+def test_perturbing_is_the_same_for_the_same_seed_and_no_worse_than_improving(seed):
+    tree, before = a_finished_tree(seed, max_rows=60)
+    (one, _), (two, _) = (perturbed(tree, before, 5, n_trees=1)[0] for _ in range(2))
+    assert_equal_trees(one, two)
+    start, _ = perturbed(tree, before, 5, n_trees=1, max_rise=-2.0)[0]
+    assert sum(np.array(one["after"]) * (1, before.condition_penalty)) <= (1 + 1e-9) * sum(
+        np.array(start["after"]) * (1, before.condition_penalty)
+    )
+
+
+def test_perturbing_finds_what_improving_does_not():
+    random = np.random.default_rng(4)
+    columns = blobs(random, 600, 5, 10, 3.0)
+    better = 0
+    for _ in range(5):
+        tree = random_tree(random, columns, 10)
+        before = finished(tree, columns, columns, np.ones(600), 0.3)
+        improvement, _ = improved(tree, before, moves=True)
+        better += perturbed(tree, before, 1, max_passes=200)[-1][1].objective < 0.995 * (
+            improvement["after"][0] + 0.3 * improvement["after"][1]
+        )
+    assert better >= 3
+
+
+@ends
+def test_what_progress_raises_ends_perturbing(progress, raised):
+    random = np.random.default_rng(0)
+    columns = random.normal(size=(4000, 30))
+    tree = random_tree(random, columns, 16)
+    like = finished(tree, columns, columns, np.ones(len(columns)), 0.0)
+    with pytest.raises(raised):
+        perturbed(tree, like, 0, max_passes=1e9, progress=progress)
+
+
+def test_keys_of_rows_tell_their_values_and_nothing_else():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 9, size=(40_000, 5)).astype(np.float32)
+    rows = np.flatnonzero(random.random(len(X)) < 0.9).astype(np.int32)
+    keys = row_keys(X, rows, 1)
+    assert np.array_equal(keys, row_keys(X.astype(np.float64), rows, 2))
+    assert np.array_equal(keys, row_keys(np.asfortranarray(np.where(X == 0, -0.0, X)), rows, 7))
+    n_values = len(np.unique(X[rows], axis=0))
+    assert len(np.unique(keys)) == n_values == len(np.unique(np.column_stack([keys, X[rows]]), axis=0))
+    assert abs(np.mean(keys < np.uint64(1 << 63)) - 0.5) < 0.01
 
 
 # Looking ahead.

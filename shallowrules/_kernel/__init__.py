@@ -10,6 +10,8 @@ from shallowrules._kernel.reading.byte_scan import ByteScan
 from shallowrules._kernel.reading.python_values import numbers_of
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
+from shallowrules._kernel.refinement.perturbing import perturb_tree
+from shallowrules._kernel.refinement.row_keys import row_keys
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.group_sums import sums_of_parts
@@ -36,7 +38,9 @@ __all__ = [
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
+    "perturb_tree",
     "route_rows",
+    "row_keys",
     "sums_of_parts",
     "within_cluster_sum_of_squares",
 ]

@@ -29,7 +29,9 @@ __all__ = [
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
+    "perturb_tree",
     "route_rows",
+    "row_keys",
     "sums_of_parts",
     "within_cluster_sum_of_squares",
 ]
@@ -122,6 +124,19 @@ def improve_tree(
     n_threads: int = 1,
     progress: _Progress = None,
 ) -> dict[str, Any]: ...
+def perturb_tree(
+    inputs: CodedRows,
+    tree: dict[str, NDArray[Any]],
+    *,
+    condition_penalty: float,
+    max_passes: float,
+    moves_leaves: bool,
+    seed: int,
+    settings: tuple[float, float, float, int],
+    n_trees: int = 1,
+    progress: _Progress = None,
+) -> list[dict[str, Any]]: ...
+def row_keys(X: NDArray[Any], rows: NDArray[np.int32], n_threads: int = 1) -> NDArray[np.uint64]: ...
 def nearest_centers(
     X_cluster: NDArray[Any],
     centers: NDArray[np.float64],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
 from shallowrules.pipeline.data import FitData, Log
 from shallowrules.refining import refine
+from shallowrules.searching import part_of
 from shallowrules.tree import LEAF
 
 __all__ = ["grow"]
@@ -76,7 +79,7 @@ def _grow_for(
         n_threads,
     )
     n_parts = 1 + refines * len(tradeoffs)
-    first_part = _part_of(progress, 0, n_parts)
+    first_part = part_of(progress, 0, n_parts)
     if len(tradeoffs) > 1:
         greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
     else:
@@ -102,13 +105,19 @@ def _grow_for(
                 reference_cost=data.reference_cost,
                 reference_labels=_renumbered(reference.labels, kept),
                 moves_leaves=parameters.clusterer is None,
+                random_seed=_seed_of(parameters.random_state),
                 n_threads=n_threads,
-                progress=_part_of(progress, 1 + i, n_parts),
+                progress=part_of(progress, 1 + i, n_parts),
             )
             log(refinement.summary())
             trees.append(_over_the_table(refinement.tree, encoding, kept))
         grown.append(tuple(trees))
     return grown
+
+
+def _seed_of(random_state: Any) -> int:
+    """Return the seed of the search for better trees: fixed where the state of k-means is not a number."""
+    return int(random_state) if isinstance(random_state, Integral) else 0
 
 
 def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:
@@ -117,13 +126,6 @@ def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.intege
     tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
     columns = np.append(tested, LEAF).astype(np.int32)
     return replace(tree, feature=columns[tree.feature], center=numbers[tree.center], labels=numbers[tree.labels])
-
-
-def _part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
-    """Return what takes the share done of one of several equal parts of the work."""
-    if progress is None or n_parts == 1:
-        return progress
-    return lambda share: progress((part + share) / n_parts)
 
 
 def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -10,6 +10,8 @@ cdef int threads_for_node(const Tree* tree, int n_threads, int node) noexcept no
 cdef void route_to_leaves(
     const Rows* rows, Tree* tree, int node, Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil
+cdef void mark_changed(Tree* tree, Py_ssize_t first, Py_ssize_t last) noexcept nogil
+cdef void mark_unchanged(Tree* tree) noexcept nogil
 cdef void gather_leaves(
     const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int node
 ) noexcept nogil

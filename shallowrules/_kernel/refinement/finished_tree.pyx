@@ -102,6 +102,15 @@ cdef void route_to_leaves(
         tree.leaf[tree.order[i]] = descend(rows, tree, node, tree.order[i])
 
 
+cdef void mark_changed(Tree* tree, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Note that the order, the leaves and the distances of rows at some places may have changed."""
+    tree.changed_first, tree.changed_last = min(tree.changed_first, first), max(tree.changed_last, last)
+
+
+cdef void mark_unchanged(Tree* tree) noexcept nogil:
+    tree.changed_first, tree.changed_last = tree.last[0], 0
+
+
 cdef void _set_ranges(Tree* tree, int* stack, int node) noexcept nogil:
     """Set the rows of the inner nodes below a node, which lie from its leftmost to its rightmost leaf."""
     cdef int n_stacked = 1, i
@@ -129,6 +138,7 @@ cdef void gather_leaves(
     """Order a node's rows by their leaves, and find each leaf's mean and sum of squares."""
     cdef int n_leaves = list_leaves(tree, walk, node), i, slot
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], place = first, at
+    mark_changed(tree, first, last)
     for i in range(n_leaves):
         buffers.count[walk.leaves[i]] = 0
     for at in range(first, last):

@@ -6,4 +6,6 @@ cdef enum:
     SPLIT_BINS = 64     # bins between which a leaf may be cut
 
 
-cdef double move_leaf(Work* work, double total) noexcept nogil
+cdef void evaluate_moves(Work* work) noexcept nogil
+cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil
+cdef double move_leaf(Work* work, double least) noexcept nogil

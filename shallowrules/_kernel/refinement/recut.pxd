@@ -2,4 +2,4 @@
 
 from shallowrules._kernel.refinement.state cimport Work
 
-cdef double improve_cut(Work* work, int node, double total) noexcept nogil
+cdef double improve_cut(Work* work, int node, double least) noexcept nogil

@@ -17,7 +17,7 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    MIN_GAIN, PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, Term, TermAt, Tree, Walk,
+    PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, Term, TermAt, Tree, Walk,
     Work, descend, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
@@ -282,8 +282,8 @@ cdef Move* _best_move(Move* moves, int n_moves) noexcept nogil:
     return best
 
 
-cdef double improve_cut(Work* work, int node, double total) noexcept nogil:
-    """Give a node a better cut if there is one; return by how much the objective falls."""
+cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
+    """Give a node a cut that gains more than `least` if there is one; return the gain."""
     cdef const Rows* rows = &work.rows
     cdef Tree* tree = &work.tree
     cdef Walk* walk = &work.walk
@@ -293,7 +293,7 @@ cdef double improve_cut(Work* work, int node, double total) noexcept nogil:
     cdef Py_ssize_t chunk, d = rows.n_features
     cdef int n_threads = threads_for_node(tree, work.n_threads, node), f, t, _tries
     cdef double current = objective_below(tree, walk, rows.condition_penalty, node)
-    cdef double least = MIN_GAIN * total, gain, cut = tree.cut[node]
+    cdef double gain, cut = tree.cut[node]
     cdef int feature = tree.feature[node]
     cdef Move* move
     count_visit(&work.effort, last - first, d)

@@ -49,6 +49,9 @@ cdef struct Tree:
     int* order                  # slots
     int* leaf                   # by slot
     double* own_distance        # by slot: squared distance to the mean of the leaf
+    # Between these places of `order` rows may have changed: their order, leaves and distances.
+    Py_ssize_t changed_first
+    Py_ssize_t changed_last
 
 
 cdef struct Stale:
@@ -68,6 +71,7 @@ cdef struct CodeRange:
     # [d] codes of a node's rows.
     int* low
     int* high
+    double* bins_per_code       # where they are put into equal bins
 
 
 cdef struct Buffers:
@@ -117,6 +121,7 @@ cdef struct RecutBuffers:
 
 
 cdef struct MoveBuffers:
+    int max_features            # by which a leaf may be cut: of more, those are picked that look best
     double* removal             # [n_nodes] by how much the objective rises if the leaf goes
     Move* split                 # [n_nodes] by how much it rises, mostly below 0, if the leaf is cut in two
     double* sums                # [n_sums]

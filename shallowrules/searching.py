@@ -1,0 +1,342 @@
+"""Searching: trees of lower J, found on a table's rows or on a sample of them.
+
+A table is here as the kernel takes it: its distinct rows and their codes. `refining` says in which order trees are
+searched for, and which one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree, perturb_tree, row_keys
+from shallowrules.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
+from shallowrules.tree import LEAF
+
+__all__ = [
+    "TIE",
+    "Aim",
+    "CodedTable",
+    "Found",
+    "coded_table",
+    "different",
+    "look_ahead",
+    "part_of",
+    "rounded",
+    "sample_of",
+    "side_by_side",
+]
+
+SAMPLE_ROWS = 4096
+"""Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
+more, and it takes longer."""
+MIN_CLUSTER_ROWS = 32
+"""Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
+LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
+"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08 %
+more on seven of the tables and takes one to two growths longer; so much perturb and repair gains in a third of that."""
+ROUND_FACTORS = (1.0, 0.6, 1.6)
+"""Rounds of looking ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and
+third start from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
+MAX_TREES = 6.0
+"""A round takes at most the work of this many greedy trees on the sample."""
+STREAM_PASSES = 70.0
+"""A search by perturb and repair visits all rows of the sample this many times."""
+LEAF_SHARE, MIN_STEP, MAX_RISE, MAX_SPLIT_FEATURES = 0.5, 1e-4, 0.3, 8
+"""Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
+the share of it by which it rises with a change that is repaired, at most; and by how many features a leaf may be cut.
+Shares of leaf moves from 0.3 to 0.9, steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds
+differ by; a rise of 0.1 gains 0.1 % less on some tables. All features gain as much as 8 and take a third longer; 4 gain
+less."""
+N_KEPT = 2
+"""Trees of such a search that are judged on all rows where it had a sample: the best one after each of so many parts of
+the work. Later ones fit the sample closer, and not always the table."""
+MAX_BINS = 512
+"""Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
+MAX_PASSES, MAX_VISITED_VALUES = 40.0, 3e7
+"""An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
+in any case. The second was lowered from 4e7 until growth and refinement of 1,000,000 x 10, k = 50, took less than
+its k-means with two threads (0.57 of it)."""
+MAX_SORTED_ROWS = 1 << 16
+"""Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
+of sorting; not tuned."""
+TIE = 1e-9
+"""Relative difference below which two sums are equal: equal partitions are summed in different orders."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is searched for.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The paper's lambda: what proposes cuts while a tree grows.
+    penalty : float
+        What a condition of a row of weight 1 costs: ``cost + penalty * conditions`` is J times the reference cost.
+    moves_leaves : bool
+        Whether a cluster may lose its leaf, and another be cut in two.
+    """
+
+    tradeoff: float
+    penalty: float
+    moves_leaves: bool
+
+    def objective(self, found: Found) -> float:
+        """Return J of a tree times the reference cost."""
+        return found.figures[0] + self.penalty * found.figures[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A tree, with its cost and the conditions of its rows, both summed by weight."""
+
+    tree: CutTree
+    figures: tuple[float, float]
+    bound_reached: bool
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal trees."""
+        return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
+
+    def no_worse_than(self, other: Found) -> bool:
+        """Whether it is neither dearer nor longer."""
+        return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
+
+
+def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a tree that the kernel takes."""
+    return {name: getattr(tree, name) for name in ("feature", "left", "right", "center", "cut")}
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Distinct rows, and their codes in the explained columns."""
+
+    coded: CodedRows
+    n_threads: int
+
+    @classmethod
+    def of(
+        cls,
+        X_explain: NDArray[Any],
+        X_cluster: NDArray[Any],
+        rows: NDArray[np.int32],
+        weight: NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> CodedTable:
+        """Return rows of a table with their codes."""
+        some_center = X_explain[rows[:1]].astype(np.float64)  # `encode` wants one
+        codes, _, _, single_valued, _ = encode(X_explain, rows, some_center, n_threads, ranks=MAX_BINS)
+        coded = CodedRows(X_explain, X_cluster, rows, weight, np.ascontiguousarray(codes.T), single_valued)
+        return cls(coded, n_threads)
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Distinct rows of the table."""
+        return self.coded.rows
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None:
+        """Their weight, None where all are equal."""
+        return self.coded.weight
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each row, 1 where all are equal."""
+        return np.ones(len(self.rows)) if self.weight is None else self.weight
+
+    def measure(self, tree: CutTree, aim: Aim) -> Found:
+        """Return a tree, whose every leaf has some of these rows, with its gaps and figures on them."""
+        return replace(self._improve(tree, aim, 0.0, None), bound_reached=False)
+
+    def improve(self, tree: CutTree, aim: Aim, progress: Progress | None = None) -> Found:
+        """Improve a tree whose every leaf has some of these rows."""
+        max_passes = min(MAX_PASSES, max(2.0, MAX_VISITED_VALUES / self.coded.codes.size))
+        return self._improve(tree, aim, max_passes, progress)
+
+    def _improve(self, tree: CutTree, aim: Aim, max_passes: float, progress: Progress | None) -> Found:
+        found = improve_tree(
+            self.coded,
+            _arrays(tree),
+            condition_penalty=aim.penalty,
+            max_passes=max_passes,
+            moves_leaves=aim.moves_leaves,
+            n_threads=self.n_threads,
+            progress=progress,
+        )
+        return Found(preordered(found), found["after"], found["ended"])
+
+    def perturb(self, tree: CutTree, aim: Aim, seed: int, progress: Progress | None = None) -> list[Found]:
+        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first."""
+        found = perturb_tree(
+            self.coded,
+            _arrays(tree),
+            condition_penalty=aim.penalty,
+            max_passes=STREAM_PASSES,
+            moves_leaves=aim.moves_leaves,
+            seed=seed,
+            n_trees=N_KEPT,
+            settings=(LEAF_SHARE, MIN_STEP, MAX_RISE, MAX_SPLIT_FEATURES),
+            progress=progress,
+        )
+        return [
+            Found(preordered(one | {"lower": one["cut"], "upper": one["cut"]}), one["after"], False)
+            for one in reversed(found)
+        ]
+
+    def leaf_of_rows(self, tree: CutTree) -> NDArray[np.int32]:
+        """Return the leaf of each row."""
+        return tree.route(self.coded.X_explain, self.n_threads)[self.rows]
+
+
+def coded_table(unique: UniqueRows, n_threads: int) -> tuple[CodedTable, NDArray[np.uint64]]:
+    """Return the rows of a table, and a key of each; small tables in the order of their keys."""
+    rows, weight, data = unique.order, unique.weight, unique.data
+    keys = row_keys(data.X_cluster, rows, n_threads)
+    order = np.argsort(keys, kind="stable") if len(keys) <= MAX_SORTED_ROWS else np.arange(len(keys))
+    weight = None if weight is None else weight[order]
+    return CodedTable.of(data.X_explain, data.X_cluster, rows[order], weight, n_threads), keys[order]
+
+
+def rounded(number: float) -> float:
+    """Return a number without its last digits, which depend on the order in which rows were summed."""
+    mantissa, exponent = np.frexp(number)
+    return float(np.ldexp(np.round(np.ldexp(mantissa, 36)), exponent - 36))
+
+
+def sample_of(table: CodedTable, tree: GrownTree, keys: NDArray[np.uint64]) -> CodedTable:
+    """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
+
+    They are spread evenly over the column of the largest variance, rows of equal values there in the order of their
+    keys: whatever the order of the table.
+    """
+    n_rows, coded = len(table.rows), table.coded
+    if n_rows <= 1.25 * SAMPLE_ROWS:
+        return table
+    labels = tree.labels[table.rows]
+    widest = int(np.argmax(np.var(coded.X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
+    order = np.lexsort((keys, coded.X_cluster[table.rows, widest], labels))
+    counts = np.bincount(labels)
+    picked, weights = [], []
+    proportional = table.weight is None
+    for first, count in zip(np.cumsum(counts) - counts, counts, strict=True):
+        if not count:
+            continue
+        share = round(SAMPLE_ROWS * count / n_rows)
+        n = min(count, max(MIN_CLUSTER_ROWS, share))
+        proportional &= n == share
+        places = order[first + np.arange(n) * count // n]
+        own = np.ones(n) if table.weight is None else table.weight[places]
+        whole = float(count) if table.weight is None else float(table.weight[order[first : first + count]].sum())
+        picked.append(places)
+        weights.append(own * (whole / own.sum()))
+    places = np.concatenate(picked)
+    rows = table.rows[places]
+    X_sample = np.ascontiguousarray(coded.X_explain[rows])
+    return CodedTable(
+        CodedRows(
+            X_sample,
+            X_sample if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows]),
+            np.arange(len(rows), dtype=np.int32),
+            None if proportional else np.concatenate(weights),
+            coded.codes[places],
+            coded.single_valued,
+        ),
+        table.n_threads,
+    )
+
+
+def different(found: list[Found], aim: Aim) -> list[Found]:
+    """Return the trees that differ, those of the lowest J first."""
+    by_key = {one.key: one for one in found}
+    return sorted(by_key.values(), key=aim.objective)
+
+
+def look_ahead(
+    sample: CodedTable, tree: GrownTree, data: GrowthData, aim: Aim, n_rounds: int, progress: Progress | None = None
+) -> list[Found]:
+    """Grow a tree ahead in each round, from the means of the best one's leaves, and improve it; all on the sample."""
+    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
+    max_work = MAX_TREES * wad * min(len(sample.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
+    coded = sample.coded
+    centers = data.explain_centers, data.cluster_centers
+    found: list[Found] = []
+    for i, factor in enumerate(ROUND_FACTORS[:n_rounds]):
+        inputs = GrowthInput(
+            coded.X_explain,
+            coded.X_cluster,
+            coded.rows.copy(),
+            None if coded.weight is None else coded.weight.copy(),
+            explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
+            cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
+        )
+        nodes = grow_ahead(
+            inputs,
+            factor * aim.tradeoff,
+            (LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH, aim.penalty, max_work),
+            n_threads=sample.n_threads,
+            progress=part_of(progress, i, n_rounds),
+        )
+        ahead = Forest(nodes).tree()
+        if ahead.n_leaves == data.k:
+            found.append(sample.improve(ahead, aim))
+            centers = _leaf_means(sample, min(found, key=aim.objective).tree, data.k)
+    return found
+
+
+def _leaf_means(sample: CodedTable, tree: CutTree, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means of a tree's leaves in the explained and in the clustered columns, in the order of centers."""
+    center = tree.center[sample.leaf_of_rows(tree)]
+    weight = sample.weights
+    order = np.argsort(center, kind="stable")
+    first = np.searchsorted(center[order], np.arange(k))
+    total = np.add.reduceat(weight[order], first)[:, None]
+
+    def mean(array: NDArray[Any]) -> NDArray[np.float64]:
+        rows = array[sample.rows[order]].astype(np.float64)
+        sums: NDArray[np.float64] = np.add.reduceat(rows * weight[order][:, None], first)
+        return sums / total
+
+    X_explain, X_cluster = sample.coded.X_explain, sample.coded.X_cluster
+    explain_means = mean(X_explain)
+    return explain_means, explain_means if X_cluster is X_explain else mean(X_cluster)
+
+
+def side_by_side(
+    tasks: Sequence[Callable[[Progress | None], list[Found]]], n_threads: int, progress: Progress | None
+) -> list[Found]:
+    """Return what several searches find, in their order; they run at the same time where there are threads.
+
+    Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
+    the others: they look, as often as they would tell theirs.
+    """
+    if n_threads == 1 or len(tasks) == 1:
+        return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]
+    ended = False
+
+    def look(share: float) -> None:
+        if ended:
+            raise InterruptedError
+
+    with ThreadPoolExecutor(n_threads - 1) as threads:
+        others = [threads.submit(task, look) for task in tasks[1:]]
+        try:
+            found = tasks[0](progress)
+            return found + [one for other in others for one in other.result()]
+        except BaseException:
+            ended = True
+            raise
+
+
+def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
+    """Return what takes the share done of one of several equal parts of the work."""
+    if progress is None or n_parts == 1:
+        return progress
+    return lambda share: progress((part + share) / n_parts)
