@@ -36,6 +36,7 @@ from shallowrules.searching import (
     Found,
     coded_table,
     different,
+    few_of,
     look_ahead,
     rounded,
     sample_of,
@@ -66,6 +67,8 @@ or divided by these, to find a tree that is neither. Tuned, with `MIN_GAIN_SHARE
 mean WAES both fall."""
 MIN_GAIN_SHARE = 0.5
 """A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain."""
+MAX_IMPROVED_ROWS = 1 << 16
+"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
 BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
 
 
@@ -159,29 +162,39 @@ def refine(
     aim = Aim(tradeoff, rounded(tradeoff * reference_cost / total_weight), moves_leaves)
     searches = k <= MAX_LOOKAHEAD_CLUSTERS
     steps = _steps(progress, 1 + 2 * searches + len(PENALTY_FACTORS))
-    table, keys = coded_table(unique, n_threads)
+    by_part = searches and len(unique.first) > MAX_IMPROVED_ROWS
+    table = coded_table(unique, tree, n_threads, with_codes=not by_part)
+    broad = few_of(table) if by_part else table
     greedy = table.measure(tree, aim)
-    found, n_sampled = [greedy], 0
+    before = greedy if broad is table else broad.measure(tree, aim)
+    n_sampled = 0
     if searches:
-        sample = sample_of(table, tree, keys)
+        sample = sample_of(broad)
         n_sampled = len(sample.rows)
-        candidates = different(_search(sample, tree, unique, aim, random_seed, steps), aim)
-        found += candidates if sample is table else [table.measure(one.tree, aim) for one in candidates[:MAX_JUDGED]]
-    if not searches or sample is not table:
-        found.append(table.improve(min(found, key=aim.objective).tree, aim, next(steps)))
-    found += _neither_dearer_nor_longer(table, found, greedy, aim, steps)
+        found = _search(sample, tree, unique, aim, random_seed, steps)
+        if sample is not broad:
+            found = [before, *(broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED])]
+            found.append(broad.improve(min(found, key=aim.objective).tree, aim, next(steps)))
+    else:
+        found = [table.improve(tree, aim, next(steps))]
+    found += _neither_dearer_nor_longer(broad, found, before, aim, steps)
+    bound_reached = not searches or any(one.bound_reached for one in found)
+    if broad is not table:
+        finalists = different([min(found, key=aim.objective), _choose([before, *found], before, aim)], aim)
+        found = [table.measure(one.tree, aim) for one in finalists]
+    found.append(greedy)
     best = _choose(found, greedy, aim)
     unit, kernel_weight = reference_cost * unique.total_weight / total_weight, unique.total_weight
     figures_before, figures = (
         (cost / unit, conditions / kernel_weight) for cost, conditions in (greedy.figures, best.figures)
     )
     if aim.objective(best) < aim.objective(greedy) * (1 - TIE):
-        cut_tree = table.measure(best.tree, aim).tree  # with its gaps, which the search has no need of
-        cut_tree = _renumbered(cut_tree, table, reference_labels, k) if moves_leaves else cut_tree
+        if n_sampled == len(table.rows):  # what was searched for there has no gaps yet
+            best = table.measure(best.tree, aim)
+        cut_tree = _renumbered(best.tree, table, reference_labels, k) if moves_leaves else best.tree
         refined = routed(cut_tree, unique.data, n_threads)
     else:
         refined, figures = tree, figures_before
-    bound_reached = not searches or any(one.bound_reached for one in found)
     if bound_reached:
         refined = replace(refined, notes=(BOUND_REACHED,))
     return Refinement(refined, figures_before, figures, tradeoff, n_sampled, bound_reached)

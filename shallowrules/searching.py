@@ -25,6 +25,7 @@ __all__ = [
     "Found",
     "coded_table",
     "different",
+    "few_of",
     "look_ahead",
     "part_of",
     "rounded",
@@ -35,6 +36,8 @@ __all__ = [
 SAMPLE_ROWS = 4096
 """Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
+BROAD_ROWS = 32768
+"""Distinct rows of a large table on which the best trees of the sample are judged and improved. Not tuned."""
 MIN_CLUSTER_ROWS = 32
 """Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
 LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
@@ -65,6 +68,7 @@ its k-means with two threads (0.57 of it)."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
+TINY = 1e-300
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
 
@@ -117,25 +121,23 @@ def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """Distinct rows, and their codes in the explained columns."""
+    """Distinct rows, and their codes in the explained columns.
+
+    Attributes
+    ----------
+    coded : CodedRows
+        Without codes trees can only be measured.
+    keys : ndarray of uint64, shape (r,)
+        Numbers that look random and tell nothing but the values of a row.
+    labels : ndarray of int32, shape (r,)
+        The leaf of each row in the greedy tree, as its center.
+    n_threads : int
+    """
 
     coded: CodedRows
+    keys: NDArray[np.uint64]
+    labels: NDArray[np.int32]
     n_threads: int
-
-    @classmethod
-    def of(
-        cls,
-        X_explain: NDArray[Any],
-        X_cluster: NDArray[Any],
-        rows: NDArray[np.int32],
-        weight: NDArray[np.float64] | None,
-        n_threads: int,
-    ) -> CodedTable:
-        """Return rows of a table with their codes."""
-        some_center = X_explain[rows[:1]].astype(np.float64)  # `encode` wants one
-        codes, _, _, single_valued, _ = encode(X_explain, rows, some_center, n_threads, ranks=MAX_BINS)
-        coded = CodedRows(X_explain, X_cluster, rows, weight, np.ascontiguousarray(codes.T), single_valued)
-        return cls(coded, n_threads)
 
     @property
     def rows(self) -> NDArray[np.int32]:
@@ -196,13 +198,29 @@ class CodedTable:
         return tree.route(self.coded.X_explain, self.n_threads)[self.rows]
 
 
-def coded_table(unique: UniqueRows, n_threads: int) -> tuple[CodedTable, NDArray[np.uint64]]:
-    """Return the rows of a table, and a key of each; small tables in the order of their keys."""
-    rows, weight, data = unique.order, unique.weight, unique.data
+def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_codes: bool) -> CodedTable:
+    """Return the rows of a table; small tables in the order of their keys."""
+    weight, data = unique.weight, unique.data
+    rows = unique.first if weight is None else unique.order  # weights are in the kernel's order; the table's is faster
     keys = row_keys(data.X_cluster, rows, n_threads)
-    order = np.argsort(keys, kind="stable") if len(keys) <= MAX_SORTED_ROWS else np.arange(len(keys))
-    weight = None if weight is None else weight[order]
-    return CodedTable.of(data.X_explain, data.X_cluster, rows[order], weight, n_threads), keys[order]
+    if len(keys) <= MAX_SORTED_ROWS:
+        order = np.argsort(keys, kind="stable")
+        rows, keys, weight = rows[order], keys[order], None if weight is None else weight[order]
+    if with_codes:
+        codes, single_valued = _codes(data.X_explain, rows, n_threads)
+    else:
+        codes, single_valued = np.empty((0, 0), np.int32), np.zeros((data.X_explain.shape[1], 1), np.uint8)
+    coded = CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued)
+    return CodedTable(coded, keys, tree.labels[rows], n_threads)
+
+
+def _codes(
+    X_explain: NDArray[Any], rows: NDArray[np.int32], n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Return the codes of rows, and which codes have one value."""
+    some_center = X_explain[rows[:1]].astype(np.float64)  # `encode` wants one
+    codes, _, _, single_valued, _ = encode(X_explain, rows, some_center, n_threads, ranks=MAX_BINS)
+    return np.ascontiguousarray(codes.T), single_valued
 
 
 def rounded(number: float) -> float:
@@ -211,46 +229,68 @@ def rounded(number: float) -> float:
     return float(np.ldexp(np.round(np.ldexp(mantissa, 36)), exponent - 36))
 
 
-def sample_of(table: CodedTable, tree: GrownTree, keys: NDArray[np.uint64]) -> CodedTable:
+def sample_of(table: CodedTable) -> CodedTable:
     """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
 
     They are spread evenly over the column of the largest variance, rows of equal values there in the order of their
     keys: whatever the order of the table.
     """
-    n_rows, coded = len(table.rows), table.coded
+    n_rows, X_cluster = len(table.rows), table.coded.X_cluster
     if n_rows <= 1.25 * SAMPLE_ROWS:
         return table
-    labels = tree.labels[table.rows]
-    widest = int(np.argmax(np.var(coded.X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
-    order = np.lexsort((keys, coded.X_cluster[table.rows, widest], labels))
-    counts = np.bincount(labels)
-    picked, weights = [], []
-    proportional = table.weight is None
-    for first, count in zip(np.cumsum(counts) - counts, counts, strict=True):
-        if not count:
-            continue
-        share = round(SAMPLE_ROWS * count / n_rows)
-        n = min(count, max(MIN_CLUSTER_ROWS, share))
-        proportional &= n == share
-        places = order[first + np.arange(n) * count // n]
-        own = np.ones(n) if table.weight is None else table.weight[places]
-        whole = float(count) if table.weight is None else float(table.weight[order[first : first + count]].sum())
-        picked.append(places)
-        weights.append(own * (whole / own.sum()))
-    places = np.concatenate(picked)
+    widest = int(np.argmax(np.var(X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
+    order = np.lexsort((table.keys, X_cluster[table.rows, widest], table.labels))
+    counts = np.bincount(table.labels)
+    sizes = _sizes(counts, SAMPLE_ROWS)
+    first = np.cumsum(counts) - counts
+    places = [order[first[c] + np.arange(sizes[c]) * counts[c] // sizes[c]] for c in np.flatnonzero(counts)]
+    return _part(table, np.concatenate(places))
+
+
+def few_of(table: CodedTable) -> CodedTable:
+    """Return `BROAD_ROWS` rows of a large table, of each cluster those of the lowest keys, weighted as by `sample_of`.
+
+    All rows are looked at, and few are sorted.
+    """
+    counts = np.bincount(table.labels)
+    sizes = _sizes(counts, BROAD_ROWS)
+    share = np.minimum((sizes + 6 * np.sqrt(sizes) + 6) / np.maximum(counts, 1), 1.0)
+    highest = np.ldexp(share, 64).clip(max=2.0**64 - 2048).astype(np.uint64)
+    highest[share == 1.0] = np.iinfo(np.uint64).max
+    low = np.flatnonzero(table.keys <= highest[table.labels])
+    low = low[np.lexsort((table.keys[low], table.labels[low]))]
+    found = np.bincount(table.labels[low], minlength=len(counts))
+    if (found < sizes).any():  # many rows have the same key: they differ in other columns than the clustered ones
+        low = np.lexsort((table.keys, table.labels))
+        found = counts
+    first = np.cumsum(found) - found
+    return _part(table, np.concatenate([low[first[c] : first[c] + sizes[c]] for c in np.flatnonzero(counts)]))
+
+
+def _sizes(counts: NDArray[np.int64], n_sampled: int) -> NDArray[np.int64]:
+    """Return how many rows of each cluster a sample has."""
+    shares = np.round(n_sampled * counts / counts.sum()).astype(np.int64)
+    sizes: NDArray[np.int64] = np.minimum(counts, np.maximum(MIN_CLUSTER_ROWS, shares))
+    return sizes
+
+
+def _part(table: CodedTable, places: NDArray[np.intp]) -> CodedTable:
+    """Return the rows at some places, weighted so that the clusters keep their weight."""
+    coded, labels = table.coded, table.labels[places]
     rows = table.rows[places]
-    X_sample = np.ascontiguousarray(coded.X_explain[rows])
-    return CodedTable(
-        CodedRows(
-            X_sample,
-            X_sample if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows]),
-            np.arange(len(rows), dtype=np.int32),
-            None if proportional else np.concatenate(weights),
-            coded.codes[places],
-            coded.single_valued,
-        ),
-        table.n_threads,
-    )
+    own = np.ones(len(places)) if table.weight is None else table.weight[places]
+    scale = np.bincount(table.labels, table.weight) / np.maximum(np.bincount(labels, own), TINY)
+    weight = own * scale[labels]
+    X_explain = np.ascontiguousarray(coded.X_explain[rows])
+    slots = np.arange(len(rows), dtype=np.int32)
+    if coded.codes.size:
+        codes, single_valued = coded.codes[places], coded.single_valued
+    else:
+        codes, single_valued = _codes(X_explain, slots, table.n_threads)
+    X_cluster = X_explain if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows])
+    equal = None if (weight == weight[0]).all() else weight  # all costs are scaled alike
+    part = CodedRows(X_explain, X_cluster, slots, equal, codes, single_valued)
+    return CodedTable(part, table.keys[places], labels, table.n_threads)
 
 
 def different(found: list[Found], aim: Aim) -> list[Found]:

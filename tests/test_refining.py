@@ -17,10 +17,12 @@ from strategies import Problem, problems, random_tables
 from tables import blobs, repeated_rows, whole_weights
 
 from shallowrules import ExplainableKMeans, growing, tradeoff_path
+from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS, Refinement, refine
+from shallowrules.searching import CodedTable, few_of, sample_of
 
 pytestmark = pytest.mark.slow
 
@@ -130,13 +132,13 @@ def test_refining_pays(k, tradeoff):
         assert after < 0.995 * before
 
 
-@pytest.mark.parametrize("n_rows", [5000, 7000, 40_000])
+@pytest.mark.parametrize("n_rows", [5000, 7000, 40_000, 80_000])
 def test_threads_change_nothing_whatever_is_sampled(n_rows):
     problem = clustered_table(n_rows, 12)
     refinement = assert_refined(problem)
     assert (refinement.n_sampled == n_rows) == (n_rows <= 5120)
     assert refinement.objectives[1] < refinement.objectives[0]
-    for n_threads in (2, 7) if n_rows > 10_000 else (2,):
+    for n_threads in (2, 7) if n_rows == 40_000 else (2,):
         assert_same(refinement.tree, refined(problem, n_threads)[1].tree)
 
 
@@ -254,6 +256,51 @@ def test_a_cluster_of_one_row_is_sampled():
     labels = refinement.tree.labels
     assert np.count_nonzero(labels == labels[777]) == 1
     assert refinement.n_sampled < 6000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_a_large_table_all_rows_are_judged(weighted):
+    # Far more rows than are searched, clusters of one row and of ten, and few distinct values in the clustered columns.
+    random = np.random.default_rng(0)
+    X_explain = blobs(random, 70_000, 4, 6, 3.0)
+    X_cluster = np.round(X_explain[:, :2])
+    X_explain[777], X_cluster[777] = 300.0, 500.0
+    X_explain[5000:5010] += 900.0
+    X_cluster[5000:5010] = -700.0
+    groups = KMeans(6, n_init=1, max_iter=20, random_state=0).fit(X_cluster).labels_
+    groups[777], groups[5000:5010] = 6, 7
+    explain_centers, centers = (
+        np.array([array[groups == i].mean(axis=0) for i in np.unique(groups)]) for array in (X_explain, X_cluster)
+    )
+    weight = random.choice([0.5, 1.0, 3.0], len(X_explain)) if weighted else None
+    refinement = assert_refined(Problem(X_explain, X_cluster, explain_centers, centers, weight, 0.03))
+    labels = refinement.tree.labels
+    assert np.count_nonzero(labels == labels[777]) == 1
+    assert np.count_nonzero(labels == labels[5000]) == 10
+    assert refinement.n_sampled < 6000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_part_of_a_table_has_all_clusters_with_their_weight(weighted):
+    random = np.random.default_rng(1)
+    n, counts = 100_000, np.array([1, 3, 40, 30_000, 69_956])
+    labels = np.repeat(np.arange(5), counts).astype(np.int32)
+    random.shuffle(labels)
+    X = random.normal(size=(n, 2))
+    weight = random.random(n) + 0.5 if weighted else None
+    no_codes = np.empty((0, 0), np.int32)
+    for keys in (
+        random.integers(0, 2**64, n, dtype=np.uint64),
+        np.zeros(n, np.uint64),
+        np.full(n, 2**64 - 1, np.uint64),
+    ):
+        rows = CodedRows(X, X, np.arange(n, dtype=np.int32), weight, no_codes, np.zeros((2, 1), np.uint8))
+        for part in (few_of(CodedTable(rows, keys, labels, 1)), sample_of(few_of(CodedTable(rows, keys, labels, 1)))):
+            assert len(part.rows) < 40_000
+            assert (np.bincount(part.labels)[:3] == [1, 3, min(40, max(32, np.bincount(part.labels)[2]))]).all()
+            sums = np.bincount(part.labels, part.weights)
+            assert sums / sums.sum() == pytest.approx(np.bincount(labels, weight) / np.bincount(labels, weight).sum())
+            assert part.coded.codes.shape == part.coded.X_explain.shape
 
 
 def test_sentinel_values_hide_no_gain():
