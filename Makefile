@@ -5,7 +5,7 @@
 #   PYTEST_FLAGS=…  more options for pytest
 #   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle on small ones only;
 #                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
-#                   the oldest and the newest; make conformance with a part of Spark's cases
+#                   the oldest and the newest; make conformance with a part of the cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -49,7 +49,7 @@ help:
 	@echo "make format    what ruff can repair by itself"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
-	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part of Spark's"
+	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part of them"
 	@echo "make clean     remove what was built"
 
 $(BIN)/python:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from rulesets import balanced_rules, chain_rules, make_rules
 
 from shallowrules.rules import RuleSet
 
-__all__ = ["Case", "cases"]
+__all__ = ["Case", "cases", "one_in"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,14 @@ TEXT_CONVERSIONS: dict[str, dict[str, Any]] = {
     "words, imputed": {"nulls": ("NA", "n/a"), "imputed": "Two year"},
     "imputed, hostile": {"nulls": ("it's", "\\"), "imputed": "it's \\ é"},
 }
+
+
+def one_in(each: int, chosen: Iterable[Case]) -> list[Case]:
+    """Return one in so many of the cases of each type of rule column, so that no type is left out."""
+    of_type: dict[str, list[Case]] = defaultdict(list)
+    for case in chosen:
+        of_type[case.rules.columns[0].type].append(case)
+    return [case for some in of_type.values() for case in some[::each]]
 
 
 def cases() -> Iterator[Case]:

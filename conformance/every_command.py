@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import Case, cases
+from cases import Case, cases, one_in
 from click.testing import CliRunner
 from comparing import MAX_QUERY, NUMBER
 from comparing import create as create_blocks
@@ -373,15 +373,6 @@ class Run:
         self.place.query("EXCHANGE TABLES merged AND data")
         self.place.query("DROP TABLE merged")
 
-    def cases(self, each: int) -> None:
-        """Run one in so many of the cases of each type of rule column, so that no type of column is left out."""
-        of_type: dict[str, list[Case]] = defaultdict(list)
-        for case in cases():
-            of_type[case.rules.columns[0].type].append(case)
-        for some in of_type.values():
-            for case in some[::each]:
-                self.case(case, self.place.columns)
-
     def prepare(self) -> None:
         """Run what column types need first."""
         for kind in self.place.columns:
@@ -442,8 +433,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     for table in real_tables():
                         if table.name in options.tables:
                             run.real(table)
-                    if options.each:
-                        run.cases(options.each)
+                    for case in one_in(options.each, cases()) if options.each else ():
+                        run.case(case, place.columns)
                 finally:
                     os.chdir(here)
                 failed |= show(run, time.monotonic() - started)

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 
-from cases import Case, cases
+from cases import Case, cases, one_in
 from comparing import PLACES, TABLE, Block, create, labels_of
 from forms import FORMS
 from refusals import Refusal, refusal_of
@@ -35,7 +35,8 @@ from shallowrules.exporters.sql import LABELLING_STYLES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 EACH_OF_SHORT = {"spark": 40}
-"""Of an engine's cases the short form runs one in this many; of those not named, all."""
+"""Of an engine's cases the short form runs one in this many of each type; of those not named, one in `EACH`."""
+EACH = 3
 
 TOGETHER = {"spark": 20}
 """Blocks that are compared by one query, where planning a query takes longer than running it; elsewhere one."""
@@ -154,7 +155,7 @@ def run_one(name: str, part: str, short: bool) -> Result | str:
         PLACES[name].check_installed()
     except MissingExtraError as missing:
         return f"{PLACES[name].title}: {missing}"
-    return run_engine(name, chosen[:: EACH_OF_SHORT.get(PLACES[name].dialect, 1)] if short else chosen)
+    return run_engine(name, one_in(EACH_OF_SHORT.get(PLACES[name].dialect, EACH), chosen) if short else chosen)
 
 
 def run_engine(place: str, chosen: Sequence[Case]) -> Result:
@@ -189,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the engines and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--only", nargs="+", choices=[*FORMS, *PLACES], help="run these alone, and write no page")
-    parser.add_argument("--short", action="store_true", help="a part of Spark's cases; write no page")
+    parser.add_argument("--short", action="store_true", help="a part of the cases; write no page")
     parser.add_argument("--case", default="", help="only the cases whose name has this in it; write no page")
     parser.add_argument("--shown", type=int, default=12, help="findings to print for each engine")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="engines to run at once")
