@@ -122,6 +122,16 @@ class Column:
         return absent if self.missing is None else absent | self.missing
 
     @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value of a column of numbers that has rows, NaN where one is."""
+        return float(self.values.min()), float(self.values.max())
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every value is a number, none missing or infinite."""
+        return self.is_numeric and self.missing is None and len(self.values) > 0 and all(map(math.isfinite, self.ends))
+
+    @cached_property
     def value_types(self) -> frozenset[Any]:
         """The types of the values, as Python has them."""
         return frozenset(map(type, self.values.tolist()))

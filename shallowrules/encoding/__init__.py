@@ -1,7 +1,7 @@
 """From typed raw columns to the numbers that are clustered and cut.
 
 `checks` finds what keeps a table from being clustered, `encoder` turns it into matrices, `scaling` brings columns to
-comparable scales, `transformers` sees through scikit-learn transformers.
+comparable scales, `transformers` sees through scikit-learn transformers; it is imported where there is one.
 """
 
 from shallowrules.encoding.checks import refuse_extreme_weights, refuse_unusable
@@ -15,7 +15,6 @@ from shallowrules.encoding.encoder import (
     impute_table,
 )
 from shallowrules.encoding.scaling import SCALES, fit_scaler
-from shallowrules.encoding.transformers import encode_through, transformed
 
 __all__ = [
     "CATEGORY_WEIGHT",
@@ -25,10 +24,8 @@ __all__ = [
     "ModelColumn",
     "categories",
     "encode",
-    "encode_through",
     "fit_scaler",
     "impute_table",
     "refuse_extreme_weights",
     "refuse_unusable",
-    "transformed",
 ]

@@ -49,7 +49,7 @@ def find_missing(columns: Iterable[Column]) -> list[Finding]:
     return [
         Finding("missing values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
         for column in columns
-        if (found := int(np.count_nonzero(column.absent)))
+        if not column.is_finite and (found := int(np.count_nonzero(column.absent)))
     ]
 
 
@@ -58,13 +58,17 @@ def find_infinite(columns: Iterable[Column]) -> list[Finding]:
     return [
         Finding("infinite values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
         for column in columns
-        if column.is_numeric and (found := int(np.count_nonzero(np.isinf(column.values))))
+        if column.is_numeric and not column.is_finite and (found := int(np.count_nonzero(np.isinf(column.values))))
     ]
 
 
 def find_without_values(columns: Iterable[Column]) -> list[Finding]:
     """Return the columns in which every value is missing."""
-    return [Finding("no values", repr(column.name), column.name) for column in columns if column.absent.all()]
+    return [
+        Finding("no values", repr(column.name), column.name)
+        for column in columns
+        if not column.is_finite and column.absent.all()
+    ]
 
 
 def find_other_types(columns: Iterable[Column]) -> list[Finding]:
@@ -143,7 +147,7 @@ def refuse_too_large(table: Table, scale: str | None, ranges: Ranges | None = No
     found = [
         Finding("too large", f"{column.name!r} ({value:.1e})", column.name)
         for column in table.columns
-        if column.is_numeric and (value := float(np.abs(column.values.astype(np.float64)).max(initial=0.0))) > largest
+        if column.is_numeric and len(column.values) and (value := max(map(abs, column.ends))) > largest
     ]
     if found:
         raise DataError(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules.errors import OptionError
 from shallowrules.summation import group_means
 
+if TYPE_CHECKING:
+    from sklearn.preprocessing import RobustScaler, StandardScaler
+
 __all__ = ["SCALES", "fit_scaler"]
 
-SCALES: dict[str | None, type | None] = {
+SCALES: dict[str | None, str | None] = {
     None: None,
-    "minmax": MinMaxScaler,
-    "standard": StandardScaler,
-    "robust": RobustScaler,
+    "minmax": "MinMaxScaler",
+    "standard": "StandardScaler",
+    "robust": "RobustScaler",
 }
-"""The spaces in which a table can be clustered, by the name of the option."""
+"""The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
 
 
 def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> Any:
@@ -43,9 +46,10 @@ def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.flo
         If "robust" is to count rows by weights that are not whole numbers: quantiles by such weights
         are not those of any number of rows.
     """
-    kind = SCALES[scale]
-    if kind is None:
+    name = SCALES[scale]
+    if name is None:
         return None
+    kind = getattr(import_module("sklearn.preprocessing"), name)  # here: a second that no reader of tables should wait
     if sample_weight is not None:
         counted = sample_weight > 0
         X, sample_weight = X[counted], sample_weight[counted]

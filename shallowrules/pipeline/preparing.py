@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference_clustering
-from shallowrules.encoding import Encoder, Encoding, encode, encode_through, transformed
+from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
 from shallowrules.table import Column, Table, unmasked
@@ -88,6 +88,8 @@ def _encode(
     if parameters.transformer is not None:
         if isinstance(given.X, Table):
             raise OptionError("transformer needs a dataframe or an array that it can transform, not a Table")
+        from shallowrules.encoding.transformers import encode_through
+
         return encode_through(parameters.transformer, given.table, _transformer_input(given), fit_weight)
     return encode(
         given.table,
@@ -143,6 +145,8 @@ def to_clustered_space(
     if encoder.transformer is None:
         X_cluster = encoder.to_clustered_space(columns)
     else:
+        from shallowrules.encoding.transformers import transformed
+
         X_cluster = transformed(encoder.transformer, _transformer_input(given))
     space = into_space(clusterer, X_cluster, _pipeline_input(given, encoder, cluster_columns))
     return np.asarray(space, dtype=np.float64)
