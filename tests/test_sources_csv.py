@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sourcefiles import read_as_told, typed
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.sources import file_relation, read_table
+from shallowrules.sources import file_relation, open_source, read_table
 from shallowrules.sources import text as text_source
 
 # CSV: what a column is -----------------------------------------------------------------------------
@@ -426,3 +426,34 @@ def test_a_file_is_scanned_the_same_in_parts(write, monkeypatch, pieces):
         patched.setattr(text_source, "PART_BYTES", 11)
         patched.setattr(text_source.os, "cpu_count", lambda: 4)
         assert text_source.scan(path, ",") == whole
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\n1,x\n2,\n3,NA\n",
+        'a,b\n"1","x, ""y"""\n2,"line 1\nline 2"\n',
+        "a;b\n\n1;x\n\n2;y\n",
+        "a\n1\n\n2\n",
+        "a,b\n1,x,3\n2,y\n",
+        'a,b\n1,"x\n2,y\n',
+    ],
+)
+def test_rows_that_stream_are_those_that_a_table_holds(tmp_path, content):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+
+    def read(*, streams):
+        try:
+            with open_source(path) as source:
+                source.keep_text(streams=streams)
+                columns = ", ".join(source.original(j) for j in range(len(source.names)))
+                rows = source.database.execute(f"SELECT {columns} FROM {source.relation}").fetchall()
+                tables = source.database.execute("SELECT count(*) FROM duckdb_tables()").fetchone()[0]
+        except DataError as error:
+            return str(error), not streams
+        return rows, tables
+
+    held, n_tables = read(streams=False)
+    assert n_tables == 1
+    assert read(streams=True) == (held, 0)

@@ -44,6 +44,9 @@ __all__ = ["check_format", "label_file", "label_rows"]
 
 TAB = "\t"
 
+MEMORY_PER_THREAD = 256
+"""MiB for each thread that labels a file, and as for two more: 400 columns of text fit. The rest is on disk."""
+
 FORMATS: Mapping[str, tuple[str, str]] = {
     ".csv": ("csv", "FORMAT csv, HEADER"),
     ".tsv": ("csv", "FORMAT csv, HEADER"),
@@ -108,15 +111,20 @@ def label_file(
     with worded(), open_source(where, **asdict(reading)) as source:
         parts = _parts(source)
         database = parts[0].database
+        [(n_threads,)] = database.execute("SELECT current_setting('threads')").fetchall()
+        # Otherwise rows that are to be written wait in most of the machine's memory.
+        database.execute(f"SET memory_limit = '{(n_threads + 2) * MEMORY_PER_THREAD} MiB'")
         number = absent_name("cluster number", [cluster_column, *(name for file in parts for name in file.names)])
         queries = []
         for file in parts:
             with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
-                file.keep_text()
+                file.keep_text(
+                    streams=_as_they_stand(file, kind)
+                )  # to find the types of all columns takes many queries
                 queries.append(_labelled(rules, file, kind, cluster_column, number))
-        database.execute(f"CREATE TABLE labelled AS {' UNION ALL BY NAME '.join(f'({query})' for query in queries)}")
+        labelled = f"({' UNION ALL BY NAME '.join(f'({query})' for query in queries)}) AS labelled"
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
-        return _write(database, number, target, delimiter)
+        return _write(database, labelled, number, target, delimiter)
 
 
 def label_rows(
@@ -166,7 +174,7 @@ def label_rows(
             f"CREATE TABLE labelled AS SELECT *, {name} AS {quote_name(cluster_column)} "
             f"FROM (SELECT {', '.join(selected)} FROM arrays) AS numbered"
         )
-        return _write(database, number, target)
+        return _write(database, "labelled", number, target)
 
 
 def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> str:
@@ -181,14 +189,19 @@ def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> s
     return f"CAST(value{position} AS {kinds[column.type]})" if column.type in kinds else f"value{position}"
 
 
-def _write(database: DuckDBPyConnection, number: str, target: Path, delimiter: str = ",") -> dict[int | None, int]:
-    """Write the table ``labelled`` to a file, whole or not at all; return its rows by the column `number`."""
+def _write(
+    database: DuckDBPyConnection, labelled: str, number: str, target: Path, delimiter: str = ","
+) -> dict[int | None, int]:
+    """Write a table, or a query in brackets, to a file, whole or not at all; return its rows by the column `number`.
+
+    Rows are counted by a query of their own, so that those of a file are never all in memory.
+    """
     import duckdb
 
     ending, kind, compressed = check_format(target)
     counts = dict(
         database.execute(
-            f"SELECT {quote_name(number)}, count(*) FROM labelled GROUP BY 1 ORDER BY 2 DESC, 1"
+            f"SELECT {quote_name(number)}, count(*) FROM {labelled} GROUP BY 1 ORDER BY 2 DESC, 1"
         ).fetchall()
     )
     options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
@@ -199,7 +212,7 @@ def _write(database: DuckDBPyConnection, number: str, target: Path, delimiter: s
     try:
         with atomic_path(target) as part:
             database.execute(
-                f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM labelled) TO {quote_text(str(part))} ({options})"
+                f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM {labelled}) TO {quote_text(str(part))} ({options})"
             )
     except (duckdb.Error, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
@@ -234,7 +247,7 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
         read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
     case = export(rules, "sql", dialect="duckdb", style="case", columns=inner)
     everything = list(range(len(source.names)))
-    if kind == source.provenance.kind or source.provenance.kind == "parquet":
+    if _as_they_stand(source, kind):
         values = [source.original(j) for j in everything]
     else:
         values = [field.expression for field in source.fields(everything, lenient=True)]
@@ -243,6 +256,11 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
     name = _name(rules, quote_name(number))
     return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
+    """Whether columns are written as they stand in the file: to a file of the same kind, or if they have types."""
+    return source.provenance.kind in (kind, "parquet")
 
 
 def _refuse_taken(cluster_column: str, names: Sequence[str]) -> None:

@@ -113,6 +113,7 @@ class CsvSource(DuckDBSource):
         self._tried = self._sampled_types()
         self._loaded: dict[int, ColumnType] | None = None
         self._n_rows: int | None = None
+        self._streams = False
         self._rewritten_rows: int | None = None
 
     @property
@@ -157,10 +158,11 @@ class CsvSource(DuckDBSource):
         columns = [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
         return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
 
-    def keep_text(self) -> None:
-        """Load all columns as text, so that no reload follows."""
-        if self._load_once({}):
-            self._load({})
+    def keep_text(self, *, streams: bool) -> None:
+        """Read all columns as text: once, or if it `streams`, in every query anew, so that no table holds the file."""
+        self.database.execute(f"DROP TABLE IF EXISTS {self._name}")
+        self._streams = streams
+        self._load({})
 
     def original(self, j: int) -> str:
         """Return SQL for a column as it stands in the file."""
@@ -318,7 +320,11 @@ class CsvSource(DuckDBSource):
         return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
 
     def _create(self, types: dict[int, ColumnType]) -> None:
-        self.database.execute(f"CREATE OR REPLACE TABLE {self._name} AS {self._selection(types)}")
+        kind = "VIEW" if self._streams else "TABLE"
+        self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
+        if self._streams:  # what is wrong with a field is to be known now, as of a table
+            counts = ", ".join(f"count(c{j})" for j in range(len(self.names)))
+            self.database.execute(f"SELECT {counts} FROM {self._name}").fetchall()
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
         """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""

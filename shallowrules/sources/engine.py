@@ -130,8 +130,8 @@ class DuckDBSource(Source):
         reader: Any = self.database.cursor().sql(f"SELECT {selected} FROM {self.relation}").to_arrow_reader(n_rows)
         yield from reader
 
-    def keep_text(self) -> None:
-        """Make sure that `fields` and `original` can be asked for in one query: the text of the file is kept."""
+    def keep_text(self, *, streams: bool) -> None:
+        """Make sure that `fields` and `original` can be asked for in one query, of rows that stream or are held."""
 
     def original(self, j: int) -> str:
         """Return SQL for a column as it stands in the file."""
