@@ -35,6 +35,7 @@ from shallowrules.refining import REFINEMENTS
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.table import Column, Table, unmasked
+from shallowrules.thorough import BUDGET, Budget
 from shallowrules.tree import Tree
 
 __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
@@ -62,13 +63,18 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         More leaves cost less and make more rules.
     base : {"none", "imm"}, default="none"
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
-    refine : {"full", "none"}, default="full"
+    refine : {"full", "thorough", "none"}, default="full"
         Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
         greedy tree. "full" goes on from it to a tree of as many leaves
         whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
-        cut is chosen, on a sample of some thousand rows, and the best trees are improved on all rows, cut by cut.
+        cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of some
+        thousand rows; the best trees are judged on all rows. "thorough" searches on for as long as `budget` says; an
+        interrupt then ends the search, and the best tree so far is taken.
         If `clusterer` is None, a cluster may lose its leaf and another be cut in two; clusters are then numbered so
         that as many rows as can be keep the number of their reference cluster.
+    budget : float or str, default=100
+        Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
+        seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
     clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
         The clustering to explain. None clusters by
         ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
@@ -218,6 +224,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         max_leaves: int | None = None,
         base: str = "none",
         refine: str = "full",
+        budget: float | str = BUDGET,
         clusterer: Any = None,
         cluster_columns: Sequence[str | int] | None = None,
         explain_columns: Sequence[str | int] | None = None,
@@ -236,6 +243,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.max_leaves = max_leaves
         self.base = base
         self.refine = refine
+        self.budget = budget
         self.clusterer = clusterer
         self.cluster_columns = cluster_columns
         self.explain_columns = explain_columns
@@ -414,6 +422,10 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     """Return the parameters of a model; OptionError for one that is not known or not allowed."""
     check_choice("method", model.method, METHODS)
     check_choice("refine", model.refine, REFINEMENTS)
+    Budget.of(model.budget)
+    if model.refine != "thorough" and model.budget != BUDGET:
+        only, given = OptionName("refine", "thorough"), OptionName("refine", model.refine)
+        raise OptionError(OptionName("budget"), " applies to ", only, " only, not to ", given)
     check_choice("categories", model.categories, ("auto",))
     if model.scale is not None:
         check_choice("scale", model.scale, [name for name in SCALES if name is not None])

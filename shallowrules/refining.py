@@ -38,15 +38,17 @@ from shallowrules.searching import (
     different,
     few_of,
     look_ahead,
+    part_of,
     rounded,
     sample_of,
     side_by_side,
 )
+from shallowrules.thorough import Thorough, search_on
 from shallowrules.tree import LEAF
 
 __all__ = ["REFINEMENTS", "Refinement", "refine"]
 
-REFINEMENTS = ("full", "none")
+REFINEMENTS = ("full", "thorough", "none")
 
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
@@ -66,7 +68,8 @@ PENALTY_FACTORS = (1.5, 3.0)
 or divided by these, to find a tree that is neither. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and
 mean WAES both fall."""
 MIN_GAIN_SHARE = 0.5
-"""A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain."""
+"""A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
+after a thorough search, which is asked for the lowest J."""
 MAX_IMPROVED_ROWS = 1 << 16
 """Tables of more distinct rows are searched by a part of them, and only measured whole."""
 BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
@@ -126,6 +129,7 @@ def refine(
     reference_labels: NDArray[np.int32],
     moves_leaves: bool = True,
     random_seed: int = 0,
+    thorough: Thorough | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement:
@@ -147,6 +151,8 @@ def refine(
         Whether a cluster may lose its leaf, and another be cut in two: not where clusters have names.
     random_seed : int
         Not negative. With it the search is the same for the same table.
+    thorough : Thorough, optional
+        To search on for as long as it says.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -159,45 +165,40 @@ def refine(
     """
     k, total_weight = unique.data.k, unique.data.total_weight
     moves_leaves = moves_leaves and k <= MAX_MOVABLE_CLUSTERS
-    aim = Aim(tradeoff, rounded(tradeoff * reference_cost / total_weight), moves_leaves)
+    unit, kernel_weight = reference_cost * unique.total_weight / total_weight, unique.total_weight
+    aim = Aim(tradeoff, rounded(tradeoff * reference_cost / total_weight), moves_leaves, unit)
     searches = k <= MAX_LOOKAHEAD_CLUSTERS
-    steps = _steps(progress, 1 + 2 * searches + len(PENALTY_FACTORS))
+    min_share = MIN_GAIN_SHARE if thorough is None else 1.0
     by_part = searches and len(unique.first) > MAX_IMPROVED_ROWS
     table = coded_table(unique, tree, n_threads, with_codes=not by_part)
     broad = few_of(table) if by_part else table
     greedy = table.measure(tree, aim)
     before = greedy if broad is table else broad.measure(tree, aim)
-    n_sampled = 0
+    notes: tuple[str, ...] = ()
     if searches:
         sample = sample_of(broad)
-        n_sampled = len(sample.rows)
-        found = _search(sample, tree, unique, aim, random_seed, steps)
-        if sample is not broad:
-            found = [before, *(broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED])]
-            found.append(broad.improve(min(found, key=aim.objective).tree, aim, next(steps)))
+        found, notes = _searched(sample, broad, before, tree, unique, aim, random_seed, thorough, progress)
     else:
-        found = [table.improve(tree, aim, next(steps))]
-    found += _neither_dearer_nor_longer(broad, found, before, aim, steps)
+        found = [table.improve(tree, aim, progress)]
+        found += _neither_dearer_nor_longer(table, found, greedy, aim)
     bound_reached = not searches or any(one.bound_reached for one in found)
     if broad is not table:
-        finalists = different([min(found, key=aim.objective), _choose([before, *found], before, aim)], aim)
+        finalists = different([min(found, key=aim.objective), _choose([before, *found], before, aim, min_share)], aim)
         found = [table.measure(one.tree, aim) for one in finalists]
-    found.append(greedy)
-    best = _choose(found, greedy, aim)
-    unit, kernel_weight = reference_cost * unique.total_weight / total_weight, unique.total_weight
+    best = _choose([*found, greedy], greedy, aim, min_share)
     figures_before, figures = (
         (cost / unit, conditions / kernel_weight) for cost, conditions in (greedy.figures, best.figures)
     )
     if aim.objective(best) < aim.objective(greedy) * (1 - TIE):
-        if n_sampled == len(table.rows):  # what was searched for there has no gaps yet
+        if broad is table:  # what was perturbed there has no gaps yet
             best = table.measure(best.tree, aim)
         cut_tree = _renumbered(best.tree, table, reference_labels, k) if moves_leaves else best.tree
         refined = routed(cut_tree, unique.data, n_threads)
     else:
         refined, figures = tree, figures_before
-    if bound_reached:
-        refined = replace(refined, notes=(BOUND_REACHED,))
-    return Refinement(refined, figures_before, figures, tradeoff, n_sampled, bound_reached)
+    notes += (BOUND_REACHED,) * bound_reached
+    refined = replace(refined, notes=notes) if notes else refined
+    return Refinement(refined, figures_before, figures, tradeoff, len(sample.rows) if searches else 0, bound_reached)
 
 
 def _steps(progress: Progress | None, n_steps: int) -> Iterator[Progress | None]:
@@ -213,6 +214,42 @@ def _steps(progress: Progress | None, n_steps: int) -> Iterator[Progress | None]
         step = min(step + 1, n_steps - 1)
 
 
+def _behind(progress: Progress | None, begin: float) -> Progress | None:
+    """Return what takes the share done of the work that is left after a share of it."""
+    return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
+
+
+def _searched(
+    sample: CodedTable,
+    broad: CodedTable,
+    greedy: Found,
+    tree: GrownTree,
+    unique: UniqueRows,
+    aim: Aim,
+    random_seed: int,
+    thorough: Thorough | None,
+    progress: Progress | None,
+) -> tuple[list[Found], tuple[str, ...]]:
+    """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
+
+    Parameters
+    ----------
+    greedy : Found
+        The greedy tree as it is on `broad`.
+    """
+    first, later = (progress, None) if thorough is None else (part_of(progress, 0, 10), _behind(progress, 0.1))
+    steps = _steps(first, 3)
+    found = _search(sample, tree, unique, aim, random_seed, steps)
+    if sample is not broad:
+        found = [greedy, *(broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED])]
+        found.append(broad.improve(min(found, key=aim.objective).tree, aim, next(steps)))
+    notes: tuple[str, ...] = ()
+    if thorough is not None:
+        more, note = search_on(thorough, sample, broad, tree, unique.data, found, aim, random_seed, later)
+        found, notes = [*found, *more], (note,)
+    return [*found, *_neither_dearer_nor_longer(broad, found, greedy, aim)], notes
+
+
 def _search(
     sample: CodedTable,
     tree: GrownTree,
@@ -221,7 +258,7 @@ def _search(
     random_seed: int,
     steps: Iterator[Progress | None],
 ) -> list[Found]:
-    """Search for trees on the sample: improve the greedy one and one grown ahead, then perturb the better of them.
+    """Improve the greedy tree and one grown ahead, then perturb the better of them; all on the sample.
 
     Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster.
     """
@@ -233,7 +270,7 @@ def _search(
         return look_ahead(sample, tree, unique.data, aim, n_rounds, progress)
 
     def stream(number: int, progress: Progress | None) -> list[Found]:
-        return sample.perturb(start.tree, aim, (random_seed << 8) + number, progress)
+        return sample.perturb(start.tree, aim, (random_seed << 24) + (1 << 23) + number, progress)
 
     rounds_are_cheap = len(unique.first) >= len(ROUND_FACTORS) * len(sample.rows)
     n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
@@ -245,9 +282,7 @@ def _search(
     return found + side_by_side(streams, sample.n_threads, next(steps))
 
 
-def _neither_dearer_nor_longer(
-    table: CodedTable, found: list[Found], greedy: Found, aim: Aim, steps: Iterator[Progress | None]
-) -> list[Found]:
+def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Found, aim: Aim) -> list[Found]:
     """Improve the best tree with other condition penalties, until one is neither dearer nor longer than the greedy."""
     best = min(found, key=aim.objective)
     more: list[Found] = []
@@ -256,19 +291,19 @@ def _neither_dearer_nor_longer(
     longer = best.figures[1] > greedy.figures[1]
     for factor in PENALTY_FACTORS:
         other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
-        more.append(table.improve(best.tree, other, next(steps)))
+        more.append(table.improve(best.tree, other))
         if more[-1].no_worse_than(greedy):
             break
     return more
 
 
-def _choose(found: list[Found], greedy: Found, aim: Aim) -> Found:
-    """Return the tree of the lowest J, or one that is neither dearer nor longer and has most of its gain."""
+def _choose(found: list[Found], greedy: Found, aim: Aim, min_share: float) -> Found:
+    """Return the tree of the lowest J, or one that is neither dearer nor longer and has such a share of its gain."""
     best = min(found, key=aim.objective)
     no_worse = [one for one in found if one.no_worse_than(greedy)]
     other = min(no_worse, key=aim.objective)  # the greedy one is among them
     gain, other_gain = (aim.objective(greedy) - aim.objective(one) for one in (best, other))
-    return other if other_gain >= MIN_GAIN_SHARE * gain else best
+    return other if other_gain >= min_share * gain else best
 
 
 def _renumbered(tree: CutTree, table: CodedTable, reference_labels: NDArray[np.int32], k: int) -> CutTree:

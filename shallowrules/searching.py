@@ -26,6 +26,9 @@ __all__ = [
     "coded_table",
     "different",
     "few_of",
+    "group_centers",
+    "grown_ahead",
+    "leaf_means",
     "look_ahead",
     "part_of",
     "rounded",
@@ -85,11 +88,14 @@ class Aim:
         What a condition of a row of weight 1 costs: ``cost + penalty * conditions`` is J times the reference cost.
     moves_leaves : bool
         Whether a cluster may lose its leaf, and another be cut in two.
+    unit : float
+        The reference cost, as the kernel sums it.
     """
 
     tradeoff: float
     penalty: float
     moves_leaves: bool
+    unit: float
 
     def objective(self, found: Found) -> float:
         """Return J of a tree times the reference cost."""
@@ -299,44 +305,81 @@ def different(found: list[Found], aim: Aim) -> list[Found]:
     return sorted(by_key.values(), key=aim.objective)
 
 
+Centers = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Centers in the explained and in the clustered columns."""
+
+
 def look_ahead(
     sample: CodedTable, tree: GrownTree, data: GrowthData, aim: Aim, n_rounds: int, progress: Progress | None = None
 ) -> list[Found]:
     """Grow a tree ahead in each round, from the means of the best one's leaves, and improve it; all on the sample."""
-    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
-    max_work = MAX_TREES * wad * min(len(sample.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
-    coded = sample.coded
     centers = data.explain_centers, data.cluster_centers
+    shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
     found: list[Found] = []
     for i, factor in enumerate(ROUND_FACTORS[:n_rounds]):
-        inputs = GrowthInput(
-            coded.X_explain,
-            coded.X_cluster,
-            coded.rows.copy(),
-            None if coded.weight is None else coded.weight.copy(),
-            explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
-            cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
-        )
-        nodes = grow_ahead(
-            inputs,
-            factor * aim.tradeoff,
-            (LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH, aim.penalty, max_work),
-            n_threads=sample.n_threads,
-            progress=part_of(progress, i, n_rounds),
-        )
-        ahead = Forest(nodes).tree()
-        if ahead.n_leaves == data.k:
-            found.append(sample.improve(ahead, aim))
-            centers = _leaf_means(sample, min(found, key=aim.objective).tree, data.k)
+        part = part_of(progress, i, n_rounds)
+        found += grown_ahead(sample, tree, data, centers, aim, factor, shape, MAX_TREES, part)
+        if found:
+            centers = leaf_means(sample, min(found, key=aim.objective).tree, data.k)
     return found
 
 
-def _leaf_means(sample: CodedTable, tree: CutTree, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the means of a tree's leaves in the explained and in the clustered columns, in the order of centers."""
-    center = tree.center[sample.leaf_of_rows(tree)]
+def grown_ahead(
+    sample: CodedTable,
+    tree: GrownTree,
+    data: GrowthData,
+    centers: Centers,
+    aim: Aim,
+    factor: float,
+    shape: tuple[int, int],
+    max_trees: float,
+    progress: Progress | None,
+) -> list[Found]:
+    """Grow a tree ahead from some centers and improve it on the sample; none if a center got no leaf.
+
+    Parameters
+    ----------
+    tree : GrownTree
+        The greedy one: how deep it is says what a tree takes.
+    factor : float
+        What the trade-off that proposes cuts is multiplied by.
+    shape : tuple of int
+        Levels of the tree on which cuts are tried, and how many of a node.
+    max_trees : float
+        At most the work of this many greedy trees.
+    """
+    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
+    coded = sample.coded
+    inputs = GrowthInput(
+        coded.X_explain,
+        coded.X_cluster,
+        coded.rows.copy(),
+        None if coded.weight is None else coded.weight.copy(),
+        explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
+        cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
+    )
+    max_work = max_trees * wad * min(len(sample.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
+    nodes = grow_ahead(
+        inputs,
+        factor * aim.tradeoff,
+        (*shape, aim.penalty, max_work),
+        n_threads=sample.n_threads,
+        progress=progress,
+    )
+    ahead = Forest(nodes).tree()
+    return [sample.improve(ahead, aim)] if ahead.n_leaves == data.k else []
+
+
+def leaf_means(sample: CodedTable, tree: CutTree, k: int) -> Centers:
+    """Return the means of a tree's leaves in the order of centers."""
+    return group_centers(sample, tree.center[sample.leaf_of_rows(tree)], k)
+
+
+def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Centers:
+    """Return the means of groups of rows, each of which has some."""
     weight = sample.weights
-    order = np.argsort(center, kind="stable")
-    first = np.searchsorted(center[order], np.arange(k))
+    order = np.argsort(labels, kind="stable")
+    first = np.searchsorted(labels[order], np.arange(k))
     total = np.add.reduceat(weight[order], first)[:, None]
 
     def mean(array: NDArray[Any]) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ from shallowrules.metrics import (
 )
 from shallowrules.pipeline import FitData, grow
 from shallowrules.rules.figures import normalized_cost
+from shallowrules.thorough import BUDGET
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
 
@@ -66,7 +67,7 @@ class TradeoffPoint:
     conditions, questions : float
         Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
     n_leaves : int
-    refine : {"full", "none"}
+    refine : {"full", "thorough", "none"}
         With which `refine` the estimator grows it at this trade-off; "none" is a greedy tree.
     """
 
@@ -90,7 +91,7 @@ class TradeoffPath:
         The non-dominated trees, cheapest first.
     tradeoffs, costs, conditions : ndarray of float64, shape (n_tradeoffs,)
         Every tree that was tried, by ascending trade-off, with its normalized cost and WAES: of a model with
-        ``refine="full"`` the greedy tree of each trade-off and a refined one.
+        ``refine="full"``, or "thorough", the greedy tree of each trade-off and a refined one.
     """
 
     def __init__(self, model: ExplainableKMeans, data: FitData, tradeoffs: Sequence[float]) -> None:
@@ -141,9 +142,9 @@ class TradeoffPath:
         return f"TradeoffPath({len(self)} trees from {len(np.unique(self.tradeoffs))} trade-offs)"
 
     def __str__(self) -> str:
-        lines = ["tradeoff  refine     cost  conditions  questions  leaves"]
+        lines = ["tradeoff  refine       cost  conditions  questions  leaves"]
         lines += [
-            f"{p.tradeoff:8.5f}  {p.refine:6}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            f"{p.tradeoff:8.5f}  {p.refine:8}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
             for p in self.points
         ]
         return "\n".join(lines)
@@ -199,7 +200,8 @@ class TradeoffPath:
                 ShallowRulesWarning,
                 stacklevel=3,
             )
-        model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine)
+        budget = self._model.budget if point.refine == "thorough" else BUDGET
+        model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine, budget=budget)
         return fitted(model, self._data, next(tree for tried, tree in self._tried if tried is point))
 
     def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:

@@ -18,7 +18,7 @@ STAGES = {
     "clustering": ["clustering", "blas"],
     "_kernel": ["_kernel"],
     "summation": ["summation"],
-    "growing": ["growing", "searching", "refining"],
+    "growing": ["growing", "searching", "thorough", "refining"],
     "tree": ["tree"],
     "thresholds": ["thresholds"],
     "rules": ["rules"],

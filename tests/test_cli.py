@@ -176,6 +176,12 @@ def test_goals_choose_on_the_path():
         (["--max-conditions", "nan"], 2, "not in the range"),
         (["--max-cost", "1.1", "--tradeoff", "0.1"], 2, "leave out --tradeoff"),
         (["--max-cost", "1.1", "--method", "exgreedy"], 2, "--method exgreedy has no trade-off to search"),
+        (["--budget", "9"], 2, "--budget applies to --refine thorough only, not to --refine full"),
+        (
+            ["--refine", "thorough", "--budget", "soon"],
+            2,
+            "--budget must be a number of growths above 0, or of seconds",
+        ),
         (["--max-leaves", "9"], 2, "--max-leaves applies to --method exkmc only, not to --method exshallow"),
         (["--base", "imm"], 2, "--base applies to --method exkmc only"),
         (["--method", "exkmc", "--max-leaves", "4"], 2, "--max-leaves 4 is less than the 9 clusters"),
@@ -184,6 +190,19 @@ def test_goals_choose_on_the_path():
 def test_goals_and_leaves_that_are_refused(arguments, status, message):
     crowded()
     assert message in refused("run", "t.csv", "-k", 9, *arguments, status=status)
+
+
+def test_a_thorough_search_and_its_budget_are_passed_on():
+    crowded()
+    fitted, path = (
+        call(command, "t.csv", "-k", 9, "--refine", "thorough", "--budget", "20") for command in ("fit", "path")
+    )
+    statistics = json.loads(fitted.stdout)["statistics"]
+    assert any(note.startswith("searched thoroughly") for note in statistics["notes"])
+    full = json.loads(call("fit", "t.csv", "-k", 9).stdout)["statistics"]
+    new, old = (one["normalized_cost"] + 0.03 * one["waes"] for one in (statistics, full))
+    assert new <= old
+    assert "thorough" in path.stdout
 
 
 def test_the_tradeoff_and_the_scale_are_passed_on():

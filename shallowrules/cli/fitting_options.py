@@ -12,11 +12,11 @@ import click
 from shallowrules.cli.options import seed_option, together
 from shallowrules.errors import OptionError
 
-__all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_option"]
+__all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
-REFINEMENTS = ("full", "none")
+REFINEMENTS = ("full", "thorough", "none")
 SCALES = ("none", "minmax", "standard", "robust")
 
 
@@ -60,6 +60,7 @@ class MethodOptions:
     max_leaves: int | None
     base: str
     refine: str
+    budget: str | None
     max_cost: float | None
     max_conditions: float | None
 
@@ -74,8 +75,14 @@ class MethodOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Return the estimator's parameters, without the trade-off where none was given."""
-        given = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
-        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, "refine": self.refine, **given}
+        given: dict[str, Any] = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
+        given |= refinement(self.refine, self.budget)
+        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, **given}
+
+
+def refinement(refine: str, budget: str | None) -> dict[str, Any]:
+    """Return the estimator's parameters for the options of refinement, without a budget where none was given."""
+    return {"refine": refine} | ({} if budget is None else {"budget": budget})
 
 
 class _Number(click.FloatRange):
@@ -171,12 +178,20 @@ fit_options = together(
 )
 """The options of `FitOptions`."""
 
-refine_option = click.option(
-    "--refine",
-    type=click.Choice(REFINEMENTS),
-    default=REFINEMENTS[0],
-    show_default=True,
-    help="With --method exshallow: search on for a cheaper, shorter tree, or take the greedy one.",
+refine_options = together(
+    click.option(
+        "--refine",
+        type=click.Choice(REFINEMENTS),
+        default=REFINEMENTS[0],
+        show_default=True,
+        help="With --method exshallow: search on for a cheaper, shorter tree, or thoroughly, or take the greedy one.",
+    ),
+    click.option(
+        "--budget",
+        metavar="NUMBER",
+        help="With --refine thorough: what the search may take, as a multiple of growing the tree, or in seconds, as "
+        "30s. Ctrl-C ends it with the best tree so far.  [default: 100]",
+    ),
 )
 
 method_options = together(
@@ -214,6 +229,6 @@ method_options = together(
         show_default=True,
         help="With --method exkmc: grow on from IMM's tree.",
     ),
-    refine_option,
+    refine_options,
 )
 """The options of `MethodOptions`."""

@@ -32,6 +32,7 @@ class FitParameters:
     max_leaves: int | None
     base: str
     refine: str
+    budget: float | str
     clusterer: Any
     cluster_columns: Sequence[str | int] | None
     explain_columns: Sequence[str | int] | None

@@ -9,22 +9,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
 from shallowrules import growing
+from shallowrules.blas import single_threaded_blas
 from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoding
 from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
-from shallowrules.pipeline.data import FitData, Log
+from shallowrules.pipeline.data import FitData, FitParameters, Log
 from shallowrules.refining import refine
 from shallowrules.searching import part_of
+from shallowrules.thorough import Budget, Thorough
 from shallowrules.tree import LEAF
 
 __all__ = ["grow"]
 
 
 def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, log: Log) -> list[tuple[GrownTree, ...]]:
-    """Grow the greedy tree for each trade-off, and with ``refine="full"`` a refined one behind it.
+    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
 
     Where greedy trees are equal, they are the same object.
 
@@ -62,7 +65,7 @@ def _grow_for(
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
     method, n_threads = parameters.method, parameters.n_threads
     refines = (
-        parameters.refine == "full" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
+        parameters.refine != "none" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
     )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
     unique = find_unique_rows(
@@ -106,6 +109,7 @@ def _grow_for(
                 reference_labels=_renumbered(reference.labels, kept),
                 moves_leaves=parameters.clusterer is None,
                 random_seed=_seed_of(parameters.random_state),
+                thorough=_thorough(parameters, len(kept), log),
                 n_threads=n_threads,
                 progress=part_of(progress, 1 + i, n_parts),
             )
@@ -118,6 +122,19 @@ def _grow_for(
 def _seed_of(random_state: Any) -> int:
     """Return the seed of the search for better trees: fixed where the state of k-means is not a number."""
     return int(random_state) if isinstance(random_state, Integral) else 0
+
+
+def _thorough(parameters: FitParameters, k: int, log: Log) -> Thorough | None:
+    """Return what a thorough search is given, if there is to be one."""
+    if parameters.refine != "thorough":
+        return None
+
+    def start(X: NDArray[Any], weight: NDArray[np.float64] | None, seed: int) -> NDArray[np.int32]:
+        with single_threaded_blas():
+            labels = KMeans(k, n_init=1, random_state=seed).fit(X, sample_weight=weight).labels_
+        return np.asarray(labels, dtype=np.int32)
+
+    return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log)
 
 
 def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:

@@ -49,6 +49,7 @@ cdef struct Search:
     bint moves_leaves
     double leaf_share           # of the changes that move a leaf
     double min_gain             # share of the objective that a step of a repair gains, at least
+    void* no_callback           # None
     double last_passes          # visits of all rows at which improving the last tree ends
     double max_rise             # share of the objective by which it rises with a change that is repaired, at most
     uint64_t random             # state of the stream of numbers
@@ -248,6 +249,7 @@ cdef void _search(Work* work, Saved* saved, Search* search, Kept* kept) noexcept
         work.effort.max_rows = work.effort.rows_visited + search.last_passes * work.tree.last[0]
         for node in range(work.tree.n_nodes):
             work.stale.cut[node] = 1  # for steps that gain little, too
+        work.effort.progress.callback = search.no_callback  # all of the work is done but for this little
         improve(work, search.moves_leaves)
     _keep(work, kept, kept.n_trees)
 
@@ -324,7 +326,7 @@ def perturb_tree(
     kept.cut, kept.figures = <double*><size_t>address_of(found["cut"]), <double*><size_t>address_of(figures)
     search.moves_leaves = moves_leaves and n_nodes > 3
     search.leaf_share, search.min_gain, search.max_rise, work.moves.max_features = settings
-    search.last_passes = max_passes
+    search.last_passes, search.no_callback = max_passes, <void*>None
     search.random = seed
     with nogil:
         place_rows(&work)

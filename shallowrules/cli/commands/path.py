@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model
-from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_option
+from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
@@ -17,10 +17,10 @@ __all__ = ["command"]
 
 @click.command("path", short_help="Show what shorter rules cost.")
 @table_or_database
-@refine_option
+@refine_options
 @fit_options
 @reading_options
-def command(tables: Tables, refine: str, **options: Any) -> None:
+def command(tables: Tables, refine: str, budget: str | None, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
     No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
@@ -35,7 +35,7 @@ def command(tables: Tables, refine: str, **options: Any) -> None:
 
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)
-    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), {"refine": refine})
+    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
