@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import column_ranges, sums_of_parts
+from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
 __all__ = ["group_means", "group_sums"]
 
@@ -30,6 +30,7 @@ def group_sums(
     n_groups: int,
     weight: NDArray[np.float64] | None = None,
     n_threads: int = 1,
+    ranges: Ranges | None = None,
 ) -> NDArray[np.float64]:
     """Return the weighted sum of the rows of each group.
 
@@ -45,6 +46,8 @@ def group_sums(
         rows repeated so often, in any order; for others it is rounded as usual.
     n_threads : int
         The result does not depend on it.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def group_sums(
         X = X.astype(np.float64)
     if not X.size:
         return np.zeros((n_groups, X.shape[1]))
-    least, greatest = column_ranges(X, n_threads)
+    least, greatest = column_ranges(X, n_threads) if ranges is None else ranges
     exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
     total = len(X) if weight is None else float(weight.sum())
     bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(total, 1.0)))), MANTISSA - 3)
@@ -85,6 +88,7 @@ def group_means(
     n_groups: int,
     weight: NDArray[np.float64] | None = None,
     n_threads: int = 1,
+    ranges: Ranges | None = None,
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
@@ -96,6 +100,7 @@ def group_means(
         counted &= weight > 0
     if not counted.all():
         X, groups, weight = X[counted], groups[counted], None if weight is None else weight[counted]
+        ranges = None  # they may be wider than those of the rows that count
     size = np.bincount(groups, weight, n_groups).astype(np.float64)
     size[size == 0] = np.nan
-    return group_sums(X, groups, n_groups, weight, n_threads) / size[:, None]
+    return group_sums(X, groups, n_groups, weight, n_threads, ranges) / size[:, None]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from strategies import Problem, problems, random_tables
 from tables import TABLES, repeated_rows, whole_weights
 
-from shallowrules._kernel import Ranges, column_ranges
+from shallowrules._kernel import Ranges, column_ranges, encode
 from shallowrules.growing import GrowthData, find_unique_rows, grow
+from shallowrules.summation import group_means
 
 pytestmark = pytest.mark.slow
 
@@ -152,3 +153,27 @@ def test_ranges_tell_missing_and_infinite_values(dtype, n_rows):
     for matrix in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
         for threads in (1, 2, 5):
             np.testing.assert_array_equal(column_ranges(matrix, threads), expected)
+
+
+@some
+@given(problems(), st.sampled_from([0, 3, 64]), st.integers(1, 3))
+def test_a_code_is_single_valued_where_all_of_its_rows_have_one_value(problem, ranks, n_threads):
+    X = problem.X_explain
+    rows = np.arange(len(X), dtype=np.int32)
+    codes, _, n_codes, single_valued, largest = encode(X, rows, problem.explain_centers, n_threads, ranks=ranks)
+    fullest = 0
+    for j in range(X.shape[1]):
+        for code in range(n_codes):
+            values = X[codes[j] == code, j]
+            assert single_valued[j, code] == (len(np.unique(values)) <= 1)
+            fullest = max(fullest, len(values) * (not single_valued[j, code]))
+    assert largest == fullest
+
+
+@some
+@given(problems())
+def test_known_ranges_change_no_sum(problem):
+    groups = np.arange(len(problem.X_cluster)) % 3 - 1
+    means = group_means(problem.X_cluster, groups, 2, problem.weight)
+    known = group_means(problem.X_cluster, groups, 2, problem.weight, ranges=column_ranges(problem.X_cluster))
+    np.testing.assert_array_equal(known, means)

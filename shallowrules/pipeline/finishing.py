@@ -79,7 +79,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels[weightless] = tree.predict(matrix[weightless])
     k, n_kept = len(reference.centers), len(data.kept_centers)
     leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
-    means = group_means(matrix, labels, k, fit_weight, n_threads)
+    means = group_means(matrix, labels, k, fit_weight, n_threads, encoding.ranges)
     if encoding.X_cluster is matrix:
         clustered_means = means
     else:
@@ -89,7 +89,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         centers = (
             reference.explain_centers
             if one_matrix
-            else centers_among(matrix, reference, encoding.X_cluster, fit_weight)
+            else centers_among(matrix, reference, encoding.X_cluster, fit_weight, n_threads)
         )
         means = np.where(np.isnan(means), centers, means)
     rules = describe_tree(

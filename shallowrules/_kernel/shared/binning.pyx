@@ -23,7 +23,6 @@ MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
 MANY_COLUMNS = 64
 SAMPLE_ROWS = 8192      # from which the distribution of values is estimated
 CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
-BUCKET = np.dtype([("value", "f8"), ("rows", "i4"), ("mixed", "i4")])
 
 
 cdef struct Grid:
@@ -43,11 +42,10 @@ cdef enum:
     ROWS = 248      # coded together, column by column, so that grids stay in the cache; no power of two, see below
 
 
-cdef struct Bucket:
-    # The rows of one code.
-    double value            # of the first of them
-    int rows
-    bint mixed              # whether another has another value
+cdef struct Buckets:
+    # The rows of each code, column after column.
+    int* rows               # how many; less than 0 if they have several values: most buckets need no more than this
+    double* value           # of the first row
 
 
 cdef inline int cell_of(const Grid* grid, double value) noexcept nogil:
@@ -194,62 +192,73 @@ cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, in
     """Code all rows; return the codes, which of them are single-valued, and the rows of the fullest that is not."""
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, t, largest
     codes_array = np.empty((d, m), dtype=np.int32)
-    buckets_array = np.zeros((n_threads, d * n_codes), dtype=BUCKET)
+    tallies_array, values_array = np.zeros((n_threads, d * n_codes), dtype=np.int32), np.empty((n_threads, d * n_codes))
     buffer_array = np.empty((n_threads, d * ROWS))
     single_valued_array = np.empty((d, n_codes), dtype=np.uint8)
     cdef int[:, ::1] codes = codes_array
-    cdef Bucket[:, ::1] buckets = buckets_array
+    cdef int[:, ::1] tallies = tallies_array
+    cdef double[:, ::1] values = values_array
     cdef double[:, ::1] buffer = buffer_array
     cdef unsigned char[:, ::1] single_valued = single_valued_array
     cdef const int* row = &rows[0]
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _encode_part(
             matrix, row, m * t // n_threads, m * (t + 1) // n_threads, m, grids, n_codes,
-            &buffer[t, 0], &codes[0, 0], &buckets[t, 0],
+            &buffer[t, 0], &codes[0, 0], Buckets(&tallies[t, 0], &values[t, 0]),
         )
-    largest = _merge_buckets(buckets, single_valued)
+    largest = _merge_buckets(tallies, values, single_valued)
     return codes_array, single_valued_array, largest
 
 
 cdef void _encode_part(
     const Matrix* matrix, const int* rows, Py_ssize_t first, Py_ssize_t last, Py_ssize_t m,
-    const Grid* grids, int n_codes, double* buffer, int* codes, Bucket* buckets,
+    const Grid* grids, int n_codes, double* buffer, int* codes, Buckets buckets,
 ) noexcept nogil:
     cdef Py_ssize_t i = first, f, r, count
     cdef int* out
+    cdef int* rows_of
+    cdef double* first_of
     cdef double value
-    cdef Bucket* bucket
+    cdef int code, seen
     while i < last:
         count = min(ROWS, last - i)
         load_block(matrix, rows + i, count, buffer, count)  # columns 4096 bytes apart would share cache sets
         for f in range(matrix.n_columns):
             out = codes + f * m + i
+            rows_of = buckets.rows + f * n_codes
+            first_of = buckets.value + f * n_codes
             for r in range(count):
                 value = buffer[f * count + r]
-                out[r] = code_of(&grids[f], value)
-                bucket = buckets + f * n_codes + out[r]
-                if bucket.rows == 0:
-                    bucket.value = value
-                bucket.rows += 1
-                bucket.mixed |= value != bucket.value
+                code = code_of(&grids[f], value)
+                out[r] = code
+                seen = rows_of[code]
+                if seen < 0:
+                    rows_of[code] = seen - 1
+                elif seen == 0:
+                    first_of[code] = value
+                    rows_of[code] = 1
+                else:
+                    rows_of[code] = seen + 1 if first_of[code] == value else -seen - 1
         i += count
 
 
-cdef Py_ssize_t _merge_buckets(Bucket[:, ::1] buckets, unsigned char[:, ::1] single_valued) noexcept:
+cdef Py_ssize_t _merge_buckets(
+    const int[:, ::1] tallies, const double[:, ::1] values, unsigned char[:, ::1] single_valued
+) noexcept:
     """Tell which codes have a single value; return the rows of the fullest that has not."""
-    cdef Py_ssize_t n_codes = single_valued.shape[1], f, code, t, rows, largest = 0
+    cdef Py_ssize_t n_codes = single_valued.shape[1], f, code, t, rows, here, largest = 0
     cdef double value = 0.0
     cdef bint mixed
     for f in range(single_valued.shape[0]):
         for code in range(n_codes):
             rows = 0
             mixed = False
-            for t in range(buckets.shape[0]):
-                if buckets[t, f * n_codes + code].rows:
-                    mixed |= buckets[t, f * n_codes + code].mixed
-                    mixed |= rows > 0 and buckets[t, f * n_codes + code].value != value
-                    value = buckets[t, f * n_codes + code].value
-                    rows += buckets[t, f * n_codes + code].rows
+            for t in range(tallies.shape[0]):
+                here = tallies[t, f * n_codes + code]
+                if here:
+                    mixed |= here < 0 or (rows > 0 and values[t, f * n_codes + code] != value)
+                    value = values[t, f * n_codes + code]
+                    rows += abs(here)
             single_valued[f, code] = not mixed
             if mixed:
                 largest = max(largest, rows)
