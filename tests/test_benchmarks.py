@@ -214,10 +214,10 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     done = run_quality("--quick", "-o", str(picture), "--markdown", str(page))
     assert done.returncode == 0, done.stderr
     assert "wine: seed 1 of 1" in done.stderr
-    assert re.search(r"runs whose J is no higher +2 of 2 +all +ok", done.stdout)
-    assert done.stdout.count("not judged") == 5
+    assert re.search(r"runs whose J is no higher, of both searches +4 of 4 +all +ok", done.stdout)
+    assert done.stdout.count("not judged") == 7
     assert "missed" not in done.stdout
-    for method in ("ExShallow, greedy", "ExShallow, refined", "ExGreedy", "IMM", "ExKMC"):
+    for method in ("ExShallow, greedy", "ExShallow, refined", "ExShallow, thorough", "ExGreedy", "IMM", "ExKMC"):
         assert re.search(rf"iris +{method} +1\.037 +1\.44 +1\.67 +0\.91 +1\.080 ", done.stdout)
     assert re.search(r"wine +CART +1\.\d+ ", done.stdout)
     assert re.search(r"^1000000x10-k50 +2 +[\d.]+ +[\d.]+ +–$", done.stdout, re.MULTILINE)
@@ -236,7 +236,7 @@ def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
         X, k = measuring.load(table, QUALITY.parent)
         found = quality.Measured(table)
         quality.measure_quality(found, X, measuring.into_space(table, X), k, seed=1)
-        for method, refinement in (("greedy", "none"), ("refined", "full")):
+        for method, refinement in (("greedy", "none"), ("refined", "full"), ("thorough", "thorough")):
             model = ExplainableKMeans(k, refine=refinement, scale=measuring.SCALES[table], random_state=1).fit(X)
             figures = model.normalized_cost_, model.waes_, model.wad_
             assert [found.runs[method][name][0] for name in ("cost", "waes", "wad")] == pytest.approx(figures)
@@ -250,15 +250,19 @@ def test_quality_judges_what_was_found() -> None:
         found.add("greedy", cost=1.2, waes=4.0, J=1.32)
         found.add("greedy", cost=1.2, waes=4.0, J=1.32)
         found.add("refined", cost=1.1, waes=4.0 if i < 4 else 3.9, J=1.22)
-        found.add("refined", cost=1.2, waes=4.1 if i == 8 else 4.0, J=1.323 if i == 8 else 1.32)
+        found.add("refined", cost=1.2, waes=4.2 if i == 8 else 4.0, J=1.323 if i == 8 else 1.32)
+        found.add("thorough", cost=1.1, waes=4.0, J=1.2)
+        found.add("thorough", cost=1.1, waes=4.0, J=1.2)
     sheet, holds = quality.verdicts(results, None, quick=False)
     assert not holds
     assert [row[1:] for row in sheet.rows] == [
-        ["17 of 18", "all", "missed"],
-        ["9 of 9", "≥ 7", "ok"],
-        ["4 of 9", "≥ 5", "missed"],
-        ["3.78", "≥ 1.5", "ok"],
-        ["20", "≤ 15", "missed"],
+        ["35 of 36", "all", "missed"],
+        ["8 of 9", "≥ 7", "ok"],
+        ["4 of 9", "≥ 7", "missed"],
+        ["1 of 9", "≤ 0", "missed"],
+        ["3.78", "≥ 1.85", "ok"],
+        ["9.09", "≥ 2.2", "ok"],
+        ["20", "≤ 13", "missed"],
         ["2", "≤ 3", "ok"],
         ["2", "≤ 3", "ok"],
     ]
