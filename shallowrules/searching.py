@@ -51,7 +51,7 @@ ROUND_FACTORS = (1.0, 0.6, 1.6)
 third start from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
 MAX_TREES = 6.0
 """A round takes at most the work of this many greedy trees on the sample."""
-STREAM_PASSES = 70.0
+STREAM_PASSES = 50.0
 """A search by perturb and repair visits all rows of the sample this many times."""
 LEAF_SHARE, MIN_STEP, MAX_RISE, MAX_SPLIT_FEATURES = 0.5, 1e-4, 0.3, 8
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
