@@ -29,7 +29,9 @@ from scipy.optimize import linear_sum_assignment
 
 from shallowrules.growing import CutTree, GrownTree, Progress, UniqueRows, routed
 from shallowrules.searching import (
+    FEWER_STREAM_PASSES,
     ROUND_FACTORS,
+    STREAM_PASSES,
     TIE,
     Aim,
     CodedTable,
@@ -270,7 +272,7 @@ def _search(
         return look_ahead(sample, tree, unique.data, aim, n_rounds, progress)
 
     def stream(number: int, progress: Progress | None) -> list[Found]:
-        return sample.perturb(start.tree, aim, (random_seed << 24) + (1 << 23) + number, progress)
+        return sample.perturb(start.tree, aim, (random_seed << 24) + (1 << 23) + number, passes, progress)
 
     rounds_are_cheap = len(unique.first) >= len(ROUND_FACTORS) * len(sample.rows)
     n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
@@ -278,6 +280,7 @@ def _search(
     if not aim.moves_leaves:
         return found
     start = min(found, key=aim.objective)
+    passes = STREAM_PASSES if rounds_are_cheap or len(sample.rows) == len(unique.first) else FEWER_STREAM_PASSES
     streams = [partial(stream, number) for number in range(N_STREAMS)]
     return found + side_by_side(streams, sample.n_threads, next(steps))
 

@@ -19,6 +19,7 @@ from shallowrules.growing import CutTree, Forest, GrownTree, GrowthData, Progres
 from shallowrules.tree import LEAF
 
 __all__ = [
+    "FEWER_STREAM_PASSES",
     "TIE",
     "Aim",
     "CodedTable",
@@ -51,8 +52,9 @@ ROUND_FACTORS = (1.0, 0.6, 1.6)
 third start from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
 MAX_TREES = 6.0
 """A round takes at most the work of this many greedy trees on the sample."""
-STREAM_PASSES = 50.0
-"""A search by perturb and repair visits all rows of the sample this many times."""
+STREAM_PASSES, FEWER_STREAM_PASSES = 65.0, 50.0
+"""A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is nearly the
+table, which has to be measured, too."""
 LEAF_SHARE, MIN_STEP, MAX_RISE, MAX_SPLIT_FEATURES = 0.5, 1e-4, 0.3, 8
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
 the share of it by which it rises with a change that is repaired, at most; and by how many features a leaf may be cut.
@@ -181,13 +183,15 @@ class CodedTable:
         )
         return Found(preordered(found), found["after"], found["ended"])
 
-    def perturb(self, tree: CutTree, aim: Aim, seed: int, progress: Progress | None = None) -> list[Found]:
+    def perturb(
+        self, tree: CutTree, aim: Aim, seed: int, passes: float, progress: Progress | None = None
+    ) -> list[Found]:
         """Search for a better tree by perturb and repair; return the best ones on the way, the last one first."""
         found = perturb_tree(
             self.coded,
             _arrays(tree),
             condition_penalty=aim.penalty,
-            max_passes=STREAM_PASSES,
+            max_passes=passes,
             moves_leaves=aim.moves_leaves,
             seed=seed,
             n_trees=N_KEPT,

@@ -188,9 +188,9 @@ def _round(
         measured = [broad.measure(one.tree, aim) for one in ahead]
         if not ahead or not aim.moves_leaves:
             return measured
-        return measured + broad.perturb(ahead[0].tree, aim, seed, progress)
+        return measured + broad.perturb(ahead[0].tree, aim, seed, STREAM_PASSES, progress)
 
     def from_best(progress: Progress | None) -> list[Found]:
-        return broad.perturb(best.tree, aim, seed + 1, progress) if aim.moves_leaves else []
+        return broad.perturb(best.tree, aim, seed + 1, STREAM_PASSES, progress) if aim.moves_leaves else []
 
     return side_by_side([from_ahead, from_best], broad.n_threads, progress)

@@ -468,7 +468,7 @@ def test_other_starts_of_kmeans_are_tried_where_the_clustering_is_our_own():
         return KMeans(6, n_init=1, random_state=seed).fit(X, sample_weight=weight).labels_.astype(np.int32)
 
     lines: list[str] = []
-    refinement = assert_refined(problem, **thorough(45, start, lines.append))
+    refinement = assert_refined(problem, **thorough(60, start, lines.append))
     assert len(set(seeds)) == len(seeds) == 2
     assert [line.split(":")[0] for line in lines] == [f"round {i}" for i in range(1, len(lines) + 1)]
     values = [float(line.split()[-1]) for line in lines]
