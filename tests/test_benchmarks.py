@@ -416,6 +416,7 @@ def test_database_prints_every_ratio() -> None:
     assert [re.split("  +", line)[:2] for line in done.stdout.splitlines()[2:]] == [
         ["sqlite", "table: command by engine alone"],
         ["sqlite", "table: its statements by engine alone"],
+        ["sqlite", "update: rules alone by first command"],
         ["sqlite", "update: second command by first"],
         ["sqlite", "update: its statements, second by first"],
         ["sqlite", "read: driver by plain cursor"],

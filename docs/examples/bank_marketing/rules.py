@@ -1,7 +1,7 @@
 """Give rows their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 4,521 rows into 5 clusters. Their k-means cost is
-0.998 times that of the clustering without rules.
+0.999 times that of the clustering without rules.
 
 Written by shallowrules; it needs nothing but Python. In use:
 
@@ -18,9 +18,9 @@ from decimal import Decimal
 CLUSTERS = {
     0: {'name': '0', 'rows': 1275, 'share': 0.28201725282017254},
     3: {'name': '3', 'rows': 1115, 'share': 0.24662685246626853},
-    1: {'name': '1', 'rows': 969, 'share': 0.21433311214333112},
+    1: {'name': '1', 'rows': 781, 'share': 0.17274939172749393},
     4: {'name': '4', 'rows': 687, 'share': 0.1519575315195753},
-    2: {'name': '2', 'rows': 475, 'share': 0.10506525105065251},
+    2: {'name': '2', 'rows': 663, 'share': 0.14664897146648972},
 }
 
 
@@ -33,15 +33,15 @@ def assign_cluster(row):
     education = _text(row, 'education')
     housing = _text(row, 'housing')
     contact = _text(row, 'contact')
-    if housing is not None and housing != 'yes' and education is not None and education != 'tertiary':
+    if education is not None and education != 'tertiary' and housing == 'no':
         return 0
-    if housing == 'yes' and contact is not None and contact != 'unknown' and education is not None and education != 'tertiary':
+    if education is not None and education != 'tertiary' and housing is not None and housing != 'no' and contact is not None and contact != 'unknown':
         return 3
-    if housing == 'yes' and contact == 'unknown':
+    if education is not None and education != 'tertiary' and housing is not None and housing != 'no' and contact == 'unknown':
         return 1
-    if housing is not None and housing != 'yes' and education == 'tertiary':
+    if education == 'tertiary' and housing == 'no':
         return 4
-    if housing == 'yes' and contact is not None and contact != 'unknown' and education == 'tertiary':
+    if education == 'tertiary' and housing is not None and housing != 'no':
         return 2
     return None
 
