@@ -117,7 +117,7 @@ def improve_tree(
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     tree["lower"], tree["upper"] = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
     cdef double[::1] lower = tree["lower"], upper = tree["upper"]
-    keep = prepare_work(
+    _keep = prepare_work(
         &work, inputs, tree, condition_penalty, max_passes * r, n_threads, progress, failures
     )  # alive until the work is done
     with nogil:
