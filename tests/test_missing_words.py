@@ -93,3 +93,16 @@ def test_label_reads_a_word_as_the_rules_do():
     assert result.exit_code == 1
     assert "--keep-text NA" in result.stderr
     assert call("label", "without.json", "t.csv", "--keep-text", "NA", "-o", "without.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize("row", [1, 17, 60])
+def test_label_names_the_row_of_what_is_wrong_whether_rows_stream_or_not(target, row):
+    write_alleys(("gravel", "paved"))
+    assert call("fit", "t.csv", "-k", "2", "-o", "rules.json").exit_code == 0
+    frame = pd.read_csv("t.csv")
+    frame.loc[row - 1, "alley"] = "NA"
+    frame.to_csv("wrong.csv", index=False)
+    result = call("label", "rules.json", "wrong.csv", "-o", target)
+    assert result.exit_code == 1
+    assert f"such as in row {row}:" in result.stderr

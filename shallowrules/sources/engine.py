@@ -57,6 +57,9 @@ MISSING_WORDS = (
 )
 """Texts that pandas, and with it most programs that load a file, take for "no value" unless they are told."""
 
+PLACE = '"place of the row, from 1"'
+"""SQL for the number of a row, where `DuckDBSource.row` is asked for it."""
+
 DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
 """Texts that are dates, with or without a time."""
 
@@ -166,8 +169,11 @@ class DuckDBSource(Source):
         """Return columns in the type that all their rows have."""
 
     def row(self, *expressions: str, where: str = "true") -> tuple[Any, ...]:
-        """Return the one row of an aggregating query."""
-        query = f"SELECT {', '.join(expressions)} FROM {self.relation} WHERE {where}"
+        """Return the one row of an aggregating query, which may ask for the `PLACE` of rows."""
+        rows = self.relation
+        if any(PLACE in expression for expression in expressions):  # a view has no rowid
+            rows = f"(SELECT *, row_number() OVER () AS {PLACE} FROM {rows})"
+        query = f"SELECT {', '.join(expressions)} FROM {rows} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
@@ -184,8 +190,8 @@ def nearly_numeric(
         return []
     words, example, row, distinct = source.row(
         f"count(*) FILTER (lower(trim({text})) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
-        f"arg_min({text}, rowid)",
-        "min(rowid) + 1",
+        f"arg_min({text}, {PLACE})",
+        f"min({PLACE})",
         f"list_slice(list_sort(list(DISTINCT trim({text}))), 1, 4)",
         where=f"{text} IS NOT NULL AND {offending}",
     )
@@ -212,7 +218,7 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
         if not n_words:
             continue
         found, row = source.row(
-            f"list_sort(list(DISTINCT trim({text})))", "min(rowid) + 1", where=f"trim({text}) IN ({known})"
+            f"list_sort(list(DISTINCT trim({text})))", f"min({PLACE})", where=f"trim({text}) IN ({known})"
         )
         verb, listed = "is" if n_words == 1 else "are", " or ".join(map(repr, found))
         message = (
