@@ -140,6 +140,7 @@ class Clock:
 PROBE_ROUNDS = 1_000_000
 """Rounds of a hash in one probe: 0.2 s of each core."""
 
+MAX_PROBES = 4
 MIN_FREE_SHARE = 0.85
 """What a probe gets of the cores at least where nothing else runs. Seen: 0.94 to 1.00; beside other work 0.2 to 0.7."""
 
@@ -164,9 +165,12 @@ class Quiet:
         self.least = 1.0
 
     def check(self) -> None:
-        """Look again."""
-        if self.judges:
-            self.least = min(self.least, free_share())
+        """Look again; the best of a few probes counts, because what lasts as long as one is nothing."""
+        best = 0.0 if self.judges else 1.0
+        for _ in range(MAX_PROBES):
+            if best < MIN_FREE_SHARE:
+                best = max(best, free_share())
+        self.least = min(self.least, best)
 
     @property
     def refusal(self) -> str:

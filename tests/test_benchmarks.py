@@ -149,7 +149,7 @@ def test_no_page_is_written_on_a_busy_machine(
         main(arguments)
     assert stopped.value.code == 2
     assert "the machine is busy: a probe got 50%" in capsys.readouterr().err
-    shares = iter([1.0, 0.5])  # busy later on
+    shares = iter([0.5, 1.0, *[0.5] * measuring.MAX_PROBES])  # busy for a moment, and for longer later on
     monkeypatch.setattr(measuring, "free_share", lambda: next(shares, 1.0))
     assert main(arguments) == 1
     said = capsys.readouterr()
