@@ -25,7 +25,15 @@ from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, cou
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
 from shallowrules.summation import group_means
 
-__all__ = ["UNLABELLED", "Labelling", "Reference", "centers_among", "into_space", "reference_clustering"]
+__all__ = [
+    "UNLABELLED",
+    "Labelling",
+    "Reference",
+    "centers_among",
+    "fit_clusterer",
+    "into_space",
+    "reference_clustering",
+]
 
 UNLABELLED = -1
 """The label of a row in no cluster: noise, or a row without a given label."""
@@ -341,7 +349,7 @@ def _fitted(
         return clusterer, None, ()
     clusterer = clone(clusterer)
     if sample_weight is None:
-        return _fit(clusterer, X), None, ()
+        return fit_clusterer(clusterer, X), None, ()
     counted = sample_weight > 0
     if counted.all():
         seen = None
@@ -361,10 +369,10 @@ def _fitted(
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
         notes = (f"{' and '.join(without)} cannot weigh rows: fitted as if each counted once",)
-    return _fit(clusterer, X, **weights), seen, notes
+    return fit_clusterer(clusterer, X, **weights), seen, notes
 
 
-def _fit(clusterer: Any, X: Any, **weights: Any) -> Any:
+def fit_clusterer(clusterer: Any, X: Any, **weights: Any) -> Any:
     """Fit a clusterer. The result is that of its ``fit`` alone, but for the last bits of products in KMeans."""
     with single_threaded_blas() if isinstance(clusterer, KMeans) else nullcontext():
         return clusterer.fit(X, **weights)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from shallowrules import growing
-from shallowrules.blas import single_threaded_blas
-from shallowrules.clustering import UNLABELLED
+from shallowrules.clustering import UNLABELLED, fit_clusterer
 from shallowrules.encoding import Encoding
 from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
@@ -130,9 +129,8 @@ def _thorough(parameters: FitParameters, k: int, log: Log) -> Thorough | None:
         return None
 
     def start(X: NDArray[Any], weight: NDArray[np.float64] | None, seed: int) -> NDArray[np.int32]:
-        with single_threaded_blas():
-            labels = KMeans(k, n_init=1, random_state=seed).fit(X, sample_weight=weight).labels_
-        return np.asarray(labels, dtype=np.int32)
+        fitted = fit_clusterer(KMeans(k, n_init=1, random_state=seed), X, sample_weight=weight)
+        return np.asarray(fitted.labels_, dtype=np.int32)
 
     return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log)
 
