@@ -20,7 +20,7 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 from shallowrules._kernel.refinement.improving cimport figures_of, improve, is_over, place_rows, sweep
 from shallowrules._kernel.refinement.leaf_moves cimport evaluate_moves, exchange_leaves, move_leaf
 from shallowrules._kernel.refinement.state cimport MIN_GAIN, Move, Rows, Stale, Tree, Work
-from shallowrules._kernel.refinement.workspace cimport prepare_work
+from shallowrules._kernel.refinement.workspace cimport allocate_tree, prepare_work
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -258,23 +258,12 @@ cdef list _allocate_saved(Saved* saved, const Work* work):
     """Allocate what the saved tree is copied to."""
     cdef Py_ssize_t n_nodes = work.tree.n_nodes, r = work.tree.last[0]
     saved.tree.n_nodes = work.tree.n_nodes
-    return allocate([
+    return allocate_tree(&saved.tree, &saved.stale, r, work.rows.n_columns) + allocate([
         (<size_t>&saved.tree.feature, n_nodes, np.int32),
         (<size_t>&saved.tree.left, n_nodes, np.int32),
         (<size_t>&saved.tree.right, n_nodes, np.int32),
-        (<size_t>&saved.tree.parent, n_nodes, np.int32),
         (<size_t>&saved.tree.center, n_nodes, np.int32),
         (<size_t>&saved.tree.cut, n_nodes, np.float64),
-        (<size_t>&saved.tree.first, n_nodes, np.intp),
-        (<size_t>&saved.tree.last, n_nodes, np.intp),
-        (<size_t>&saved.tree.mean, (n_nodes, work.rows.n_columns), np.float64),
-        (<size_t>&saved.tree.mass, n_nodes, np.float64),
-        (<size_t>&saved.tree.sum_of_squares, n_nodes, np.float64),
-        (<size_t>&saved.tree.order, r, np.int32),
-        (<size_t>&saved.tree.leaf, r, np.int32),
-        (<size_t>&saved.tree.own_distance, r, np.float64),
-        (<size_t>&saved.stale.cut, n_nodes, np.uint8),
-        (<size_t>&saved.stale.moves, n_nodes, np.uint8),
         (<size_t>&saved.removal, n_nodes, np.float64),
         (<size_t>&saved.split, n_nodes, <Py_ssize_t>sizeof(Move)),
     ])

@@ -28,17 +28,10 @@ cdef list _set_rows(Rows* table, inputs):
     return [inputs]
 
 
-cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py_ssize_t m):
-    """Say where the arrays of the tree are, and allocate what is kept of it: by node, then by row."""
-    cdef Py_ssize_t n_nodes = len(arrays["feature"]), i
-    cdef int node
-    tree.n_nodes = <int>n_nodes
-    tree.feature = <int*><size_t>address_of(arrays["feature"])
-    tree.left = <int*><size_t>address_of(arrays["left"])
-    tree.right = <int*><size_t>address_of(arrays["right"])
-    tree.center = <int*><size_t>address_of(arrays["center"])
-    tree.cut = <double*><size_t>address_of(arrays["cut"])
-    kept = allocate([
+cdef list allocate_tree(Tree* tree, Stale* stale, Py_ssize_t n_rows, Py_ssize_t m):
+    """Allocate what is kept of a tree beside its cuts: by node, then by row; return it, to be kept alive."""
+    cdef Py_ssize_t n_nodes = tree.n_nodes
+    return allocate([
         (<size_t>&tree.parent, n_nodes, np.int32),
         (<size_t>&tree.first, n_nodes, np.intp),
         (<size_t>&tree.last, n_nodes, np.intp),
@@ -51,6 +44,19 @@ cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py
         (<size_t>&tree.leaf, n_rows, np.int32),
         (<size_t>&tree.own_distance, n_rows, np.float64),
     ])
+
+
+cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py_ssize_t m):
+    """Say where the arrays of the tree are, and allocate what is kept of it: by node, then by row."""
+    cdef Py_ssize_t n_nodes = len(arrays["feature"]), i
+    cdef int node
+    tree.n_nodes = <int>n_nodes
+    tree.feature = <int*><size_t>address_of(arrays["feature"])
+    tree.left = <int*><size_t>address_of(arrays["left"])
+    tree.right = <int*><size_t>address_of(arrays["right"])
+    tree.center = <int*><size_t>address_of(arrays["center"])
+    tree.cut = <double*><size_t>address_of(arrays["cut"])
+    kept = allocate_tree(tree, stale, n_rows, m)
     for node in range(n_nodes):
         tree.parent[node] = -1
         stale.cut[node] = stale.moves[node] = 1
