@@ -27,6 +27,7 @@ from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.database import open_rows
 from shallowrules.sources.engine import (
     MISSING_WORDS,
+    PLACE,
     DuckDBSource,
     Field,
     absent_name,
@@ -118,9 +119,8 @@ def label_file(
         queries = []
         for file in parts:
             with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
-                file.keep_text(
-                    streams=_as_they_stand(file, kind)
-                )  # to find the types of all columns takes many queries
+                # To find the types of all columns takes many queries, of rows that are held.
+                file.keep_text(streams=_as_they_stand(file, kind))
                 queries.append(_labelled(rules, file, kind, cluster_column, number))
         labelled = f"({' UNION ALL BY NAME '.join(f'({query})' for query in queries)}) AS labelled"
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
@@ -285,9 +285,9 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
 
 def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> None:
     """Raise DataError for a text in a column of numbers that is neither a number nor means "no value"."""
-    numbered = f"(SELECT row_number() OVER () AS place, {field.expression} AS read FROM {source.relation})"
+    values = f"(SELECT {PLACE}, {field.expression} AS read FROM {source.numbered})"
     stray = neither_predicate(column, "read", "duckdb")
-    found = source.database.execute(f"SELECT place, read FROM {numbered} WHERE {stray} ORDER BY place LIMIT 1")
+    found = source.database.execute(f"SELECT {PLACE}, read FROM {values} WHERE {stray} ORDER BY 1 LIMIT 1")
     if row := found.fetchone():
         place, text = row
         raise DataError(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING_WORDS",
+    "PLACE",
     "DuckDBSource",
     "Field",
     "absent_name",
@@ -58,7 +59,7 @@ MISSING_WORDS = (
 """Texts that pandas, and with it most programs that load a file, take for "no value" unless they are told."""
 
 PLACE = '"place of the row, from 1"'
-"""SQL for the number of a row, where `DuckDBSource.row` is asked for it."""
+"""SQL for the number of a row among those of `DuckDBSource.numbered`."""
 
 DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
 """Texts that are dates, with or without a time."""
@@ -168,12 +169,14 @@ class DuckDBSource(Source):
     def _fields(self, positions: Sequence[int], findings: list[Finding]) -> list[Field]:
         """Return columns in the type that all their rows have."""
 
-    def row(self, *expressions: str, where: str = "true") -> tuple[Any, ...]:
-        """Return the one row of an aggregating query, which may ask for the `PLACE` of rows."""
-        rows = self.relation
-        if any(PLACE in expression for expression in expressions):  # a view has no rowid
-            rows = f"(SELECT *, row_number() OVER () AS {PLACE} FROM {rows})"
-        query = f"SELECT {', '.join(expressions)} FROM {rows} WHERE {where}"
+    @property
+    def numbered(self) -> str:
+        """What SQL selects the rows from, each with its `PLACE`: the relation may be a view, which has no rowid."""
+        return f"(SELECT *, row_number() OVER () AS {PLACE} FROM {self.relation})"
+
+    def row(self, *expressions: str, where: str = "true", rows: str | None = None) -> tuple[Any, ...]:
+        """Return the one row of an aggregating query, over the relation or what else SQL selects `rows` from."""
+        query = f"SELECT {', '.join(expressions)} FROM {rows or self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
@@ -194,6 +197,7 @@ def nearly_numeric(
         f"min({PLACE})",
         f"list_slice(list_sort(list(DISTINCT trim({text}))), 1, 4)",
         where=f"{text} IS NOT NULL AND {offending}",
+        rows=source.numbered,
     )
     if words and numbers < NEARLY_ALL * given:
         return []
@@ -218,7 +222,10 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
         if not n_words:
             continue
         found, row = source.row(
-            f"list_sort(list(DISTINCT trim({text})))", f"min({PLACE})", where=f"trim({text}) IN ({known})"
+            f"list_sort(list(DISTINCT trim({text})))",
+            f"min({PLACE})",
+            where=f"trim({text}) IN ({known})",
+            rows=source.numbered,
         )
         verb, listed = "is" if n_words == 1 else "are", " or ".join(map(repr, found))
         message = (
