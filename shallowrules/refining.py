@@ -19,7 +19,6 @@ cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -203,19 +202,6 @@ def refine(
     return Refinement(refined, figures_before, figures, tradeoff, len(sample.rows) if searches else 0, bound_reached)
 
 
-def _steps(progress: Progress | None, n_steps: int) -> Iterator[Progress | None]:
-    """Yield the `progress` of each step, which turns the share of the step into that of all."""
-    step = 0
-
-    def step_progress(share: float) -> None:
-        assert progress is not None
-        progress((step + share) / n_steps)
-
-    while True:
-        yield None if progress is None else step_progress
-        step = min(step + 1, n_steps - 1)
-
-
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
     """Return what takes the share done of the work that is left after a share of it."""
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
@@ -240,11 +226,10 @@ def _searched(
         The greedy tree as it is on `broad`.
     """
     first, later = (progress, None) if thorough is None else (part_of(progress, 0, 10), _behind(progress, 0.1))
-    steps = _steps(first, 3)
-    found = _search(sample, tree, unique, aim, random_seed, steps)
+    found = _search(sample, tree, unique, aim, random_seed, first)
     if sample is not broad:
         found = [greedy, *(broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED])]
-        found.append(broad.improve(min(found, key=aim.objective).tree, aim, next(steps)))
+        found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
     notes: tuple[str, ...] = ()
     if thorough is not None:
         more, note = search_on(thorough, sample, broad, tree, unique.data, found, aim, random_seed, later)
@@ -258,11 +243,12 @@ def _search(
     unique: UniqueRows,
     aim: Aim,
     random_seed: int,
-    steps: Iterator[Progress | None],
+    progress: Progress | None,
 ) -> list[Found]:
     """Improve the greedy tree and one grown ahead, then perturb the better of them; all on the sample.
 
-    Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster.
+    Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
+    `progress` is told of, these are two thirds.
     """
 
     def improve(progress: Progress | None) -> list[Found]:
@@ -276,13 +262,13 @@ def _search(
 
     rounds_are_cheap = len(unique.first) >= len(ROUND_FACTORS) * len(sample.rows)
     n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
-    found = side_by_side([ahead, improve], sample.n_threads, next(steps))
+    found = side_by_side([ahead, improve], sample.n_threads, part_of(progress, 0, 3))
     if not aim.moves_leaves:
         return found
     start = min(found, key=aim.objective)
     passes = STREAM_PASSES if rounds_are_cheap or len(sample.rows) == len(unique.first) else FEWER_STREAM_PASSES
     streams = [partial(stream, number) for number in range(N_STREAMS)]
-    return found + side_by_side(streams, sample.n_threads, next(steps))
+    return found + side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
 
 def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Found, aim: Aim) -> list[Found]:
