@@ -423,9 +423,6 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     check_choice("method", model.method, METHODS)
     check_choice("refine", model.refine, REFINEMENTS)
     Budget.of(model.budget)
-    if model.refine != "thorough" and model.budget != BUDGET:
-        only, given = OptionName("refine", "thorough"), OptionName("refine", model.refine)
-        raise OptionError(OptionName("budget"), " applies to ", only, " only, not to ", given)
     check_choice("categories", model.categories, ("auto",))
     if model.scale is not None:
         check_choice("scale", model.scale, [name for name in SCALES if name is not None])
@@ -440,11 +437,15 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
                 "explain_columns at None, or put it in a Pipeline in front of the clusterer"
             )
     check_choice("base", model.base, BASES)
-    if model.method != "exkmc":
-        for name, unset in (("max_leaves", None), ("base", "none")):
-            if getattr(model, name) != unset:
-                only, given = OptionName("method", "exkmc"), OptionName("method", model.method)
-                raise OptionError(OptionName(name), " applies to ", only, " only, not to ", given)
+    for name, unset, option, needed in (
+        ("budget", BUDGET, "refine", "thorough"),
+        ("max_leaves", None, "method", "exkmc"),
+        ("base", "none", "method", "exkmc"),
+    ):
+        found = getattr(model, option)
+        if found != needed and getattr(model, name) != unset:
+            only, given = OptionName(option, needed), OptionName(option, found)
+            raise OptionError(OptionName(name), " applies to ", only, " only, not to ", given)
     if model.max_leaves is not None and (not is_whole(model.max_leaves) or model.max_leaves < 1):
         raise OptionError(
             OptionName("max_leaves"), f" must be a whole number of at least n_clusters, not {model.max_leaves!r}"
