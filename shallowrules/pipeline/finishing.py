@@ -83,7 +83,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     if encoding.X_cluster is matrix:
         clustered_means = means
     else:
-        clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight, n_threads)
+        clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges)
     if np.isnan(means).any():  # clusters without rows
         one_matrix = encoding.X_explain is matrix
         centers = (
@@ -99,7 +99,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         reference.labels,
         means=means,
         weight=fit_weight,
-        n_threads=data.parameters.n_threads,
+        n_threads=n_threads,
         record=FitRecord(
             method,
             weighted=data.weight is not None,

@@ -223,10 +223,9 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     """
     settings = SqlOptions(style="ordered", **options)
     dialect, predicates = _prepare(rules, settings)
-    if not dialect.limits.nested:
-        return SqlExporter().export(rules, style="case", **options).rstrip()
     if max(rule.depth for rule in rules) > dialect.limits.nested:
-        return SqlExporter().export(rules, style="ordered", **options).rstrip()
+        flat = "ordered" if dialect.limits.nested else "case"
+        return SqlExporter().export(rules, style=flat, **options).rstrip()
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates.names, dialect, labels, without)
