@@ -13,8 +13,8 @@ from pathlib import Path
 __all__ = ["atomic_path", "atomic_write"]
 
 
-def atomic_write(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8 to `path`: all of it, or the file stays as it was.
+def atomic_write(path: str | Path, content: str | bytes) -> None:
+    """Write bytes, or text as UTF-8, to `path`: all of it, or the file stays as it was.
 
     Raises
     ------
@@ -22,7 +22,7 @@ def atomic_write(path: str | Path, text: str) -> None:
         If the folder is missing or cannot be written to.
     """
     with atomic_path(path) as part:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager
@@ -34,8 +34,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     OSError
         If the folder is missing or cannot be written to.
     """
-    target = Path(path).resolve()
+    target = Path(path)
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
+    if not special:
+        target = target.resolve()  # a link goes on to lead to the file; to a pipe it leads without there being a path
     try:
         part = _private_file() if special else _new_file(target)
         try:

@@ -121,7 +121,7 @@ def test_check_exporter(monkeypatch):
         check_exporter(shout_exporter.ShoutExporter())
     with pytest.raises(PluginError, match="returned int"):
         check_exporter(shout_exporter.NumberExporter)
-    with pytest.raises(PluginError, match="two texts"):
+    with pytest.raises(PluginError, match="two results"):
         check_exporter(shout_exporter.MoodyExporter)
     with pytest.raises(TypeError, match="the plugin's own"):
         check_exporter(shout_exporter.FailingExporter)

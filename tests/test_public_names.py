@@ -89,7 +89,7 @@ def test_the_version_is_that_of_the_metadata():
     ("added", "complaint"),
     [
         ("", None),
-        ("export(3, 'sql')", 'incompatible type "int"; expected "RuleSet"'),
+        ("export(3, 'sql')", 'No overload variant of "export" matches argument types "int", "str"'),
         ("ExplainableKMeans(3, 'exshallow')", "Too many positional arguments"),
         ("import shallowrules; shallowrules.Rules", 'Module has no attribute "Rules"'),
     ],

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +31,8 @@ UNFINISHED = ".unfinished-"
 """What the name of a folder begins with in which files wait until all are written."""
 
 
-def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
-    """Make sure, before the work, that files may be written to a folder, and replaced where they exist.
+def check_folder(folder: Path, names: Sequence[str], force: bool, *sources: str) -> None:
+    """Make sure that files may be written to a folder, are none of the inputs, and may be replaced where they exist.
 
     Raises
     ------
@@ -45,9 +45,14 @@ def check_folder(folder: Path, names: Sequence[str], force: bool) -> None:
         raise ShallowRulesError(f"{folder} is a file; name a folder for the results (-o)")
     _check_writable(folder if folder.is_dir() else folder.resolve().parent)
     existing = [name for name in names if os.path.lexists(folder / name)]
-    blocked = [name for name in existing if (folder / name).is_dir()]
+    blocked = [folder / name for name in existing if (folder / name).is_dir()]
     if blocked:
-        raise ShallowRulesError(f"{folder / blocked[0]} is a folder; name another folder for the results (-o)")
+        raise ShallowRulesError(f"{blocked[0]} is a folder; name another folder for the results (-o)")
+    for name in _folders_of(names):
+        if os.path.lexists(folder / name) and not (folder / name).is_dir():
+            raise ShallowRulesError(f"{folder / name} is a file; name another folder for the results (-o)")
+    for name in existing:
+        _check_unread(folder / name, sources)
     if existing and not force:
         _ask_to_replace(f"{folder} already has {', '.join(existing)}", "folder")
 
@@ -72,21 +77,27 @@ def check_target(target: Path | None, *sources: str) -> None:
         raise ShallowRulesError(f"{target} is a folder; name a file (-o)")
     if not target.exists() or target.is_file():  # not a pipe or a device
         _check_writable(target.resolve().parent)
+    _check_unread(target, sources)
+
+
+def _check_unread(target: Path, sources: Iterable[str]) -> None:
     for source in sources:
         if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
             raise ShallowRulesError(f"{target} is the file that is read; name another (-o)")
 
 
-def write_result(text: str, target: Path | None) -> None:
+def write_result(content: str | bytes, target: Path | None) -> None:
     """Write a result to a file, whole or not at all, or the same bytes to stdout."""
     if target is None:
-        click.echo(text.encode("utf-8"), nl=False)
+        click.echo(content.encode("utf-8") if isinstance(content, str) else content, nl=False)
     else:
-        atomic_write(target, text)
+        atomic_write(target, content)
 
 
-def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files to a folder, so that those of two runs are never side by side under these names.
+
+    A name may have folders of its own before it, with ``/`` between its parts; they are made where they are missing.
 
     They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
     leaves files of one run only. Runs into one folder wait for one another.
@@ -98,7 +109,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
             for abandoned in folder.glob(f"{UNFINISHED}*"):  # of a run that was killed
                 shutil.rmtree(abandoned, ignore_errors=True)
             with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as stage:
-                _swap(folder, Path(stage), texts)
+                _swap(folder, Path(stage), files)
     except BaseException:
         if made:
             with suppress(OSError):  # there are files, or another run has it
@@ -106,21 +117,28 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
         raise
 
 
-def _swap(folder: Path, stage: Path, texts: Mapping[str, str]) -> None:
+def _swap(folder: Path, stage: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files to the stage, and put them in the folder in place of those that it has; or leave it as it is."""
     new, old = stage / "new", stage / "old"
-    new.mkdir()
-    old.mkdir()
-    for name, text in texts.items():
-        atomic_write(new / name, text)
+    folders = _folders_of(files)
+    for root in (new, old):
+        for part in ("", *folders):
+            (root / part).mkdir()
+    for name, content in files.items():
+        atomic_write(new / name, content)
+    made: list[Path] = []
     replaced: list[str] = []
     written: list[str] = []
     try:
-        for name in texts:
+        for part in folders:
+            if not (folder / part).is_dir():
+                (folder / part).mkdir()
+                made.append(folder / part)
+        for name in files:
             if os.path.lexists(folder / name):
                 replaced.append(name)
                 os.replace(folder / name, old / name)
-        for name in texts:
+        for name in files:
             written.append(name)
             os.replace(new / name, folder / name)
     except BaseException:
@@ -130,7 +148,16 @@ def _swap(folder: Path, stage: Path, texts: Mapping[str, str]) -> None:
         for name in replaced:
             with suppress(FileNotFoundError):
                 os.replace(old / name, folder / name)
+        for place in reversed(made):
+            with suppress(OSError):  # somebody else put a file there
+                place.rmdir()
         raise
+
+
+def _folders_of(names: Iterable[str]) -> list[str]:
+    """Return the folders that names have before them, each before those within it."""
+    parts = [name.split("/")[:-1] for name in names]
+    return sorted({"/".join(folders[: end + 1]) for folders in parts for end in range(len(folders))})
 
 
 @contextmanager

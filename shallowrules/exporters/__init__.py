@@ -1,10 +1,11 @@
-"""Rules as text: a registry of exporters, the built-in ones registered like anyone's.
+"""Rules in other forms: a registry of exporters, the built-in ones registered like anyone's.
 
 An exporter is a class that fits `Exporter`, named by an entry point of the group
 ``shallowrules.exporters``. `check_exporter` holds a class against that contract.
 """
 
 from shallowrules.exporters.base import Exporter, check_exporter
+from shallowrules.exporters.exported import Exported
 from shallowrules.exporters.registry import (
     InstalledExporter,
     export,
@@ -14,6 +15,7 @@ from shallowrules.exporters.registry import (
 )
 
 __all__ = [
+    "Exported",
     "Exporter",
     "InstalledExporter",
     "check_exporter",

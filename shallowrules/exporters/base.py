@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 from shallowrules.errors import OptionError, OptionName, PluginError, check_choice
+from shallowrules.exporters.exported import Exported, exported_faults
 from shallowrules.exporters.options import describe_options
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class Exporter(Protocol):
     name : str
         What `export` calls it; equal to the name of its entry point.
     file_extension : str
-        With its dot, for example ``".sql"``.
+        With its dot, for example ``".sql"``; empty for an exporter that gives several files, which have their names.
     media_type : str
         For example ``"text/markdown"``.
     options : type
@@ -57,8 +59,14 @@ class Exporter(Protocol):
     media_type: ClassVar[str]
     options: ClassVar[type]
 
-    def export(self, rules: RuleSet, **options: Any) -> str:
-        """Return the rules as text, the same text for the same rules and options.
+    def export(self, rules: RuleSet, **options: Any) -> Exported:
+        """Return the rules in this form, the same for the same rules and options.
+
+        Returns
+        -------
+        str, bytes or mapping
+            Text; bytes, of a workbook for one; or several files, from a name to the text or bytes of each. A name is
+            relative, with ``/`` between folder and file. They are written together or not at all.
 
         Raises
         ------
@@ -106,8 +114,8 @@ def contract_faults(exporter: Any) -> list[str]:
     name, extension, media_type = (getattr(exporter, key, None) for key in ("name", "file_extension", "media_type"))
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         faults.append("`name` must be a printable str")
-    if not isinstance(extension, str) or not extension.startswith(".") or len(extension) < 2 or "/" in extension:
-        faults.append("`file_extension` must be a str that starts with a dot, for example '.txt'")
+    if not isinstance(extension, str) or (extension and not re.fullmatch(r"\.[^\s/\\:]+", extension)):
+        faults.append("`file_extension` must be a str that starts with a dot, for example '.txt', or empty")
     if not isinstance(media_type, str) or media_type.count("/") != 1:
         faults.append("`media_type` must be a str such as 'text/plain'")
     options = getattr(exporter, "options", None)
@@ -133,7 +141,7 @@ def check_exporter(exporter: Any) -> None:
     """Hold an exporter class against the contract; for the tests of a plugin's author.
 
     Looks at its attributes, then exports a small tree with awkward names and a tree that is
-    a single leaf, twice each.
+    a single leaf, twice each: text, bytes or files alike.
 
     Parameters
     ----------
@@ -148,12 +156,11 @@ def check_exporter(exporter: Any) -> None:
     faults = contract_faults(exporter)
     if not faults:
         for rules in _samples():
-            text = exporter().export(rules)
-            if not isinstance(text, str):
-                faults.append(f"`export` returned {type(text).__name__}, not str")
-                break
-            if text != exporter().export(rules):
-                faults.append("`export` gave two texts for the same rules")
+            exported = exporter().export(rules)
+            faults += [f"`export` {fault}" for fault in exported_faults(exported)]
+            if not faults and exported != exporter().export(rules):
+                faults.append("`export` gave two results for the same rules")
+            if faults:
                 break
     if faults:
         raise PluginError(f"{getattr(exporter, '__name__', exporter)!r} is not an exporter: {'; '.join(faults)}")

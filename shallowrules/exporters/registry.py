@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from shallowrules.errors import OptionError, PluginError, check_choice
 from shallowrules.exporters.base import Exporter, check_option_names, contract_faults
+from shallowrules.exporters.exported import Exported, exported_faults
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -73,8 +75,18 @@ def get_exporter(name: str) -> type[Exporter]:
     return found
 
 
-def export(rules: RuleSet, name: str, **options: Any) -> str:
-    """Return the rules as text.
+BuiltInText = Literal["markdown", "python", "sql"]
+"""The built-in exporters that give text."""
+
+
+@overload
+def export(rules: RuleSet, name: BuiltInText, **options: Any) -> str: ...
+@overload
+def export(rules: RuleSet, name: str, **options: Any) -> Exported: ...
+
+
+def export(rules: RuleSet, name: str, **options: Any) -> Exported:
+    """Return the rules in a form that people or programs read.
 
     Parameters
     ----------
@@ -86,7 +98,8 @@ def export(rules: RuleSet, name: str, **options: Any) -> str:
 
     Returns
     -------
-    str
+    str, bytes or dict
+        Text; bytes; or several files, from a relative name, with ``/`` between its parts, to the text or bytes of each.
 
     Raises
     ------
@@ -96,7 +109,7 @@ def export(rules: RuleSet, name: str, **options: Any) -> str:
     ExportError
         If the rules cannot be expressed in this form.
     PluginError
-        If the exporter is a plugin that clashes with another or does not load.
+        If the exporter is a plugin that clashes with another, does not load, or gives none of these.
     """
     from shallowrules.rules import RuleSet
 
@@ -104,10 +117,11 @@ def export(rules: RuleSet, name: str, **options: Any) -> str:
         raise OptionError(f"export takes a RuleSet, not {type(rules).__name__}; a fitted model has it as `rules_`")
     exporter = get_exporter(name)
     check_option_names(exporter, options)
-    text = exporter().export(rules, **options)
-    if not isinstance(text, str):
-        raise PluginError(f"exporter {name!r} returned {type(text).__name__}, not str")
-    return text
+    exported = exporter().export(rules, **options)
+    faults = exported_faults(exported)
+    if faults:
+        raise PluginError(f"exporter {name!r} {'; '.join(faults)}")
+    return dict(exported) if isinstance(exported, Mapping) else exported
 
 
 def _describe(entry: EntryPoint) -> InstalledExporter:

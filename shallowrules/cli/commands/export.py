@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
-from shallowrules.cli.output import check_target, warnings_shown, write_result
+from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
+from shallowrules.errors import counted
 
 __all__ = ["command"]
 
@@ -51,7 +52,11 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
 @click.argument("rules_file", metavar="RULES")
 @click.argument("format_name", metavar="FORMAT")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the text here, not to stdout."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to this file, not to stdout; to this folder, where FORMAT gives several files.",
 )
 @click.pass_obj
 def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, output: Path | None) -> None:
@@ -69,9 +74,15 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
 
     get_exporter(format_name)  # an unknown one is refused before anything is read
     [choice] = chosen
-    check_target(output, rules_file, *choice.paths)
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     with choice.as_typed():
-        text = export(rules, format_name, **choice.settings())
-    write_result(text, output)
+        exported = export(rules, format_name, **choice.settings())
+    if isinstance(exported, str | bytes):
+        check_target(output, rules_file, *choice.paths)
+        write_result(exported, output)
+    elif output is None:
+        raise click.UsageError(f"{format_name} gives {counted(len(exported), 'file')}: name a folder for them (-o DIR)")
+    else:
+        check_folder(output, list(exported), True, rules_file, *choice.paths)
+        write_files(output, exported)

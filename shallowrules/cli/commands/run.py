@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from glob import has_magic
 from itertools import pairwise
 from pathlib import Path
@@ -110,11 +110,11 @@ def command(
     if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
-    files = _name_files(chosen)
+    files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():
             choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
-    check_folder(folder, [RULES_FILE, *files], force)
+    check_folder(folder, files, force)
 
     def check_names(names: Sequence[str]) -> None:
         for choice in chosen:
@@ -124,28 +124,40 @@ def command(
                     check(names, **choice.settings(facts))
 
     rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names)
-    texts = {RULES_FILE: rules.to_json()}
+    written: dict[str, Mapping[str, str | bytes]] = {}
     with progress("writing the rules"):
-        for file, choice in zip(files, chosen, strict=True):
+        for choice in chosen:
             with choice.as_typed():
-                texts[file] = export(rules, choice.name, **choice.settings(facts))
-        write_files(folder, texts)
-    show_rules(rules, [str(folder / name) for name in texts])
+                exported = export(rules, choice.name, **choice.settings(facts))
+            if isinstance(exported, str | bytes):
+                exported = {_file_of(choice): exported}
+            written[choice.name] = exported
+        named = _check_distinct(written)
+        check_folder(folder, [name for name in named if name not in files], force)
+        contents = [content for given in written.values() for content in given.values()]
+        write_files(folder, dict(zip(named, [rules.to_json(), *contents], strict=True)))
+    show_rules(rules, [str(folder / name) for name in named])
 
 
-def _name_files(chosen: Sequence[ExporterChoice]) -> list[str]:
-    """Return the name of each exporter's file; OptionError if two would be one."""
-    holders = {RULES_FILE.casefold(): "the rules themselves"}
-    names = []
-    for choice in chosen:
-        name = f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
-        if name.casefold() in holders:
-            raise OptionError(
-                f"--write: exporter {choice.name!r} writes {name}, and so do {holders[name.casefold()]}; "
-                "write one of them by `shallowrules export`"
-            )
-        holders[name.casefold()] = f"those of exporter {choice.name!r}"
-        names.append(name)
+def _file_of(choice: ExporterChoice) -> str:
+    """Return the name of the file for what an exporter gives, where that is one file."""
+    return f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
+
+
+def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the files of a run: the rules themselves, and those of each exporter; OptionError if two would be one."""
+    from shallowrules.exporters.exported import find_clash
+
+    claims = [("the rules themselves", RULES_FILE)]
+    claims += [(f"those of exporter {name!r}", file) for name, given in files.items() for file in given]
+    names = [file for _, file in claims]
+    clash = find_clash(names)
+    if clash is not None:
+        (first, _), (second, file) = (claims[place] for place in clash)
+        raise OptionError(
+            f"--write: {second.removeprefix('those of ')} writes {file}, and so do {first}; "
+            "write one of them by `shallowrules export`"
+        )
     return names
 
 
