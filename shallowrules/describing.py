@@ -6,17 +6,19 @@ The one module that leads from rules back to the encoding and the metrics.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering import UNLABELLED
-from shallowrules.conversion import DOUBLE_EXACT
+from shallowrules.conversion import DOUBLE_EXACT, Number
 from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
+from shallowrules.histograms import NarrowBins, count_rows, cross_weights, join_bins, plain_numbers
 from shallowrules.metrics import (
     agreement,
     partition_cost,
@@ -31,6 +33,12 @@ from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["FitRecord", "describe_tree", "rules_of_tree"]
+
+MAX_CLUSTERS = 200
+"""With more clusters there are no histograms and no confusion: nobody looks at so many pictures."""
+
+MAX_HISTOGRAMS = 4000
+"""Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
 
 
 def rules_of_tree(
@@ -140,12 +148,18 @@ def describe_tree(
         reference_cost = (
             cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight, n_threads)
         )
+    rows: slice | NDArray[np.bool_] = slice(None)
     if weight is not None and not weight.all():
-        counted = weight > 0
-        labels, reference, weight = labels[counted], reference[counted], weight[counted]
+        rows = weight > 0
+        labels, reference, weight = labels[rows], reference[rows], weight[rows]
     quality = precision_and_recall(labels, reference, k, weight)
     clusters = _describe_clusters(tree, counts, sums, quality, profiles)
     nodes = _rule_nodes(tree, encoding.encoder, encoding.table)
+    if len(clusters) <= MAX_CLUSTERS:
+        row_weight = weight if record.weighted else None
+        fitted_rows = (rows, labels, row_weight)
+        columns, clusters = _with_histograms(columns, nodes, clusters, tree, encoding.table, fitted_rows, n_threads)
+        clusters = _with_confusion(clusters, tree, cross_weights(labels, reference, k, row_weight))
     rules = derive_rules(nodes, columns, float(sums.sum()))
     statistics = Statistics(
         rows=int(counts.sum()),
@@ -189,6 +203,63 @@ def _describe_clusters(
         )
         for i in np.unique(tree.cluster[tree.leaves])
     )
+
+
+def _with_histograms(
+    columns: tuple[RuleColumn, ...],
+    nodes: Sequence[Node],
+    clusters: tuple[Cluster, ...],
+    tree: Tree,
+    table: Table,
+    fitted_rows: tuple[slice | NDArray[np.bool_], NDArray[np.int32], NDArray[np.float64] | None],
+    n_threads: int,
+) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
+    """Return the columns and the clusters with the histograms of the columns of numbers that the nodes test.
+
+    `fitted_rows` are the rows of the table that count, their labels, and their weights if they have any.
+    """
+    rows, labels, weight = fitted_rows
+    asked = Counter(node.column for node in nodes if isinstance(node, Cut))
+    most = max(1, MAX_HISTOGRAMS // len(clusters))
+    bins: dict[int, NarrowBins] = {}
+    for index in sorted(index for index, _ in asked.most_common(most)):
+        column = columns[index]
+        low, high = cast(Number, column.minimum), cast(Number, column.maximum)
+        narrow = NarrowBins.between(low, high, integer=column.type == "integer")
+        if narrow is not None and not table.columns[index].absent.any():
+            bins[index] = narrow
+    raw = [table.columns[index].values[rows] for index in bins]
+    groups = np.ascontiguousarray(labels, dtype=np.int32)
+    counts = count_rows(list(bins.values()), raw, groups, len(tree.names), weight, n_threads)
+    described, found = list(columns), []
+    for (index, narrow), counted_rows in zip(bins.items(), counts, strict=True):
+        edges, joined = join_bins(narrow, counted_rows, integer=columns[index].type == "integer")
+        described[index] = replace(columns[index], edges=edges)
+        found.append(joined)
+    places = np.unique(tree.cluster[tree.leaves])
+    measured = (
+        replace(cluster, histograms=tuple(plain_numbers(joined[place]) for joined in found))
+        for place, cluster in zip(places, clusters, strict=True)
+    )
+    return tuple(described), tuple(measured)
+
+
+def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[Any]) -> tuple[Cluster, ...]:
+    """Return the clusters with where their rows are without rules.
+
+    `weights` has a row for each cluster of the tree and a column for each of the clustering that it follows.
+    """
+    found = []
+    for place, cluster in zip(np.unique(tree.cluster[tree.leaves]), clusters, strict=True):
+        places = sorted(np.flatnonzero(weights[place]), key=lambda i: tree.classes[i] if tree.classes else i)
+        found.append(
+            replace(
+                cluster,
+                reference_clusters=tuple(tree.classes[i] if tree.classes else int(i) for i in places),
+                reference_weights=plain_numbers(weights[place, places]),
+            )
+        )
+    return tuple(found)
 
 
 def _describe_columns(

@@ -33,6 +33,7 @@ def options(**changed):
         "weight": None,
         "drop_missing": False,
         "impute": None,
+        "histograms": True,
     }
     return FitOptions(**{**given, **changed})
 

@@ -9,6 +9,7 @@ import pytest
 from commandline import call, refused, write_groups
 from rulesets import make_rules
 
+from shallowrules.rules import RuleSet
 from shallowrules.verification import forms
 
 
@@ -151,3 +152,13 @@ def test_text_that_is_no_unicode_is_refused(folder, rules):
     for target in ([], ["-o", "r.sql"]):
         message = refused("export", "rules.json", "sql", "--template", "half.j2", *target)
         assert "cannot be written as UTF-8: surrogates not allowed" in message
+
+
+def test_histograms_are_kept_unless_they_are_not_wanted(folder):
+    write_groups(folder / "t.csv")
+    call("fit", "t.csv", "-k", "2", "-o", "with.json")
+    call("fit", "t.csv", "-k", "2", "--no-histograms", "-o", "without.json")
+    with_them, without = (RuleSet.from_json(name) for name in ("with.json", "without.json"))
+    assert any(column.edges for column in with_them.columns)
+    assert all(cluster.reference_weights for cluster in with_them.clusters)
+    assert without == with_them.without_histograms() != with_them

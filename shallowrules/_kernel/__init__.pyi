@@ -30,6 +30,7 @@ __all__ = [
     "numbers_of",
     "openmp_enabled",
     "perturb_tree",
+    "place_rows",
     "route_rows",
     "row_keys",
     "sums_of_parts",
@@ -149,6 +150,16 @@ def numbers_of(
     values: list[Any] | tuple[Any, ...],
 ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.bool_] | None] | None: ...
 def openmp_enabled() -> bool: ...
+def place_rows(
+    values: NDArray[Any],
+    groups: NDArray[np.int32],
+    edges: NDArray[np.float64],
+    up: float,
+    down: float,
+    first: float,
+    counts: NDArray[np.int64] | None = None,
+    places: NDArray[np.int32] | None = None,
+) -> None: ...
 def route_rows(
     X_explain: NDArray[Any],
     feature: NDArray[np.int32],

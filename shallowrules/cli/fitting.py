@@ -46,7 +46,7 @@ def fit_rules(
             )
         else:
             model.fit(loaded.table, sample_weight=loaded.weight)
-    rules: RuleSet = model.rules_
+    rules: RuleSet = model.rules_ if chosen.histograms else model.rules_.without_histograms()
     statistics = rules.statistics
     for note in statistics.notes:
         show_message("note", note)

@@ -41,6 +41,7 @@ class FitOptions:
     weight: str | None
     drop_missing: bool
     impute: str | None
+    histograms: bool
 
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
@@ -174,6 +175,12 @@ fit_options = together(
         show_default=True,
         callback=_none,
         help="Replace missing values, in the rules too, by a column's median or most frequent category.",
+    ),
+    click.option(
+        "--histograms/--no-histograms",
+        default=True,
+        help="Keep with the rules how each tested column is distributed in each cluster, and where its rows are without "
+        "rules: the pictures of the page.  [default: --histograms]",
     ),
 )
 """The options of `FitOptions`."""

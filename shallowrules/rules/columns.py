@@ -31,7 +31,8 @@ class RuleColumn:
 
     `decimal` and `nulls` say how the text of a file became the values, where it was needed
     (`shallowrules.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
-    missing.
+    missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
+    lower edge and at most its upper one, the first its lower edge, too.
     """
 
     name: str
@@ -44,6 +45,7 @@ class RuleColumn:
     decimal: str = field(default=".", metadata=OPTIONAL)
     nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
+    edges: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
 
     @property
     def conversion(self) -> Conversion:

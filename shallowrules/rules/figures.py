@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import dataclass, field
 
+from shallowrules.conversion import Number
 from shallowrules.rules.columns import OPTIONAL
 
 __all__ = ["Cluster", "Statistics", "normalized_cost"]
@@ -43,6 +44,11 @@ class Cluster:
     shares : tuple of tuple of float
         Per column of categories the share of each of its `values` in the cluster; empty for a column of
         numbers, and in all where there are only such.
+    histograms : tuple of tuple of int or float
+        Per column that has `edges` the weight in each of its bins; empty where none was measured.
+    reference_clusters, reference_weights : tuple
+        The clusters of the unrestricted clustering that its rows are in, ascending, and the weight that is in each;
+        empty where that was not measured.
     """
 
     index: int
@@ -54,6 +60,9 @@ class Cluster:
     recall: float
     means: tuple[float | None, ...]
     shares: tuple[tuple[float, ...], ...] = field(default=(), metadata=OPTIONAL)
+    histograms: tuple[tuple[Number, ...], ...] = field(default=(), metadata=OPTIONAL)
+    reference_clusters: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
+    reference_weights: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -22,6 +22,7 @@ from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.matching import match_rules
+from shallowrules.rules.measured import check_histograms
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.tree import Tree
@@ -60,6 +61,7 @@ class RuleSet:
     def __post_init__(self) -> None:
         check_structure(self.columns, self.nodes, self.clusters, self.statistics)
         check_figures(self.columns, self.rules, self.clusters, self.statistics)
+        check_histograms(self.columns, self.clusters)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -199,6 +201,17 @@ class RuleSet:
 
         return rules_of_tree(
             tree, X, reference=reference, clustered=clustered, sample_weight=sample_weight, method=method
+        )
+
+    def without_histograms(self) -> RuleSet:
+        """Return the same rules without what pictures are made of: histograms, and the confusion of the clusterings."""
+        return replace(
+            self,
+            columns=tuple(replace(column, edges=()) for column in self.columns),
+            clusters=tuple(
+                replace(cluster, histograms=(), reference_clusters=(), reference_weights=())
+                for cluster in self.clusters
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:

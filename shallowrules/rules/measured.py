@@ -1,0 +1,124 @@
+"""What must hold of the measured fields that pictures are made of: histograms, and the confusion with the clustering.
+
+Each may be left out of a document. Where it is there, it agrees with the figures of `shallowrules.rules.validation`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import cast
+
+from shallowrules.conversion import Number
+from shallowrules.errors import RulesFormatError, counted
+from shallowrules.labels import is_label
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.figures import Cluster
+from shallowrules.rules.validation import TOLERANCE
+
+__all__ = ["MAX_EDGES", "check_histograms"]
+
+MAX_EDGES = 1000
+"""Edges of a column's bins; more than a picture shows."""
+
+
+def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster]) -> None:
+    """Check histograms and confusion against the other figures of the columns and clusters.
+
+    Raises
+    ------
+    RulesFormatError
+        Naming the figure, and what it should be.
+    """
+    binned = [i for i, column in enumerate(columns) if column.edges]
+    for i in binned:
+        fault = _edges_fault(columns[i])
+        if fault:
+            raise RulesFormatError(f"column {columns[i].name!r} {fault}")
+    for cluster in clusters:
+        fault = _histograms_fault(cluster, columns, binned) or _confusion_fault(cluster)
+        if fault:
+            raise RulesFormatError(f"cluster {cluster.index} has {fault}")
+    _check_confusion(clusters)
+
+
+def _edges_fault(column: RuleColumn) -> str | None:
+    """Return what is wrong with the edges of a column's bins, to follow its name."""
+    edges = column.edges
+    if not column.is_numeric:
+        return f"is of type {column.type} and has edges of bins"
+    if not 2 <= len(edges) <= MAX_EDGES:
+        return f"has {counted(len(edges), 'edge')} of bins, not 2 to {MAX_EDGES}"
+    if not all(-sys.float_info.max <= edge <= sys.float_info.max for edge in edges):
+        return "has an edge of bins that is not finite"
+    if not all(lower < upper for lower, upper in pairwise(edges)):
+        return "has edges of bins that do not ascend"
+    lowest, highest = cast(Number, column.minimum), cast(Number, column.maximum)
+    if not edges[0] <= lowest or not highest <= edges[-1]:
+        return f"has bins from {edges[0]} to {edges[-1]}, which do not hold its values from {lowest} to {highest}"
+    return None
+
+
+def _histograms_fault(cluster: Cluster, columns: Sequence[RuleColumn], binned: Sequence[int]) -> str | None:
+    """Return what is wrong with the histograms of a cluster, to follow "has"."""
+    if len(cluster.histograms) != len(binned):
+        return f"{counted(len(cluster.histograms), 'histogram')} for {counted(len(binned), 'column')} with bins"
+    for i, weights in zip(binned, cluster.histograms, strict=True):
+        column = columns[i]
+        what = f"a histogram of column {column.name!r}"
+        if len(weights) != len(column.edges) - 1:
+            return f"{what} of {counted(len(weights), 'bin')}, not of {len(column.edges) - 1}"
+        if not all(0 <= weight <= sys.float_info.max for weight in weights):
+            return f"{what} with a weight that is negative or not finite"
+        if not math.isclose(sum(weights), cluster.weight, rel_tol=TOLERANCE):
+            return f"{what} that weighs {sum(weights):.7g}, not {cluster.weight:.7g}"
+        if cluster.rows:
+            shares = [weight / cluster.weight for weight in weights]
+            lowest = sum(share * edge for share, edge in zip(shares, column.edges, strict=False))
+            highest = sum(share * edge for share, edge in zip(shares, column.edges[1:], strict=True))
+            mean, slack = cast(float, cluster.means[i]), TOLERANCE * max(map(abs, column.edges))
+            if math.isfinite(mean) and not lowest - slack <= mean <= highest + slack:
+                return f"{what} by which its mean is from {lowest:.7g} to {highest:.7g}, not {mean:.7g}"
+    return None
+
+
+def _confusion_fault(cluster: Cluster) -> str | None:
+    """Return what is wrong with where the rows of a cluster are without rules, to follow "has"."""
+    found, weights = cluster.reference_clusters, cluster.reference_weights
+    if len(found) != len(weights):
+        return f"{len(weights)} reference_weights for {len(found)} reference_clusters"
+    if not found:
+        return None
+    if not all(map(is_label, found)) or not all(first < second for first, second in pairwise(found)):
+        return "reference_clusters that are not numbers of clusters, ascending"
+    if not all(0 < weight <= sys.float_info.max for weight in weights):
+        return "reference_weights that are not all positive and finite"
+    if not math.isclose(sum(weights), cluster.weight, rel_tol=TOLERANCE):
+        return f"reference_weights that sum to {sum(weights):.7g}, not to {cluster.weight:.7g}"
+    own = dict(zip(found, weights, strict=True)).get(cluster.index, 0.0)
+    if abs(own / cluster.weight - cluster.precision) > TOLERANCE:
+        return f"the precision {cluster.precision}, but reference_weights give {own / cluster.weight:.7g}"
+    return None
+
+
+def _check_confusion(clusters: Sequence[Cluster]) -> None:
+    """Check that all clusters with rows say where these are without rules or none does, and recall by that."""
+    filled = [cluster for cluster in clusters if cluster.rows]
+    measured = [cluster for cluster in filled if cluster.reference_clusters]
+    if not measured:
+        return
+    if len(measured) < len(filled):
+        raise RulesFormatError("some clusters have reference_clusters and others have none")
+    totals: dict[int, float] = {}
+    for cluster in filled:
+        for index, weight in zip(cluster.reference_clusters, cluster.reference_weights, strict=True):
+            totals[index] = totals.get(index, 0.0) + weight
+    for cluster in filled:
+        own = dict(zip(cluster.reference_clusters, cluster.reference_weights, strict=True)).get(cluster.index, 0.0)
+        derived = own / totals[cluster.index] if own else 0.0
+        if abs(derived - cluster.recall) > TOLERANCE:
+            raise RulesFormatError(
+                f"cluster {cluster.index} has the recall {cluster.recall}, but reference_weights give {derived:.7g}"
+            )
