@@ -26,8 +26,8 @@ MAX_BINS = 20
 """Bins of a picture: a hand's width shows no more."""
 
 NARROW_BINS = 2000
-"""At most this many narrow bins, and a tenth or more of them but for whole numbers: where a column has a long tail, the bins
-of a picture are joined from a few of them."""
+"""At most this many narrow bins, and a tenth of them or more but for whole numbers: where a column has a long tail, the
+bins of a picture are joined from a few of them."""
 
 TAIL = 0.005
 """Share of the weight at each end that may be put into one bin, where that leaves more room for the rest."""
