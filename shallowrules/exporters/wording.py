@@ -1,0 +1,192 @@
+"""What the forms for people say of rules, in the same words: conditions, numbers, figures, what sets a cluster apart.
+
+Names and categories go through a function that a form gives, which makes them safe there: Markdown escapes its syntax;
+a page, whose template escapes everything, needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from shallowrules.errors import counted
+from shallowrules.exporters.context import bounds, percent
+from shallowrules.rules import (
+    Between,
+    Cluster,
+    ConditionVisitor,
+    NoneOf,
+    OneOf,
+    RuleColumn,
+    RuleSet,
+    Value,
+    format_value,
+)
+
+__all__ = [
+    "COLUMNS_SHOWN",
+    "DEVIATION",
+    "STRONG_DEVIATION",
+    "ConditionWords",
+    "describe_figures",
+    "describe_missing",
+    "describe_profile",
+    "describe_quality",
+    "format_exact",
+    "format_number",
+    "list_values",
+]
+
+COLUMNS_SHOWN = 20
+DEVIATION = 0.15
+STRONG_DEVIATION = 0.3
+
+Escape = Callable[[str], str]
+"""Makes text safe where it is to stand."""
+
+
+def format_number(value: int | float) -> str:
+    """Return a number to read: four significant digits, thousands apart."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if not 1e-4 <= size < 1e15:
+        return f"{value:.3e}"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
+
+
+def format_exact(bound: int | float) -> str:
+    """Return a threshold with all its digits, thousands apart."""
+    return f"{bound:,}".removesuffix(".0")
+
+
+class ConditionWords(ConditionVisitor[str]):
+    """What a condition asks of a column, to follow "is"."""
+
+    def __init__(self, escape: Escape = str) -> None:
+        self.escape = escape
+
+    def between(self, condition: Between) -> str:
+        """Return the bounds with all their digits."""
+        lower, upper = bounds(condition)
+        limits = [f"above {format_exact(lower)}"] if lower is not None else []
+        limits += [f"at most {format_exact(upper)}"] if upper is not None else []
+        return " and ".join(limits)
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return the categories to be one of."""
+        values = list_values(condition.values, self.escape)
+        return values if len(condition.values) == 1 else f"one of {values}" if values else "nothing at all"
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return the categories to be none of."""
+        values = list_values(condition.values, self.escape)
+        return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
+
+
+def describe_missing(column: RuleColumn, escape: Escape = str) -> str:
+    """Return what a missing value is taken as, in brackets, or nothing."""
+    if column.imputed is None:
+        return ""
+    is_number = isinstance(column.imputed, int | float) and not isinstance(column.imputed, bool)
+    value = format_exact(column.imputed) if is_number else list_values([column.imputed], escape)  # type: ignore[arg-type, list-item]
+    return f" ({value} where missing)"
+
+
+def list_values(values: Sequence[Value], escape: Escape = str) -> str:
+    """Return categories, apart by commas."""
+    return ", ".join(escape(format_value(value)) for value in values)
+
+
+def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = str) -> str:
+    """Return precision and recall of a cluster as a sentence."""
+    if labelled:
+        label = escape(repr(cluster.name))
+        return (
+            f"{percent(cluster.precision)} of what the rules put here has the given label {label} (precision), "
+            f"and the rules find {percent(cluster.recall)} of what has it (recall)."
+        )
+    return (
+        f"{percent(cluster.precision)} of what the rules put here belongs here without rules too (precision), "
+        f"and the rules find {percent(cluster.recall)} of what belongs here without rules (recall)."
+    )
+
+
+def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = str) -> list[dict[str, Any]]:
+    """Return a line per column: tested ones first, then those in which the cluster stands out most."""
+    tested = set(rules.tested_columns)
+    lines = []
+    for index, column in enumerate(rules.columns):
+        what = (
+            _number_line(column, cluster, index)
+            if column.is_numeric
+            else _category_line(column, cluster, index, escape)
+        )
+        lines.append(
+            {"index": index, "column": column.name, "tested": index in tested, **what, "mark": _mark(what["deviation"])}
+        )
+    return sorted(lines, key=lambda line: (not line["tested"], -abs(line["deviation"])))
+
+
+def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, Any]:
+    """Compare the means, in the column's whole range."""
+    here, table = cast(float, cluster.means[index]), cast(float, column.mean)
+    spread = cast(float, column.maximum) - cast(float, column.minimum)
+    deviation = (here - table) / spread if spread > 0 else 0.0
+    return {"here": format_number(here), "table": format_number(table), "deviation": deviation}
+
+
+def _category_line(column: RuleColumn, cluster: Cluster, index: int, escape: Escape) -> dict[str, Any]:
+    """Compare the shares of the value in which they differ most."""
+    deviations = [here - table for here, table in zip(cluster.shares[index], column.shares, strict=True)]
+    most = max(range(len(deviations)), key=lambda i: abs(deviations[i]))
+    value = list_values([column.values[most]], escape)
+    return {
+        "here": f"{value}: {percent(cluster.shares[index][most])}",
+        "table": f"{value}: {percent(column.shares[most])}",
+        "deviation": deviations[most],
+    }
+
+
+def _mark(deviation: float) -> str:
+    if abs(deviation) < DEVIATION:
+        return ""
+    direction = "higher" if deviation > 0 else "lower"
+    return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
+
+
+def describe_figures(rules: RuleSet) -> dict[str, str]:
+    """Return what the sheet says of the whole, in words."""
+    s = rules.statistics
+    extra = s.normalized_cost - 1
+    if extra >= 0.00005:
+        price = (
+            f"The clusters are {100 * extra:.2f} % less tight than without rules: that is what it costs that "
+            "a rule explains every row."
+        )
+    elif extra > -0.00005:
+        price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
+    else:  # given labels need not be the tightest clusters, nor need those of k-means
+        price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
+    return {
+        "table": f"{counted(s.rows, 'row')}, {counted(len(rules.columns), 'column')}"
+        + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
+        "clusters": f"{counted(len(rules.clusters), 'cluster')}, described by {counted(len(rules), 'rule')} "
+        f"that test {counted(len(rules.tested_columns), 'column')}",
+        "tradeoff": f"{100 * s.tradeoff:g} %",
+        "agreement": percent(s.agreement),
+        "left_out": counted(s.left_out, "row"),
+        "price": price,
+        "cost": f"{s.cost:.6g}",
+        "reference_cost": f"{s.reference_cost:.6g}",
+        "normalized_cost": f"{s.normalized_cost:.4f}",
+        "waes": f"{s.waes:.2f}",
+        "wad": f"{s.wad:.2f}",
+        "columns_shown": str(COLUMNS_SHOWN),
+        "deviation": f"{100 * DEVIATION:.0f} %",
+        "strong_deviation": f"{100 * STRONG_DEVIATION:.0f} %",
+    }
