@@ -222,6 +222,19 @@ class Table:
         return [column.name for column in self.columns]
 
     @cached_property
+    def matrix(self) -> NDArray[Any] | None:
+        """The matrix of floats whose columns stand side by side as those of the table; None where there is none."""
+        base = self.columns[0].values.base if self.columns else None
+        if not isinstance(base, np.ndarray) or base.ndim != 2 or base.dtype not in (np.float32, np.float64):
+            return None
+        begin, step = base.__array_interface__["data"][0], base.strides[1]
+        first, rest = divmod(self.columns[0].values.__array_interface__["data"][0] - begin, step) if step else (0, 1)
+        matrix = base[:, first : first + len(self.columns)]
+        if rest or matrix.shape != (self.n_rows, len(self.columns)):
+            return None
+        return matrix if all(_is_same(c, matrix[:, j]) for j, c in enumerate(self.columns)) else None
+
+    @cached_property
     def _by_name(self) -> dict[str, Column]:
         return {column.name: column for column in self.columns}
 
@@ -303,6 +316,13 @@ class Table:
             )
         make: Callable[[str, Any], Column] = _from_masked if isinstance(matrix, np.ma.MaskedArray) else _column
         return cls(tuple(make(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+
+
+def _is_same(column: Column, values: NDArray[Any]) -> bool:
+    """Return whether the values of a column are these in memory, none of them missing but NaN."""
+    facts = ("data", "strides", "typestr", "shape")
+    mine, others = column.values.__array_interface__, values.__array_interface__
+    return column.type == "float" and column.missing is None and all(mine[fact] == others[fact] for fact in facts)
 
 
 def is_missing(value: Any) -> bool:

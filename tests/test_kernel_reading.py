@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shallowrules._kernel import ByteScan, numbers_of
+from shallowrules._kernel import ByteScan, numbers_of, read_number_rows
 
 FACTS = ("regular", "quoted", "delimiters", "lines", "blank_lines", "odd_numbers", "whole_numbers")
 PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\xa9", b"\x80", b"\xff"]
@@ -120,3 +120,107 @@ def test_numbers_are_read_from_values_of_one_type(values):
         assert missing is None or missing.tolist() == absent
         expected = [(math.nan if types == {float} else 0) if value is None else value for value in values]
         assert repr(read.tolist()) == repr(expected)
+
+
+# Rows of numbers ----------------------------------------------------------------------------------
+
+
+def read_rows(content: bytes, kinds: str, n_rows: int) -> tuple[list[np.ndarray], int, int]:
+    """Return the columns, "f" for floats and "i" for whole numbers, and what the kernel returns."""
+    arrays = [np.full(n_rows, 77, dtype={"f": np.float64, "i": np.int64}[kind]) for kind in kinds]
+    return arrays, *read_number_rows(content, ord(","), arrays, 0, n_rows)
+
+
+DIGITS = st.text(st.sampled_from("0123456789"), min_size=1, max_size=24)
+DECIMALS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-1e6, 1e6).map(repr),
+    st.builds("{}.{}".format, st.integers(-(10**9), 10**9), DIGITS),
+    st.builds("{}.{}e{}".format, st.integers(-999, 999), DIGITS, st.integers(-40, 40)),
+    # Halfway between two doubles, or next to it.
+    st.builds(
+        lambda mantissa, up, aside: repr((2 * mantissa + 1) * 2**up + aside),
+        st.integers(2**52, 2**53),
+        st.integers(0, 9),
+        st.integers(-1, 1),
+    ),
+    st.builds(
+        lambda mantissa, down: format(Decimal(2 * mantissa + 1) / 2**down, "f"),
+        st.integers(2**52, 2**53),
+        st.integers(1, 4),
+    ),
+)
+
+
+@given(st.lists(DECIMALS, min_size=1, max_size=5))
+def test_decimals_are_the_nearest_doubles_or_are_left_to_others(texts):
+    for text in texts:
+        arrays, row, taken = read_rows(f"{text}\n".encode(), "f", 1)
+        digits = re.sub(r"e.*|[-.]", "", text).lstrip("0")
+        power = Decimal(text).as_tuple().exponent
+        plain = len(digits) <= 19 and (abs(power) <= 27 or not digits)
+        assert (row, taken) == ((1, len(text) + 1) if plain else (0, -1))
+        if plain:
+            assert arrays[0].tobytes() == np.array([float(text)]).tobytes()
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-99, 99), min_size=1, max_size=5))
+def test_whole_numbers_are_exact_or_left_to_others(numbers):
+    content = "".join(f"{number}\n" for number in numbers).encode()
+    arrays, row, taken = read_rows(content, "i", len(numbers))
+    large = next((i for i, number in enumerate(numbers) if len(str(abs(number))) > 18), None)
+    assert (row, taken) == ((len(numbers), len(content)) if large is None else (large, -1))
+    assert arrays[0][:row].tolist() == numbers[:row]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "+1",
+        " 1",
+        "1 ",
+        "1.",
+        ".5",
+        "-",
+        "--1",
+        "1e",
+        "1e+",
+        "1e5.0",
+        "0x1",
+        "1_0",
+        "inf",
+        "nan",
+        '"1"',
+        "1;2",
+        "1e400",
+        "\r",
+    ],
+)
+def test_what_may_be_read_in_another_way_is_left_to_others(field):
+    assert read_rows(f"1.5,2\n{field},3\n".encode(), "ff", 2)[1:] == (1, -1)
+
+
+@pytest.mark.parametrize("field", ["", "1.0", "1e2", "+1", " 1", "-"])
+def test_what_is_no_plain_whole_number_is_left_to_others(field):
+    assert read_rows(f"{field},3\n".encode(), "if", 1)[1:] == (0, -1)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_empty_fields_are_nan_and_lines_without_an_end_wait(line_end):
+    content = line_end.join(["1.5,,7", "-0,2e3,-8", ",-1E-2,9", "4,5,"]).encode()
+    arrays, row, taken = read_rows(content, "ffi", 4)
+    assert (row, taken) == (3, content.rindex(b"\n") + 1)
+    expected = [[1.5, -0.0, np.nan], [np.nan, 2000.0, -0.01], [7, -8, 9]]
+    assert [array[:3].tobytes() for array in arrays[:2]] == [np.array(column).tobytes() for column in expected[:2]]
+    assert arrays[2][:3].tolist() == expected[2]
+
+
+@pytest.mark.parametrize("line", ["1", "1,2,3", "", "1,2,", "1,2\r3"])
+def test_a_line_of_another_width_is_left_to_others(line):
+    assert read_rows(f"1,2\n{line}\n3,4\n".encode(), "ff", 3)[1:] == (1, -1)
+
+
+def test_no_more_rows_are_read_than_there_is_room_for():
+    assert read_rows(b"1\n2\n3\n", "i", 2)[1:] == (2, 4)
+    with pytest.raises(ValueError, match="room"):
+        read_number_rows(b"1\n", ord(","), [np.zeros(1)], 0, 2)

@@ -18,6 +18,37 @@ def test_a_matrix_is_not_copied():
     assert Table.of(table) is table
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_of_one_matrix_are_one_again(order):
+    matrix = np.array(np.arange(12.0).reshape(3, 4), order=order)
+    table = Table.of(matrix)
+    assert np.shares_memory(table.matrix, matrix)
+    np.testing.assert_array_equal(table.matrix, matrix)
+    np.testing.assert_array_equal(table.select(["x1", "x2"]).matrix, matrix[:, 1:3])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        Table.of(np.arange(12.0).reshape(3, 4)).select(["x2", "x1"]),
+        Table.of(np.arange(12.0).reshape(3, 4)).select(["x0", "x2"]),
+        Table.of(np.arange(12.0).reshape(3, 4)).take(np.array([0, 1])),
+        Table.of(np.array([[1.0, np.nan], [2.0, 3.0]])).filled([None, 0.0]),
+        Table.of(np.ma.array([[1.0, 2.0], [2.0, 3.0]], mask=[[0, 1], [0, 0]])),
+        Table.of(np.arange(12.0).reshape(6, 2)[::2]),
+        Table.of(np.arange(12.0).reshape(3, 4)[:, ::2]),
+        Table.of(np.arange(12).reshape(3, 4)),
+        Table.of({"a": np.arange(3.0), "b": np.arange(3.0)}),
+        Table((), 3),
+    ],
+)
+def test_other_columns_are_no_matrix_or_that_of_their_values(table):
+    columns = [column.values for column in table.columns]
+    if table.matrix is not None:
+        np.testing.assert_array_equal(table.matrix, np.column_stack(columns))
+        assert all(np.shares_memory(table.matrix, column) for column in columns)
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

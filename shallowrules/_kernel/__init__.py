@@ -7,6 +7,7 @@ from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
 from shallowrules._kernel.reading.byte_scan import ByteScan
+from shallowrules._kernel.reading.number_fields import read_number_rows
 from shallowrules._kernel.reading.python_values import numbers_of
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
@@ -41,6 +42,7 @@ __all__ = [
     "openmp_enabled",
     "perturb_tree",
     "place_rows",
+    "read_number_rows",
     "route_rows",
     "row_keys",
     "sums_of_parts",

@@ -31,6 +31,7 @@ __all__ = [
     "openmp_enabled",
     "perturb_tree",
     "place_rows",
+    "read_number_rows",
     "route_rows",
     "row_keys",
     "sums_of_parts",
@@ -42,6 +43,7 @@ class ByteScan:
     quoted: bool
     delimiters: int
     lines: int
+    newlines: int
     blank_lines: bool
     odd_numbers: bool
     whole_numbers: bool
@@ -160,6 +162,9 @@ def place_rows(
     counts: NDArray[np.int64] | None = None,
     places: NDArray[np.int32] | None = None,
 ) -> None: ...
+def read_number_rows(
+    content: memoryview | bytes, delimiter: int, arrays: list[NDArray[Any]], row: int, last: int
+) -> tuple[int, int]: ...
 def route_rows(
     X_explain: NDArray[Any],
     feature: NDArray[np.int32],

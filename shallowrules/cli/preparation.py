@@ -36,6 +36,9 @@ __all__ = ["LoadedTable", "prepare", "working_remedy"]
 MIN_ORDERED = 8
 """Rows from which a numbering is taken for no coincidence."""
 
+FIRST_ROWS = 1000
+"""Rows of a column of fractions that are looked at to see that it has some, mostly."""
+
 DOMINANT_SHARE = 0.9
 """Share of the variance from which a column is said to decide the clustering alone."""
 
@@ -316,8 +319,8 @@ def _is_id(column: Column) -> bool:
     A numbering has one step from row to row, or is shuffled and leaves no number out. Sorted values
     alone are no evidence: tables are often sorted by what they measure.
     """
-    values = column.numbers()[~column.absent]
-    if len(values) < 2 or not np.array_equal(values, np.floor(values)):
+    values = column.numbers() if column.is_finite else column.numbers()[~column.absent]
+    if len(values) < 2 or not all(np.array_equal(some, np.floor(some)) for some in (values[:FIRST_ROWS], values)):
         return False
     if not _is_id_name(column.name):
         if len(values) < MIN_ORDERED:

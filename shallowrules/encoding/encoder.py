@@ -289,6 +289,7 @@ def encode(
         If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
         categories, or too many categories, or numbers that overflow.
     """
+    matrix = table.matrix if matrix is None else matrix
     ranges = None if matrix is None else column_ranges(matrix, n_threads)
     refuse_unusable(table, table.columns if impute is None else (), ranges)
     refuse_other_types(table)

@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from shallowrules.conversion import PLAIN, Conversion
@@ -32,6 +32,7 @@ from shallowrules.sources.engine import (
     text_literals,
     typed_column,
 )
+from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
 from shallowrules.table import Column, ColumnType
 
@@ -146,8 +147,9 @@ class CsvSource(DuckDBSource):
         types = {j: self._tried[j] for j in positions if j in self._tried}
         if len(types) < len(self.names):
             return None
+        arrays = self._read_numbers(types)
         try:
-            arrays = self.database.execute(self._selection(types)).fetchnumpy()
+            arrays = arrays or self.database.execute(self._selection(types)).fetchnumpy()
         except duckdb.Error as error:  # loading the table finds out what is wrong
             self._tried = _without_wrong(self._tried, error)
             return None
@@ -157,6 +159,12 @@ class CsvSource(DuckDBSource):
         self._n_rows = n_rows
         columns = [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
         return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
+
+    def _read_numbers(self, types: Mapping[int, ColumnType]) -> dict[str, Any]:
+        """Return all columns by name if there are no quotes, and numbers alone that can be read in one way only."""
+        others = "text" in types.values() or self._scan.quoted or self.told != PLAIN
+        arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
+        return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
     def keep_text(self, *, streams: bool) -> None:
         """Read all columns as text: once, or if it `streams`, in every query anew, so that no table holds the file."""

@@ -6,8 +6,8 @@ import codecs
 import io
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 from shallowrules._kernel import ByteScan
 from shallowrules.errors import DataError, Finding, OptionError
@@ -139,6 +139,8 @@ class Scan:
     whole_numbers : bool
         Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
         whole number.
+    parts : tuple of (int, int)
+        Bytes at which the parts begin that were looked at side by side, and the line ends before each.
     """
 
     regular: bool
@@ -148,6 +150,7 @@ class Scan:
     blank_lines: bool = False
     odd_numbers: bool = False
     whole_numbers: bool = False
+    parts: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
@@ -175,6 +178,8 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
         parts = [pool.submit(_feed, each, text, *edge) for each, edge in zip(scans, pairwise(edges), strict=True)]
         for part in parts:
             part.result()
+    ends = accumulate((each.newlines for each in scans), initial=0)
+    begins = tuple(zip(edges[:-1], ends, strict=False))
     found = scans[0]
     for following, (start, end) in zip(scans[1:], pairwise(edges[1:]), strict=True):
         if not found.add(following):  # there was a quote before it, which may be open there
@@ -187,4 +192,5 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
         found.blank_lines,
         found.odd_numbers,
         found.whole_numbers,
+        begins,
     )
