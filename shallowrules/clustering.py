@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from shallowrules.blas import single_threaded_blas
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.labels import NO_CLUSTER, is_label, whole_numbers
+from shallowrules.starts import fit_kmeans
 from shallowrules.summation import group_means
 
 __all__ = [
@@ -188,7 +189,7 @@ def reference_clustering(
     if transformers and encoding.encoder.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
     X = encoding.X_cluster if source is None or not transformers else source
-    fitted, seen, notes = _fitted(clusterer, X, sample_weight)
+    fitted, seen, notes = _fitted(clusterer, X, sample_weight, n_threads)
     if transformers:
         _check_names(fitted, names)
         encoding = replace(encoding, X_cluster=into_space(fitted, encoding.X_cluster, X))
@@ -338,7 +339,7 @@ def _check_names(fitted: Any, names: Sequence[str] | None) -> None:
 
 
 def _fitted(
-    clusterer: Any, X: Any, sample_weight: NDArray[np.float64] | None
+    clusterer: Any, X: Any, sample_weight: NDArray[np.float64] | None, n_threads: int
 ) -> tuple[Any, NDArray[np.bool_] | None, tuple[str, ...]]:
     """Return a fitted clusterer (the one given if it is fitted, else a clone), the rows that it saw, and notes."""
     try:
@@ -349,7 +350,7 @@ def _fitted(
         return clusterer, None, ()
     clusterer = clone(clusterer)
     if sample_weight is None:
-        return fit_clusterer(clusterer, X), None, ()
+        return fit_clusterer(clusterer, X, n_threads), None, ()
     counted = sample_weight > 0
     if counted.all():
         seen = None
@@ -369,12 +370,16 @@ def _fitted(
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
         notes = (f"{' and '.join(without)} cannot weigh rows: fitted as if each counted once",)
-    return fit_clusterer(clusterer, X, **weights), seen, notes
+    return fit_clusterer(clusterer, X, n_threads, **weights), seen, notes
 
 
-def fit_clusterer(clusterer: Any, X: Any, **weights: Any) -> Any:
+def fit_clusterer(clusterer: Any, X: Any, n_threads: int = 1, **weights: Any) -> Any:
     """Fit a clusterer. The result is that of its ``fit`` alone, but for the last bits of products in KMeans."""
-    with single_threaded_blas() if isinstance(clusterer, KMeans) else nullcontext():
+    if not isinstance(clusterer, KMeans):
+        return clusterer.fit(X, **weights)
+    with single_threaded_blas():
+        if type(clusterer) is KMeans and isinstance(X, np.ndarray) and set(weights) <= {"sample_weight"}:
+            return fit_kmeans(clusterer, X, weights.get("sample_weight"), n_threads)
         return clusterer.fit(X, **weights)
 
 

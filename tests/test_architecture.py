@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 STAGES = {
     "table": ["table", "sources", "conversion"],
     "encoding": ["encoding"],
-    "clustering": ["clustering", "blas"],
+    "clustering": ["clustering", "starts", "blas"],
     "_kernel": ["_kernel"],
     "summation": ["summation"],
     "growing": ["growing", "searching", "thorough", "refining"],
