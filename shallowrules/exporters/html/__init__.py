@@ -1,0 +1,5 @@
+"""Rules as a page: one file that a browser shows without a network."""
+
+from shallowrules.exporters.html.exporter import HtmlExporter, HtmlOptions
+
+__all__ = ["HtmlExporter", "HtmlOptions"]

@@ -1,0 +1,216 @@
+"""What the page says of each cluster, as data for the template: its rules, and pictures of what sets it apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from shallowrules.errors import counted
+from shallowrules.exporters.context import percent
+from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value
+from shallowrules.exporters.wording import (
+    ConditionWords,
+    describe_missing,
+    describe_profile,
+    describe_quality,
+    format_exact,
+    format_number,
+    list_values,
+)
+from shallowrules.rules import Between, Cluster, Number, Rule, RuleColumn, RuleSet
+
+__all__ = ["Pictures", "describe_cards"]
+
+PICTURES_SHOWN = 6
+BARS_SHOWN = 5
+STANDS_OUT_SHOWN = 4
+RULES_SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """The histograms of a rule set: of each column that has one, its edges and the shares of the whole table."""
+
+    edges: Mapping[int, Sequence[float]]
+    places: Mapping[int, int]
+    shares: Mapping[int, list[float]]
+
+    @classmethod
+    def of(cls, rules: RuleSet) -> Pictures:
+        """Return those of a rule set; none where it was made without histograms."""
+        binned = [i for i, column in enumerate(rules.columns) if column.edges]
+        total = rules.statistics.weight
+        return cls(
+            {i: rules.columns[i].edges for i in binned},
+            {i: place for place, i in enumerate(binned)},
+            {
+                i: [
+                    sum(bins) / total
+                    for bins in zip(*(cluster.histograms[place] for cluster in rules.clusters), strict=True)
+                ]
+                for place, i in enumerate(binned)
+            },
+        )
+
+    def outline(self, column: int) -> str:
+        """Return the path of a column's histogram over the whole table, as high as its picture."""
+        return draw_bins(self.shares[column], max(self.shares[column]))
+
+
+def describe_cards(rules: RuleSet, colours: Mapping[int, int], pictures: Pictures) -> list[dict[str, Any]]:
+    """Return a card for each cluster, largest first."""
+    return [_card(rules, cluster, colours[cluster.index], pictures) for cluster in rules.by_size]
+
+
+def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures) -> dict[str, Any]:
+    mine = rules.rules_of(cluster.index)
+    profile = describe_profile(rules, cluster)
+    asked = {condition.feature for rule in mine for condition in rule.conditions}
+    tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
+    shown = [found for i in tested[:PICTURES_SHOWN] if (found := _picture(rules, cluster, i, mine, pictures))]
+    marked = sorted((line for line in profile if line["mark"]), key=lambda line: -abs(line["deviation"]))
+    return {
+        "index": cluster.index,
+        "name": cluster.name,
+        "colour": colour,
+        "rows_text": counted(cluster.rows, "row"),
+        "share_text": percent(cluster.share),
+        "share": cluster.share,
+        "rules": [_rule(rule) for rule in mine[:RULES_SHOWN]],
+        "more_rules": len(mine) - len(mine[:RULES_SHOWN]),
+        "quality": describe_quality(cluster, rules.statistics.labelled),
+        "precision_text": percent(cluster.precision),
+        "recall_text": percent(cluster.recall),
+        "stands_out": marked[:STANDS_OUT_SHOWN],
+        "pictures": shown,
+        "left_out": len(tested) - len(tested[:PICTURES_SHOWN]),
+        "sources": _sources(cluster),
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    words = ConditionWords()
+    return {
+        "rows_text": f"{counted(rule.rows, 'row')}, {percent(rule.share)}",
+        "conditions": [
+            {
+                "column": condition.column.name,
+                "missing": describe_missing(condition.column),
+                "words": words(condition),
+            }
+            for condition in rule.conditions
+        ],
+    }
+
+
+def _sources(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return where the rows of a cluster are without rules, most first."""
+    pairs = zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
+    return [
+        {"index": index, "share": weight / cluster.weight, "share_text": percent(weight / cluster.weight)}
+        for index, weight in sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    ]
+
+
+def _distance(rules: RuleSet, cluster: Cluster, index: int, pictures: Pictures) -> float:
+    """Return by how much the distribution of a column in a cluster is another than in the table: from 0 to 1."""
+    here, table = _shares(rules, cluster, index, pictures)
+    return sum(abs(first - second) for first, second in zip(here, table, strict=True)) / 2
+
+
+def _shares(
+    rules: RuleSet, cluster: Cluster, index: int, pictures: Pictures
+) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the shares of bins or categories in a cluster and in the table; none where they were not measured."""
+    column = rules.columns[index]
+    if not cluster.rows:
+        return (), ()
+    if not column.is_numeric:
+        return cluster.shares[index], column.shares
+    if index not in pictures.places:
+        return (), ()
+    return [weight / cluster.weight for weight in cluster.histograms[pictures.places[index]]], pictures.shares[index]
+
+
+def _picture(
+    rules: RuleSet, cluster: Cluster, index: int, mine: Sequence[Rule], pictures: Pictures
+) -> dict[str, Any] | None:
+    """Return the picture of a column, None where there is nothing to draw."""
+    here, table = _shares(rules, cluster, index, pictures)
+    if not here:
+        return None
+    column = rules.columns[index]
+    conditions = [condition for rule in mine for condition in rule.conditions if condition.feature == index]
+    common = {
+        "index": index,
+        "column": column.name,
+        "asked": list(dict.fromkeys(ConditionWords()(condition) for condition in conditions)),
+    }
+    if not column.is_numeric:
+        return {**common, "kind": "bars", **_bars(column, here, table)}
+    edges = pictures.edges[index]
+    most = max(*here, *table)
+    bounds = {
+        bound: place_value(bound, edges)
+        for condition in conditions
+        if isinstance(condition, Between)
+        for bound in (condition.lower, condition.upper)
+        if bound is not None
+    }
+    width = bin_width(len(edges) - 1) * (len(edges) - 1)
+    allowed = [
+        (
+            0 if condition.lower is None else bounds[condition.lower],
+            width if condition.upper is None else bounds[condition.upper],
+        )
+        for condition in conditions
+        if isinstance(condition, Between)
+    ]
+    scale = max(table) / most
+    return {
+        **common,
+        "kind": "bins",
+        "path": draw_bins(here, most),
+        "table_transform": f"matrix(1 0 0 {scale:.3g} 0 {HEIGHT * (1 - scale):.3g})",
+        "width": width,
+        "bounds": _bound_labels(bounds, width),
+        "allowed": [{"x": x, "width": round(end - x, 1)} for x, end in sorted(set(allowed))],
+        "first": format_number(edges[0]),
+        "last": format_number(edges[-1]),
+        "mean": format_number(cast(float, cluster.means[index])),
+        "table_mean": format_number(cast(float, column.mean)),
+    }
+
+
+def _bound_labels(bounds: Mapping[Number, float], width: int) -> list[dict[str, Any]]:
+    """Return where thresholds are and how they are labelled; more than two have no room for labels."""
+    placed = sorted(bounds.items())
+    labels = []
+    for i, (bound, x) in enumerate(placed):
+        text = format_exact(bound + 0)
+        room = 6 * len(text)
+        if len(placed) == 1:
+            anchor = "start" if x < room / 2 else "end" if x > width - room / 2 else "middle"
+        else:
+            anchor = "end" if (i == 0 and x > room) or x > width - room else "start"
+        labels.append({"x": x, "text": text if len(placed) <= 2 else "", "anchor": anchor})
+    return labels
+
+
+def _bars(column: RuleColumn, here: Sequence[float], table: Sequence[float]) -> dict[str, Any]:
+    """Return the bars of the categories in which a cluster differs most from the table, the most frequent first."""
+    places = sorted(range(len(here)), key=lambda i: -max(here[i], abs(here[i] - table[i])))[:BARS_SHOWN]
+    return {
+        "bars": [
+            {
+                "value": list_values([column.values[i]]),
+                "here": round(100 * here[i], 1),
+                "table": round(100 * table[i], 1),
+                "here_text": percent(here[i]),
+                "table_text": percent(table[i]),
+            }
+            for i in sorted(places)
+        ],
+        "more": len(here) - len(places),
+    }

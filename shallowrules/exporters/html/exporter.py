@@ -1,0 +1,220 @@
+"""Rules as a page for the people who have to agree to the clusters: one file, which asks no network for anything.
+
+The template ``page.html.j2`` has what is there without JavaScript: figures, tree and cards. The script ``page.js`` adds
+what answers: names, copying, a typed row. It gets its data packed (`shallowrules.exporters.html.text.pack`), and makes
+no text of rules itself: words come from here, SQL, Python and the sheet from their own exporters. The page's content
+security policy names the one script and the one style by their hashes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from shallowrules.errors import ExportError, counted
+from shallowrules.exporters.base import check_text
+from shallowrules.exporters.context import check_length, percent
+from shallowrules.exporters.html.cards import Pictures, describe_cards
+from shallowrules.exporters.html.drawing import describe_tree
+from shallowrules.exporters.html.text import Lines, pack
+from shallowrules.exporters.html.walking import describe_inputs, describe_walk
+from shallowrules.exporters.markdown import MarkdownExporter
+from shallowrules.exporters.options import on_command_line
+from shallowrules.exporters.python import PythonExporter
+from shallowrules.exporters.rendering import one_line, render
+from shallowrules.exporters.sql import SqlExporter
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.wording import describe_figures, format_number
+from shallowrules.rules import RuleSet
+
+__all__ = ["COLOURS", "HtmlExporter", "HtmlOptions"]
+
+COLOURS = 10
+"""Colours of the page's style; clusters have numbers too, and the eleventh cluster has the colour of the first."""
+
+CONFUSION_SHOWN = 60
+"""With more clusters the table of both clusterings is left out; each card still says where its rows were."""
+
+
+class PageLanguage:
+    """How data is written in a page; the template's autoescape makes it safe there."""
+
+    def identifier(self, name: str) -> str:
+        """Return a name on one line, without characters that turn the text around them."""
+        return one_line(str(name))
+
+    string = comment = identifier
+
+    def number(self, value: int | float) -> str:
+        """Return a number to read."""
+        return format_number(value)
+
+
+PAGE = PageLanguage()
+
+
+@dataclass(frozen=True)
+class HtmlOptions:
+    """Options of the exporter ``"html"``.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the page.
+    dialect : str
+        SQL dialect of the query that can be copied; the names are those of the exporter sql.
+    table : str or sequence of str
+        The table of that query: its name, or the parts of it.
+    """
+
+    title: str = "Clusters and their rules"
+    dialect: str = field(default="ansi", metadata=on_command_line(default_from="dialect"))
+    table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
+
+    def __post_init__(self) -> None:
+        check_text("title", self.title)
+        find_dialect(self.dialect)
+
+
+class HtmlExporter:
+    """Writes rules as a page; options: `HtmlOptions`."""
+
+    name = "html"
+    file_extension = ".html"
+    media_type = "text/html"
+    file_stem = "report"
+    options = HtmlOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return the page."""
+        settings = HtmlOptions(**options)
+        check_length(rules)
+        trees = [rules]
+        shown = 0
+        colours = _colours(trees)
+        described = [_describe(tree, colours) for tree in trees]
+        data = self._data(trees, described, shown, settings)
+        script, style = _shipped("page.js"), _shipped("page.css")
+        context = {
+            "title": settings.title,
+            "tree": described[shown],
+            "inputs": describe_inputs(trees),
+            "forms": ["SQL", "Python", "Sheet"],
+            "path": None,
+            "script": Markup(script),  # a file of ours
+            "style": Markup(style),
+            "script_hash": _hash(script),
+            "style_hash": _hash(style),
+            "data": data,
+        }
+        return render(PAGE, "page.html.j2", context)
+
+    def _data(
+        self, trees: Sequence[RuleSet], described: Sequence[dict[str, Any]], shown: int, settings: HtmlOptions
+    ) -> str:
+        """Return what the script works with."""
+        lines = Lines()
+        forms: dict[str, list[Any]] = {"SQL": [], "Python": [], "Sheet": [], "html": []}
+        # One form after the other: what is alike lies close together, where the packer finds it.
+        for tree in trees:
+            forms["SQL"].append(
+                lines.add(_text(SqlExporter, tree, style="select", dialect=settings.dialect, table=settings.table))
+            )
+        for tree in trees:
+            forms["Python"].append(lines.add(_text(PythonExporter, tree)))
+        for tree in trees:
+            forms["Sheet"].append(lines.add(_text(MarkdownExporter, tree, title=settings.title)))
+        if len(trees) > 1:
+            for each in described:
+                forms["html"].append(lines.add(render(PAGE, "page_tree.html.j2", {"tree": each})))
+        return pack(
+            {
+                "key": trees[shown].sha256[:16],
+                "shown": shown,
+                "columns": describe_inputs(trees),
+                "clusters": [
+                    {str(cluster.index): one_line(cluster.name) for cluster in tree.clusters} for tree in trees
+                ],
+                "trees": [describe_walk(tree) for tree in trees],
+                "forms": forms,
+                "lines": list(lines.lines),
+            }
+        )
+
+
+def _text(exporter: Any, rules: RuleSet, **options: Any) -> str:
+    """Return what an exporter makes of the rules, or why it cannot."""
+    try:
+        text: str = exporter().export(rules, **options)
+    except ExportError as error:
+        return f"{exporter.name} cannot express these rules: {error}"
+    return text
+
+
+def _colours(trees: Sequence[RuleSet]) -> dict[int, int]:
+    """Return the colour of every cluster of the trees."""
+    indices = sorted({cluster.index for rules in trees for cluster in rules.clusters})
+    return {index: place % COLOURS for place, index in enumerate(indices)}
+
+
+def _describe(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
+    """Return what the page says of a tree."""
+    pictures = Pictures.of(rules)
+    s = rules.statistics
+    return {
+        "figures": describe_figures(rules),
+        "drawing": describe_tree(rules, colours),
+        "cards": describe_cards(rules, colours, pictures),
+        "outlines": [
+            {"index": index, "path": pictures.outline(index), "name": rules.columns[index].name}
+            for index in pictures.edges
+        ],
+        "confusion": _confusion(rules, colours),
+        "labelled": s.labelled,
+        "weighted": s.weighted,
+        "left_out": counted(s.left_out, "row") if s.left_out else None,
+        "agreement": percent(s.agreement),
+        "cost": f"{100 * (s.normalized_cost - 1):+.1f} %" if abs(s.normalized_cost - 1) >= 0.0005 else "±0 %",
+        "waes": f"{s.waes:.2f}",
+        "notes": list(s.notes),
+        "imputed": any(column.imputed is not None for column in rules.columns),
+        "categorical": any(not rules.columns[i].is_numeric for i in rules.tested_columns),
+    }
+
+
+def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None:
+    """Return the table of the rules' clusters against those of the clustering without rules."""
+    if len(rules.clusters) > CONFUSION_SHOWN or not any(cluster.reference_clusters for cluster in rules.clusters):
+        return None
+    heads = sorted({index for cluster in rules.clusters for index in cluster.reference_clusters})
+    rows = []
+    for cluster in rules.clusters:
+        found = dict(zip(cluster.reference_clusters, cluster.reference_weights, strict=True))
+        cells = [
+            {
+                "text": format_number(found[head]) if head in found else "",
+                "own": head == cluster.index,
+                "level": min(4, int(5 * found.get(head, 0) / cluster.weight)) if head in found else -1,
+            }
+            for head in heads
+        ]
+        rows.append({"index": cluster.index, "colour": colours[cluster.index], "cells": cells})
+    return {"heads": [{"index": head, "colour": colours.get(head)} for head in heads], "rows": rows}
+
+
+@cache
+def _shipped(name: str) -> str:
+    """Return a file of ours that the page holds as it is."""
+    return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return what a content security policy calls an inline text by."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

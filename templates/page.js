@@ -1,0 +1,320 @@
+"use strict";
+// Everything that is shown of rules was written beforehand; this walks typed rows, keeps names, and copies texts.
+(async () => {
+  const byId = (id) => document.getElementById(id);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const make = (tag, text, className) => {
+    const element = document.createElement(tag);
+    if (text !== undefined) element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new Response(stream).json();
+  }
+
+  let data;
+  try {
+    data = await unpack(byId("data").textContent);
+  } catch {
+    return; // a browser without DecompressionStream shows the page as it is without JavaScript
+  }
+  let shown = data.shown;
+  const tree = () => data.trees[shown];
+  const text = (runs) => {
+    const found = [];
+    for (let i = 0; i < runs.length; i += 2) found.push(...data.lines.slice(runs[i], runs[i] + runs[i + 1]));
+    return found.join("\n");
+  };
+
+  // --- names and notes
+
+  const key = "shallowrules:" + data.key;
+  let notes = {};
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) || "{}");
+    if (kept && typeof kept === "object" && !Array.isArray(kept)) notes = kept;
+  } catch { /* the browser keeps nothing for files: names last until the page is closed */ }
+  const noteOf = (cluster) => {
+    const found = notes[cluster];
+    return { name: String((found && found.name) || ""), note: String((found && found.note) || "") };
+  };
+  const nameOf = (cluster) => {
+    const given = data.clusters[shown][cluster];
+    return noteOf(cluster).name || (given === cluster ? "" : given || "");
+  };
+  const shorten = (name) => (name.length > 22 ? name.slice(0, 21) + "…" : name);
+
+  function showNames() {
+    for (const place of all(".nm")) {
+      const name = nameOf(place.dataset.k);
+      place.textContent = place.namespaceURI.endsWith("svg") ? shorten(name) : name;
+    }
+    for (const place of all("p.note")) {
+      place.textContent = noteOf(place.dataset.k).note;
+      place.hidden = !place.textContent;
+    }
+  }
+
+  function offerNames() {
+    for (const place of all(".naming")) {
+      const cluster = place.dataset.k;
+      const [name, note] = all("input, textarea", place);
+      const given = data.clusters[shown][cluster];
+      name.placeholder = given === cluster ? "" : given;
+      name.value = noteOf(cluster).name;
+      note.value = noteOf(cluster).note;
+      const keep = () => {
+        notes[cluster] = { name: name.value.trim(), note: note.value.trim() };
+        try {
+          localStorage.setItem(key, JSON.stringify(notes));
+        } catch { /* see above */ }
+        showNames();
+      };
+      name.addEventListener("input", keep);
+      note.addEventListener("input", keep);
+      place.hidden = false;
+    }
+    showNames();
+  }
+
+  function namesAsCsv() {
+    const quote = (value) => (/[",\r\n]/.test(value) ? '"' + value.replaceAll('"', '""') + '"' : value);
+    const clusters = Object.keys(data.clusters[shown]).sort((a, b) => Number(a) - Number(b));
+    const rows = clusters.map((cluster) => [cluster, nameOf(cluster), noteOf(cluster).note]);
+    return [["number", "name", "note"], ...rows].map((row) => row.map(quote).join(",") + "\r\n").join("");
+  }
+
+  function download(name, content, type) {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // --- copying
+
+  const say = (words) => { byId("said").textContent = words; };
+  async function copy(form) {
+    const content = text(data.forms[form][shown]);
+    try {
+      await navigator.clipboard.writeText(content);
+    } catch {
+      const area = make("textarea", content);
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      if (!done) return say("The browser did not allow copying.");
+    }
+    return say(`${form} copied: ${content.split("\n").length - 1} lines.`);
+  }
+
+  // --- a row typed in. Whole numbers are compared as such, others as doubles, as the rules do.
+
+  const MISSING = Symbol("missing");
+  const WHOLE = /^[+-]?\d+$/, DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, INFINITE = /^([+-]?)inf(inity)?$/i;
+  const number = (written) => (WHOLE.test(written) ? BigInt(written.replace("+", "")) : Number(written));
+  const columns = new Map(data.columns.map((column) => [column.index, column]));
+
+  // What a column's type makes of a text: whole numbers stay exact in a column of integers, a double is one.
+  function parse(written, column) {
+    const plain = column.decimal === "," ? written.replace(",", ".") : written;
+    if (INFINITE.test(plain)) return plain.startsWith("-") ? -Infinity : Infinity;
+    if (!DECIMAL.test(plain)) return null;
+    return column.type === "integer" ? number(plain) : Number(plain);
+  }
+
+  function read(column, field) {
+    if (column.choices !== null) {
+      if (field.value === "") return MISSING;
+      return field.value === "other" ? { other: true } : column.values[Number(field.value)];
+    }
+    const written = field.value.trim();
+    if (written === "" || /^nan$/i.test(written) || column.nulls.includes(written)) return MISSING;
+    const value = parse(written, column);
+    if (value === null) return null;
+    // eslint-disable-next-line eqeqeq -- a BigInt equals a double of the same value
+    const isNull = column.nulls.some((token) => { const other = parse(token, column); return other !== null && other == value; });
+    return isNull ? MISSING : value;
+  }
+
+  const imputed = (column, value) => {
+    if (value !== MISSING || column.imputed === null) return value;
+    return column.choices === null ? parse(column.imputed.replace(".", column.decimal), column) : column.imputed;
+  };
+
+  function walk(row) {
+    const steps = [];
+    let place = 0;
+    for (;;) {
+      const node = tree().nodes[place];
+      if (node.length === 1) return { cluster: node[0], steps, place };
+      const [column, kind, asked, left, right, wordsLeft, wordsRight] = node;
+      const value = row.get(column);
+      if (value === MISSING) return { cluster: null, missing: column, steps, place };
+      const goesLeft = kind === "cut" ? value <= number(asked) : asked.includes(value);
+      steps.push({ place, column, words: goesLeft ? wordsLeft : wordsRight });
+      place = goesLeft ? left : right;
+    }
+  }
+
+  function meets(value, [, kind, first, second]) {
+    if (value === MISSING) return false;
+    if (kind === "one") return first.includes(value);
+    if (kind === "none") return !first.includes(value);
+    return (first === null || value > number(first)) && (second === null || value <= number(second));
+  }
+
+  const bits = new DataView(new ArrayBuffer(8));
+  function above(value) { // the next double
+    if (value === 0) return Number.MIN_VALUE;
+    bits.setFloat64(0, value);
+    bits.setBigInt64(0, bits.getBigInt64(0) + (value > 0 ? 1n : -1n));
+    return bits.getFloat64(0);
+  }
+
+  // A value next to the row's that meets a condition, and how far it is: in ranges of the column, a category one range.
+  function moved(column, value, [, kind, first, second]) {
+    if (kind !== "between") {
+      const allowed = column.values.find((each) => (kind === "one" ? first.includes(each) : !first.includes(each)));
+      if (allowed !== undefined) return { to: allowed, far: 1, words: `to ${quoted(allowed)}` };
+      return kind === "one" || column.type === "boolean" ? null : { to: null, far: 1, words: "to another value" };
+    }
+    const integer = column.type === "integer";
+    const up = first !== null && !(value > number(first));
+    let to = up ? number(first) : number(second);
+    if (up) to = integer ? to + 1n : above(Number(to));
+    else if (!integer) to = Number(to);
+    if (second !== null && to > number(second)) return null;
+    const range = Number(column.maximum) - Number(column.minimum);
+    const words = up && !integer ? `to just above ${plain(first)}` : `to ${plain(String(to))}`;
+    return { to, far: Math.abs(Number(to) - Number(value)) / (range > 0 ? range : 1), words };
+  }
+
+  function nearest(row, cluster) {
+    let best = null;
+    for (const [other, conditions] of tree().rules) {
+      if (other === cluster) continue;
+      const failing = conditions.filter((condition) => !meets(row.get(condition[0]), condition));
+      if (failing.length !== 1) continue;
+      const column = columns.get(failing[0][0]);
+      const value = row.get(column.index);
+      if (value === MISSING) continue;
+      const move = moved(column, value, failing[0]);
+      if (move && Number.isFinite(move.far) && (best === null || move.far < best.far)) {
+        best = { ...move, column, value, cluster: other };
+      }
+    }
+    return best;
+  }
+
+  const quoted = (value) => (value === true || value === false ? String(value) : `“${value}”`);
+  const plain = (written) => {
+    const [whole, rest] = String(written).split(/(?=[.e])/);
+    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+    return rest === undefined ? grouped : grouped + String(written).slice(whole.length).replace(/^\.0$/, "");
+  };
+  const shownValue = (value) =>
+    value === MISSING ? "missing" : typeof value === "object" ? "another value"
+      : typeof value === "string" || typeof value === "boolean" ? quoted(value) : plain(String(value));
+
+  function pill(cluster) {
+    const from = all(`#cluster-${CSS.escape(cluster)}`)[0];
+    const found = make("span", undefined, from ? from.className.replace("card", "") : "");
+    found.append(make("span", cluster, "pill"), " ", make("bdi", nameOf(cluster), "nm"));
+    found.lastChild.dataset.k = cluster;
+    return found;
+  }
+
+  function answer() {
+    const place = byId("answer");
+    place.replaceChildren();
+    delete place.dataset.cluster;
+    delete place.dataset.move;
+    all(".way").forEach((part) => part.classList.remove("way"));
+    const fields = all("#row [data-c]");
+    if (fields.every((field) => field.value.trim() === "")) return;
+    const row = new Map();
+    for (const field of fields) {
+      const column = columns.get(Number(field.dataset.c));
+      const value = read(column, field);
+      field.setAttribute("aria-invalid", String(value === null));
+      if (value === null) {
+        place.append(make("p", `${column.name} must be a number, written without blanks or separators of thousands.`));
+        return;
+      }
+      row.set(column.index, imputed(column, value));
+    }
+    const found = walk(row);
+    const label = make("p", undefined, "label");
+    place.dataset.cluster = found.cluster === null ? "" : found.cluster;
+    if (found.cluster === null) {
+      label.append(`In no cluster: ${columns.get(found.missing).name} is missing, and the tree asks for it.`);
+    } else {
+      label.append("This row is in", pill(found.cluster));
+    }
+    place.append(label);
+    const list = make("ol");
+    for (const step of found.steps) {
+      const item = make("li");
+      item.append(make("bdi", columns.get(step.column).name), ` is ${shownValue(row.get(step.column))}, which is `, make("em", step.words));
+      list.append(item);
+    }
+    if (found.steps.length) place.append(list);
+    for (const part of [...found.steps.map((step) => step.place), found.place]) {
+      all(`.tree [data-n="${part}"], .tree [data-e="${part}"]`).forEach((each) => each.classList.add("way"));
+    }
+    if (found.cluster === null) return;
+    const move = nearest(row, found.cluster);
+    const words = make("p");
+    if (move === null) {
+      words.append("No change of one value alone would move it to another cluster.");
+    } else {
+      words.append("The smallest change of one value that would move it: ", make("b", move.column.name));
+      words.append(` from ${shownValue(move.value)} ${move.words}, which makes it `, pill(move.cluster));
+      words.append(".");
+      place.dataset.move = JSON.stringify([move.column.index, typeof move.to === "boolean" ? move.to : String(move.to), move.cluster]);
+    }
+    place.append(words);
+  }
+
+  // --- another tree of the path
+
+  function show(next) {
+    shown = next;
+    const parts = make("template");
+    parts.innerHTML = text(data.forms.html[shown]);
+    for (const part of all("[data-part]", parts.content)) {
+      all(`[data-part="${part.dataset.part}"]`).forEach((place) => place.replaceChildren(...part.childNodes));
+    }
+    all(".curve circle").forEach((point, i) => point.classList.toggle("on", i === shown));
+    const slider = byId("slider");
+    byId("point").textContent = data.points[shown];
+    slider.setAttribute("aria-valuetext", data.points[shown]);
+    offerNames();
+    answer();
+  }
+
+  // --- start
+
+  offerNames();
+  all(".js").forEach((part) => { part.hidden = false; });
+  all("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button.dataset.copy)));
+  byId("names").addEventListener("click", () => {
+    download("names.csv", "\ufeff" + namesAsCsv(), "text/csv");
+    say("names.csv downloaded.");
+  });
+  const form = byId("row");
+  if (form) {
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", answer);
+  }
+  const slider = byId("slider");
+  if (slider) slider.addEventListener("input", () => show(Number(slider.value)));
+  document.documentElement.dataset.ready = "";
+})();

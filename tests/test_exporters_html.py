@@ -1,0 +1,163 @@
+"""The page as text: the contract, its policy, what it may not hold, and its size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from rulesets import (
+    MIXED,
+    balanced_rules,
+    chain_rules,
+    example_of_categories,
+    example_rules,
+    hostile_names,
+    hostile_texts,
+    make_rules,
+    rule_sets,
+)
+
+from shallowrules import ExplainableKMeans, export
+from shallowrules.errors import OptionError
+from shallowrules.exporters import check_exporter
+from shallowrules.exporters.html import HtmlExporter
+from shallowrules.exporters.html.drawing import draw_bins, place_value
+from shallowrules.exporters.html.text import Lines
+from shallowrules.exporters.tree_layout import lay_out
+from shallowrules.rules import Leaf
+
+
+class Reader(HTMLParser):
+    """The elements, attributes and texts of a page, as a browser reads them."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.attributes, self.texts = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def unpacked(page):
+    """Return what the page's script gets."""
+    [packed] = re.findall(r'<script type="application/octet-stream" id="data">(.*?)</script>', page)
+    return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+
+
+def text_of(data, runs):
+    return "\n".join(line for i in range(0, len(runs), 2) for line in data["lines"][runs[i] : runs[i] + runs[i + 1]])
+
+
+def test_contract():
+    check_exporter(HtmlExporter)
+
+
+@pytest.mark.parametrize("make", [example_rules, example_of_categories, lambda: make_rules([("x", "float")], 0)])
+def test_the_policy_names_script_and_style_by_hash_and_nothing_else(make):
+    page = export(make(), "html")
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    [script], [style] = (
+        re.findall(r"<script>(.*?)</script>", page, re.DOTALL),
+        re.findall(r"<style>(.*?)</style>", page, re.DOTALL),
+    )
+    hashes = ["sha256-" + base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (script, style)]
+    directives = dict(part.split(" ", 1) for part in policy.replace("&#39;", "'").split("; "))
+    assert directives == {
+        "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'",
+        "script-src": f"'{hashes[0]}'", "style-src": f"'{hashes[1]}'",
+    }
+    found = Reader(page)
+    names = {name for name, _ in found.attributes}
+    assert not {name for name in names if name.startswith("on")} | names & {"style", "src", "srcset", "action"}
+    assert all(value.startswith("#") for name, value in found.attributes if name == "href")
+    assert found.elements.count("script") == 2
+
+
+@given(rule_sets(names=hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
+def test_names_from_the_data_make_no_elements(rules):
+    page = export(rules, "html")
+    calm = replace(
+        rules,
+        columns=tuple(replace(column, name=f"c{i}") for i, column in enumerate(rules.columns)),
+        clusters=tuple(replace(cluster, name=f"n{cluster.index}") for cluster in rules.clusters),
+    )
+    assert len(Reader(page).elements) == len(Reader(export(calm, "html")).elements)
+
+
+def test_copies_are_those_of_the_exporters():
+    rules = example_of_categories()
+    data = unpacked(export(rules, "html", dialect="duckdb", table="a.b", title="T"))
+    made = {
+        "SQL": export(rules, "sql", style="select", dialect="duckdb", table="a.b"),
+        "Python": export(rules, "python"),
+        "Sheet": export(rules, "markdown", title="T"),
+    }
+    assert {form: text_of(data, data["forms"][form][0]) for form in made} == made
+
+
+def test_a_form_that_cannot_express_the_rules_says_so():
+    rules = make_rules([("x" * 200, "float")], (0, 0.5, 0, 1))
+    data = unpacked(export(rules, "html", dialect="postgres"))
+    assert "sql cannot express these rules" in text_of(data, data["forms"]["SQL"][0])
+    assert text_of(data, data["forms"]["Python"][0]) == export(rules, "python")
+
+
+def test_options_are_checked():
+    for options in ({"dialect": "cobol"}, {"title": " "}, {"table": ""}):
+        with pytest.raises(OptionError):
+            export(example_rules(), "html", **options)
+
+
+@pytest.mark.parametrize("rules", [balanced_rules(40), chain_rules(60)], ids=["balanced", "chain"])
+def test_places_of_a_tree_do_not_meet(rules):
+    places = lay_out(rules.nodes)
+    leaves = [place.position for place, node in zip(places, rules.nodes, strict=True) if isinstance(node, Leaf)]
+    assert sorted(leaves) == list(range(len(leaves)))
+    assert len({(place.level, place.position) for place in places}) == len(places)
+    for place in places[1:]:
+        parent = places[place.parent]
+        assert place.level == parent.level + 1
+        assert (place.position < parent.position) == place.goes_left
+    assert places[0].share == 1
+    assert sum(p.share for p, n in zip(places, rules.nodes, strict=True) if isinstance(n, Leaf)) == pytest.approx(1)
+
+
+def test_a_histogram_is_drawn_bin_by_bin():
+    assert draw_bins([0.5, 0.25, 0, 0.25], 0.5) == "M0 46V0h54V23h54V46h54V23h54V46z"
+    assert draw_bins([0.0, 0.0], 0.5) == "M0 46z"
+    assert place_value(15, (10, 20, 40)) == 54
+    assert place_value(30, (10, 20, 40)) == 162
+    assert (place_value(-1, (10, 20)), place_value(99, (10, 20))) == (0, 216)
+
+
+def test_lines_are_shared():
+    lines = Lines()
+    runs = [lines.add("a\nb\nc\n"), lines.add("x\nb\nc\n"), lines.add("")]
+    assert list(lines.lines) == ["a", "b", "c", "", "x"]
+    assert runs == [[0, 4], [4, 1, 1, 3], [3, 1]]
+
+
+def test_a_page_of_wine_is_small_and_one_of_50_clusters_is_not_large():
+    random = np.random.default_rng(0)
+    centers = random.random((50, 10))
+    X = pd.DataFrame(
+        centers[np.arange(5000) % 50] + random.normal(0, 0.05, (5000, 10)), columns=[f"x{i}" for i in range(10)]
+    )
+    page = export(ExplainableKMeans(50, random_state=0, refine="none").fit(X).rules_, "html")
+    assert page.count('<article class="card') == 50
+    assert len(page.encode()) < 400_000
+    assert len(export(example_rules(), "html").encode()) < 60_000
