@@ -77,8 +77,11 @@ def test_the_policy_names_script_and_style_by_hash_and_nothing_else(make):
     hashes = ["sha256-" + base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (script, style)]
     directives = dict(part.split(" ", 1) for part in policy.replace("&#39;", "'").split("; "))
     assert directives == {
-        "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'",
-        "script-src": f"'{hashes[0]}'", "style-src": f"'{hashes[1]}'",
+        "default-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "script-src": f"'{hashes[0]}'",
+        "style-src": f"'{hashes[1]}'",
     }
     found = Reader(page)
     names = {name for name, _ in found.attributes}

@@ -39,8 +39,13 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
         if isinstance(node, Leaf):
             leaves.append(
                 {
-                    "node": index, "x": x, "y": y, "cluster": node.cluster, "colour": colours[node.cluster],
-                    "share": place.share, "name": names[node.cluster].name,
+                    "node": index,
+                    "x": x,
+                    "y": y,
+                    "cluster": node.cluster,
+                    "colour": colours[node.cluster],
+                    "share": place.share,
+                    "name": names[node.cluster].name,
                 }
             )
         else:
@@ -53,13 +58,22 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
             begin = x - level_width + box_width
             branches.append(
                 {
-                    "node": index, "x": x, "y": y, "label": label, "shown": shorten(label, LABEL_LENGTH),
-                    "path": f"M{begin} {start}h9V{y}H{x}", "width": round(1 + 7 * place.share, 1),
+                    "node": index,
+                    "x": x,
+                    "y": y,
+                    "label": label,
+                    "shown": shorten(label, LABEL_LENGTH),
+                    "path": f"M{begin} {start}h9V{y}H{x}",
+                    "width": round(1 + 7 * place.share, 1),
                 }
             )
     levels = max(place.level for place in places)
     return {
-        "boxes": boxes, "branches": branches, "leaves": leaves, "box_width": box_width, "box_height": BOX_HEIGHT,
+        "boxes": boxes,
+        "branches": branches,
+        "leaves": leaves,
+        "box_width": box_width,
+        "box_height": BOX_HEIGHT,
         "width": 8 + levels * level_width + LEAF_WIDTH,
         "height": LEAF_HEIGHT * len(leaves),
     }
