@@ -3,6 +3,8 @@
     python benchmarks/fit.py                    # all parts, five seeds: a quarter of an hour
     python benchmarks/fit.py --parts taken run  # some of them
     python benchmarks/fit.py --quick            # tiny tables, one seed: shows that it runs, and nothing else
+    python benchmarks/fit.py --parts taken --cases 300000x50-k24 --seed 3 --keep ratios.jsonl
+                                                # a table and a seed, added to a file; the medians are over all in it
 
 taken: `ExplainableKMeans` explains a fitted KMeans, greedy and refined, on large tables. KMeans is
 ``KMeans(k, n_init=1).fit``, CART is ``DecisionTreeClassifier(max_leaf_nodes=k).fit`` on its labels.
@@ -18,11 +20,12 @@ machine is.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -38,6 +41,7 @@ from sklearn.tree import DecisionTreeClassifier
 from speed_cases import CASES, Case
 
 from shallowrules import ExplainableKMeans
+from shallowrules.errors import counted
 
 QUICK_ROWS = 300
 TAKEN = {  # the most that a greedy and a refined fit may take of KMeans; CART takes at least 25 greedy fits
@@ -108,7 +112,7 @@ def run(path: Path, k: int, seed: int) -> Measured:
 
 def print_ratios(what: str, measured: Sequence[Measured], targets: dict[str, Target]) -> None:
     """Print the medians of ratios over seeds."""
-    print(what)
+    print(f"{what}; {counted(len(measured), 'seed')}")
     for name in measured[0]:
         values = [ratios[name] for ratios in measured]
         target = targets.get(name)
@@ -116,47 +120,81 @@ def print_ratios(what: str, measured: Sequence[Measured], targets: dict[str, Tar
         print(f"  {name:32} {median(values):6.3g}  ({min(values):.3g} to {max(values):.3g}){judged}")
 
 
-def each_seed(name: str, seeds: int, measure: Callable[[int], Measured]) -> list[Measured]:
-    """Return the ratios of every seed."""
-    found = []
-    for seed in range(seeds):
-        log(f"{name}: seed {seed + 1} of {seeds}")
-        found.append(measure(seed))
-    return found
+@dataclass(frozen=True)
+class Chosen:
+    """What to measure: which cases (none: all) and seeds, on tiny tables or not; `kept` has ratios of earlier runs."""
+
+    cases: Sequence[str]
+    seeds: Sequence[int]
+    quick: bool
+    kept: Path | None
+
+    def has(self, name: str) -> bool:
+        """Return whether a case is to be measured."""
+        return not self.cases or name in self.cases
+
+    def each_seed(self, name: str, measure: Callable[[int], Measured]) -> list[Measured]:
+        """Return the ratios of every seed, those of earlier runs too."""
+        name = f"quick {name}" if self.quick else name
+        for i, seed in enumerate(self.seeds):
+            log(f"{name}: seed {seed} ({i + 1} of {len(self.seeds)})")
+            self._keep(name, seed, measure(seed))
+        return list(self._known(name).values())
+
+    def _keep(self, name: str, seed: int, measured: Measured) -> None:
+        self._own.setdefault(name, {})[seed] = measured
+        if self.kept is not None:
+            with self.kept.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps({"case": name, "seed": seed, "ratios": measured}) + "\n")
+
+    def _known(self, name: str) -> dict[int, Measured]:
+        """Return the ratios of a case by seed, the last ones of each."""
+        lines = [] if self.kept is None else map(json.loads, self.kept.read_text(encoding="utf-8").splitlines())
+        return {line["seed"]: line["ratios"] for line in lines if line["case"] == name} | self._own.get(name, {})
+
+    @cached_property
+    def _own(self) -> dict[str, dict[int, Measured]]:
+        return {}
 
 
-def print_taken(seeds: int, *, quick: bool) -> None:
+def print_taken(chosen: Chosen) -> None:
     """Print the ratios of fits that take over a KMeans."""
     clock = Clock()
-    for case in [case for case in CASES if case.name in TAKEN][: 1 if quick else None]:
+    cases = [case for case in CASES if case.name in TAKEN and chosen.has(case.name)]
+    for case in cases[: 1 if chosen.quick else None]:
         greedy, refined = TAKEN[case.name]
         targets = {
             "greedy fit ÷ KMeans, 2 threads": Target("≤", greedy),
             "refined fit ÷ KMeans, 2 threads": Target("≤", refined),
             "CART ÷ greedy fit, 2 threads": Target("≥", CART_OVER_FIT),
         }
-        case = replace(case, rows=QUICK_ROWS) if quick else case
-        measured = each_seed(case.name, seeds, partial(taken, clock, case))
-        print_ratios(f"taken: {case.rows:,} x {case.columns}, k={case.k}", measured, {} if quick else targets)
+        measured_on = replace(case, rows=QUICK_ROWS) if chosen.quick else case
+        measured = chosen.each_seed(case.name, partial(taken, clock, measured_on))
+        what = f"taken: {measured_on.rows:,} x {case.columns}, k={case.k}"
+        print_ratios(what, measured, {} if chosen.quick else targets)
 
 
-def print_own(seeds: int, *, quick: bool) -> None:
+def print_own(chosen: Chosen) -> None:
     """Print the ratios of fits with a clustering of their own."""
     for name, limit in OWN.items():
+        if not chosen.has(name):
+            continue
         if name not in BUNDLED and not (DATA / f"{name}.npz").is_file():
             print(f"own: {name}: skipped, not in the folder that SHALLOWRULES_DATA names ({DATA})")
             continue
         X, k = load(name, DATA)
-        X = into_space(name, X)[: QUICK_ROWS if quick else None]
-        targets = {} if quick else {"fit ÷ KMeans(n_init=10)": Target("≤", limit)}
+        X = into_space(name, X)[: QUICK_ROWS if chosen.quick else None]
+        targets = {} if chosen.quick else {"fit ÷ KMeans(n_init=10)": Target("≤", limit)}
         print_ratios(
-            f"own: {name}, {len(X):,} x {X.shape[1]}, k={k}", each_seed(name, seeds, partial(own, X, k)), targets
+            f"own: {name}, {len(X):,} x {X.shape[1]}, k={k}", chosen.each_seed(name, partial(own, X, k)), targets
         )
 
 
-def print_run(seeds: int, *, quick: bool) -> None:
+def print_run(chosen: Chosen) -> None:
     """Print the ratio of the command to the script."""
-    case = replace(RUN, rows=QUICK_ROWS) if quick else RUN
+    if not chosen.has(RUN.name):
+        return
+    case = replace(RUN, rows=QUICK_ROWS) if chosen.quick else RUN
     with TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
 
@@ -164,12 +202,13 @@ def print_run(seeds: int, *, quick: bool) -> None:
             pd.DataFrame(case.table(seed).round(4)).add_prefix("c").to_csv(path, index=False)
             return run(path, case.k, seed)
 
-        measured = each_seed("run", seeds, on_a_file)
-    targets = {} if quick else {"run ÷ script": RUN_TARGET}
+        measured = chosen.each_seed(RUN.name, on_a_file)
+    targets = {} if chosen.quick else {"run ÷ script": RUN_TARGET}
     print_ratios(f"run: CSV of {case.rows:,} x {case.columns}, k={case.k}", measured, targets)
 
 
 PARTS = {"taken": print_taken, "own": print_own, "run": print_run}
+CASE_NAMES = [*TAKEN, *OWN, RUN.name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,14 +217,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="which parts [default: all]"
     )
+    parser.add_argument("--cases", nargs="+", choices=CASE_NAMES, default=[], help="which tables [default: all]")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each table [default: 5]")
+    parser.add_argument("--seed", type=int, metavar="N", help="this seed alone")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="add ratios to a file, print medians of all in it")
     parser.add_argument("--quick", action="store_true", help="tiny tables, one seed: only shows that it runs")
     options = parser.parse_args(arguments)
     if options.seeds is not None and options.seeds < 1:
         parser.error("--seeds must be at least 1")
+    if options.seeds is not None and options.seed is not None:
+        parser.error("--seeds and --seed exclude each other")
+    seeds = range(options.seeds or (1 if options.quick else 5)) if options.seed is None else [options.seed]
     print(f"cores: {cores()}; medians over the seeds (least to largest)")
     for name in options.parts:
-        PARTS[name](options.seeds or (1 if options.quick else 5), quick=options.quick)
+        PARTS[name](Chosen(options.cases, seeds, options.quick, options.keep))
     return 0
 
 

@@ -1,6 +1,7 @@
 """The benchmarks run. What they measure is judged by people: no test asserts a time."""
 
 import importlib
+import json
 import os
 import re
 import runpy
@@ -91,6 +92,22 @@ def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -
     for ratio in (*ratios, "own: letter, 300 x 16, k=26", "own: avila: skipped", "own: digits"):
         assert ratio in done.stdout
     assert "≤" not in done.stdout
+
+
+def test_fit_puts_pieces_together(tmp_path: Path) -> None:
+    kept = tmp_path / "ratios.jsonl"
+    for seed, seeds in ((3, "1 seed"), (4, "2 seeds"), (4, "2 seeds")):
+        command = ["--quick", "--parts", "own", "--cases", "digits", "--seed", str(seed), "--keep", str(kept)]
+        done = subprocess.run(
+            [sys.executable, str(SPEED.with_name("fit.py")), *command],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        assert f"own: digits, 300 x 64, k=10; {seeds}\n" in done.stdout
+    ratios = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [ratio["seed"] for ratio in ratios] == [3, 4, 4]
+    assert "own: letter" not in done.stdout
 
 
 def run_paper(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
