@@ -158,7 +158,7 @@ def describe_tree(
     if len(clusters) <= MAX_CLUSTERS:
         row_weight = weight if record.weighted else None
         fitted_rows = (rows, labels, row_weight)
-        columns, clusters = _with_histograms(columns, nodes, clusters, tree, encoding.table, fitted_rows, n_threads)
+        columns, clusters = _with_histograms(columns, nodes, clusters, tree, encoding, fitted_rows, n_threads)
         clusters = _with_confusion(clusters, tree, cross_weights(labels, reference, k, row_weight))
     rules = derive_rules(nodes, columns, float(sums.sum()))
     statistics = Statistics(
@@ -210,7 +210,7 @@ def _with_histograms(
     nodes: Sequence[Node],
     clusters: tuple[Cluster, ...],
     tree: Tree,
-    table: Table,
+    encoding: Encoding,
     fitted_rows: tuple[slice | NDArray[np.bool_], NDArray[np.int32], NDArray[np.float64] | None],
     n_threads: int,
 ) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
@@ -221,12 +221,19 @@ def _with_histograms(
     rows, labels, weight = fitted_rows
     asked = Counter(node.column for node in nodes if isinstance(node, Cut))
     most = max(1, MAX_HISTOGRAMS // len(clusters))
+    table = encoding.table
+    finite = np.isfinite(encoding.ranges).all(axis=0)
+    complete = {
+        column.source
+        for column, is_finite in zip(encoding.encoder.columns, finite, strict=True)
+        if column.kind == "number" and is_finite
+    }
     bins: dict[int, NarrowBins] = {}
     for index in sorted(index for index, _ in asked.most_common(most)):
         column = columns[index]
         low, high = cast(Number, column.minimum), cast(Number, column.maximum)
         narrow = NarrowBins.between(low, high, integer=column.type == "integer")
-        if narrow is not None and not table.columns[index].absent.any():
+        if narrow is not None and (index in complete or not table.columns[index].absent.any()):
             bins[index] = narrow
     raw = [table.columns[index].values[rows] for index in bins]
     groups = np.ascontiguousarray(labels, dtype=np.int32)
