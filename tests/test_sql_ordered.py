@@ -28,33 +28,32 @@ from rulesets import (
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import fastest_case
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.ordered import ordered_branches
+from shallowrules.exporters.sql.ordered import ordered_predicates
 from shallowrules.exporters.sql.predicates import EVERY_ROW
 from shallowrules.rules import Leaf
 
 
 def branches_of(rules, dialect="postgres"):
-    return ordered_branches(rules, [f"c{j}" for j in range(len(rules.columns))], find_dialect(dialect))
+    return list(ordered_predicates(rules, [f"c{j}" for j in range(len(rules.columns))], find_dialect(dialect)))
 
 
 @given(rules=rule_sets())
 def test_each_leaf_has_one_branch_and_the_last_takes_all_that_is_left(rules):
     branches = branches_of(rules)
     leaves = sorted(node.cluster for node in rules.nodes if isinstance(node, Leaf))
-    assert sorted(branch.cluster for branch in branches if branch.cluster is not None) == leaves
-    assert branches[-1].predicate == EVERY_ROW
-    assert branches[-1].cluster is not None
-    for branch in branches[:-1]:
-        assert branch.predicate != EVERY_ROW
+    assert sorted(cluster for _, cluster in branches if cluster is not None) == leaves
+    predicate, cluster = branches[-1]
+    assert predicate == EVERY_ROW
+    assert cluster is not None
+    assert EVERY_ROW not in [predicate for predicate, _ in branches[:-1]]
 
 
 @pytest.mark.parametrize("rules", [balanced_rules(64), chain_rules(64), balanced_rules(1000), chain_rules(1000)])
 def test_no_branch_has_more_conditions_than_the_logarithm_of_the_leaves(rules):
     most = math.log2((len(rules.nodes) + 1) / 2)
-    for branch in branches_of(rules, "ansi"):
-        columns = set(re.findall(r'"c\d+"', branch.predicate))
-        assert len(columns) <= most + 1
-        assert branch.predicate.count(" AND ") <= 2 * most
+    for predicate, _ in branches_of(rules, "ansi"):
+        assert len(set(re.findall(r'"c\d+"', predicate))) <= most + 1
+        assert predicate.count(" AND ") <= 2 * most
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "sqlite", "duckdb", "mysql", "clickhouse"])

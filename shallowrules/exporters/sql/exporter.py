@@ -33,7 +33,7 @@ from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.dialect import JINJA_END, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
-from shallowrules.exporters.sql.ordered import nested_case, ordered_branches
+from shallowrules.exporters.sql.ordered import nested_case, ordered_predicates
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING
@@ -301,13 +301,13 @@ def _describe_branches(
     That is not NULL where one CASE would have too many branches, since COALESCE goes on to the next at NULL.
     """
     dialect, without, marker = predicates.dialect, otherwise or "NULL", None
-    branches = ordered_branches(rules, predicates.names, dialect)
+    branches = list(ordered_predicates(rules, predicates.names, dialect))
     most = dialect.limits.branches or len(branches)
     if otherwise is None and len(branches) > most:
         without = marker = _unused(rules.clusters, cluster_as, dialect)
     described = [
-        {"predicate": branch.predicate, "label": without if branch.cluster is None else labels[branch.cluster]}
-        for branch in branches
+        {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
+        for predicate, cluster in branches
     ]
     return {"cases": [described[start : start + most] for start in range(0, len(branches), most)], "marker": marker}
 

@@ -1,48 +1,21 @@
-"""Rules as the branches of one CASE, each of which relies on those before it, the style ``ordered``; or as the tree.
-
-At each node of the tree one branch takes the rows that have no value there, then come the rows of the smaller child.
-What is left needs no condition: it can only be in the other child. So no branch has more conditions than the logarithm
-of the number of leaves.
-"""
+"""Rules as the branches of one CASE, each of which relies on those before it, the style ``ordered``; or as the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
+from shallowrules.exporters.decision_list import ordered_branches
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.predicates import Predicates
-from shallowrules.rules import Condition, Cut, Leaf, Membership, RuleSet
-from shallowrules.rules.conditions import both
+from shallowrules.rules import Leaf, RuleSet
 
-__all__ = ["Branch", "nested_case", "ordered_branches"]
-
-
-@dataclass(frozen=True)
-class Branch:
-    """What is true of the rows of a branch that no branch before it has taken, and their cluster.
-
-    The last one takes all rows that are left, whatever `predicate` says. `cluster` is None for rows without one.
-    """
-
-    predicate: str
-    cluster: int | None
+__all__ = ["nested_case", "ordered_predicates"]
 
 
-@dataclass(frozen=True)
-class _Reached:
-    """A node, and what tells its rows from the others that no branch has taken yet.
+def ordered_predicates(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, int | None]]:
+    """Yield a predicate and a cluster for each branch of a CASE that gives each row its cluster, None for no cluster.
 
-    `valued` are the columns without a missing value in these rows.
-    """
-
-    node: int
-    conditions: dict[int, Condition]
-    valued: frozenset[int]
-
-
-def ordered_branches(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> list[Branch]:
-    """Return the branches of a CASE that gives each row its cluster.
+    The last branch takes all rows that are left, whatever its predicate says.
 
     Parameters
     ----------
@@ -52,29 +25,13 @@ def ordered_branches(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> 
     dialect : Dialect
     """
     predicates = Predicates(names, dialect, valued=True)  # a condition comes behind the branch of those without a value
-    nodes, sizes = rules.nodes, _leaves_below(rules)
-    branches: list[Branch] = []
-    pending = [_Reached(0, {}, frozenset())]
-    while pending:
-        reached = pending.pop()
-        node, conditions = nodes[reached.node], reached.conditions
-        if isinstance(node, Leaf):
-            branches.append(Branch(predicates.of_all(conditions.values()), node.cluster))
-            continue
-        valued = reached.valued
-        if node.column not in valued:
-            without = predicates.without_value(node.column, rules.columns[node.column])
-            if without:
-                branches.append(Branch(predicates.of_all(conditions.values(), without), None))
-            valued |= {node.column}
-        goes_left = sizes[node.left] <= sizes[node.right]
-        first, second = (node.left, node.right) if goes_left else (node.right, node.left)
-        condition: Condition = node.condition(rules.columns[node.column], goes_left)
-        if node.column in conditions:
-            condition = both(conditions[node.column], condition)
-        pending.append(_Reached(second, conditions, valued))
-        pending.append(_Reached(first, {**conditions, node.column: condition}, valued))
-    return branches
+    for branch in ordered_branches(rules):
+        without = ""
+        if branch.without is not None:
+            without = predicates.without_value(branch.without, rules.columns[branch.without])
+            if not without:
+                continue
+        yield predicates.of_all(branch.conditions, without), branch.cluster
 
 
 def nested_case(rules: RuleSet, names: Sequence[str], dialect: Dialect, labels: Mapping[int, str], without: str) -> str:
@@ -107,13 +64,3 @@ def nested_case(rules: RuleSet, names: Sequence[str], dialect: Dialect, labels: 
         return f"CASE {guard}WHEN {asked} THEN {left} ELSE {right} END"
 
     return below(0, frozenset())
-
-
-def _leaves_below(rules: RuleSet) -> Sequence[int]:
-    """Return the number of leaves below each node."""
-    sizes = [1] * len(rules.nodes)
-    for index in reversed(range(len(rules.nodes))):  # children come after their parent
-        node = rules.nodes[index]
-        if isinstance(node, Cut | Membership):
-            sizes[index] = sizes[node.left] + sizes[node.right]
-    return sizes

@@ -1,0 +1,88 @@
+"""Rules as a list in which each relies on those before it.
+
+At each node of the tree one branch takes the rows that have no value there, then come the rows of the smaller child.
+What is left needs no condition: it can only be in the other child. So no branch has more conditions than the logarithm
+of the number of leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shallowrules.rules import Condition, Cut, Leaf, Membership, RuleSet
+from shallowrules.rules.conditions import both
+
+__all__ = ["Branch", "leaves_below", "ordered_branches"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What is true of the rows of a branch that no branch before it has taken, and their cluster.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        What they meet. Each column that is tested has a value in them.
+    without : int or None
+        Number of a column without a value in them: they are in no cluster.
+    leaf : int or None
+        Their leaf in `RuleSet.nodes`, None where they have none.
+    cluster : int or None
+        Their cluster, None where they have none.
+    """
+
+    conditions: tuple[Condition, ...]
+    without: int | None
+    leaf: int | None
+    cluster: int | None
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A node, and what tells its rows from the others that no branch has taken yet.
+
+    `valued` are the columns without a missing value in these rows.
+    """
+
+    node: int
+    conditions: dict[int, Condition]
+    valued: frozenset[int]
+
+
+def ordered_branches(rules: RuleSet) -> Iterator[Branch]:
+    """Yield the branches that give each row its cluster; the last one has no condition.
+
+    A branch for rows without a value is there for every column that a node asks for the first time, also for one whose
+    missing values are imputed.
+    """
+    nodes, sizes = rules.nodes, leaves_below(rules)
+    pending = [_Reached(0, {}, frozenset())]
+    while pending:
+        reached = pending.pop()
+        node, conditions = nodes[reached.node], reached.conditions
+        asked = tuple(conditions.values())
+        if isinstance(node, Leaf):
+            yield Branch(asked, None, reached.node, node.cluster)
+            continue
+        valued = reached.valued
+        if node.column not in valued:
+            yield Branch(asked, node.column, None, None)
+            valued |= {node.column}
+        goes_left = sizes[node.left] <= sizes[node.right]
+        first, second = (node.left, node.right) if goes_left else (node.right, node.left)
+        condition: Condition = node.condition(rules.columns[node.column], goes_left)
+        if node.column in conditions:
+            condition = both(conditions[node.column], condition)
+        pending.append(_Reached(second, conditions, valued))
+        pending.append(_Reached(first, {**conditions, node.column: condition}, valued))
+
+
+def leaves_below(rules: RuleSet) -> Sequence[int]:
+    """Return the number of leaves below each node, 1 for a leaf."""
+    sizes = [1] * len(rules.nodes)
+    for index in reversed(range(len(rules.nodes))):  # children come after their parent
+        node = rules.nodes[index]
+        if isinstance(node, Cut | Membership):
+            sizes[index] = sizes[node.left] + sizes[node.right]
+    return sizes
