@@ -154,7 +154,9 @@ def test_our_own_options_are_explained(name):
 
 def test_our_exporters_take_their_options():
     assert call("export", "rules.json", "markdown", "--title", "My sheet").stdout.startswith("# My sheet\n")
-    assert "def segment(row)" in call("export", "rules.json", "python", "--function-name", "segment").stdout
+    assert (
+        "def segment(row: NamedValues)" in call("export", "rules.json", "python", "--function-name", "segment").stdout
+    )
     assert "--function-name 'if' is not a Python name" in refused(
         "export", "rules.json", "python", "--function-name", "if", status=2
     )
@@ -170,7 +172,7 @@ def test_run_writes_what_it_is_told(folder, letter):
     result = call("run", "t.csv", "-k", 2, "--write", "letter,python", "--python-function-name", "f")
     assert result.exit_code == 0, result.output
     assert sorted(os.listdir("t_rules")) == ["letter.txt", "rules.json", "rules.py"]
-    assert "def f(row)" in (folder / "t_rules" / "rules.py").read_text()
+    assert "def f(row: NamedValues)" in (folder / "t_rules" / "rules.py").read_text()
     assert "recipient=['t']\n" in (folder / "t_rules" / "letter.txt").read_text()
     assert re.search(r"written\s+t_rules/rules.json, t_rules/letter.txt, t_rules/rules.py\n", result.stdout)
     again = ["run", "t.csv", "-k", 2, "--write=markdown", "--write", "letter", "--force"]

@@ -38,7 +38,7 @@ def test_export_to_stdout_and_to_a_file(folder, rules):
     )
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     assert (folder / "r.sql").read_text() == text
-    assert "def assign_cluster(row)" in call("export", "rules.json", "python").stdout
+    assert "def assign_cluster(row: NamedValues)" in call("export", "rules.json", "python").stdout
     assert call("export", "rules.json", "markdown").stdout.startswith("#")
     assert "`y` <= 0.5" in call("export", "rules.json", "sql", "--dialect", "sqlite", "--column", "x=y").stdout
 
@@ -132,9 +132,11 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)
     assert re.search(r"SQL, sqlite, where\s+\d+\s+[1-9]", result.stdout)
-    assert re.search(r"Python: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout)
+    assert re.search(r"Python, flat: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout)
     assert "duckdb" not in result.stdout
-    assert "not all forms agree with the tree: Python; SQL, sqlite, where" in " ".join(result.stderr.split())
+    assert "not all forms agree with the tree: Python, flat; Python, nested; SQL, sqlite, where" in " ".join(
+        result.stderr.split()
+    )
 
 
 def test_verify_reads_only_what_the_rules_test(folder, rules):

@@ -28,7 +28,10 @@ from shallowrules.verification.comparing import SEVERAL
 
 FORMS = [
     "RuleSet.assign",
-    "Python",
+    "Python, flat",
+    "Python, ordered",
+    "Python, nested",
+    "Python, vectorized",
     *(f"SQL, {dialect}, {style}" for dialect in ("duckdb", "sqlite") for style in sql.LABELLING_STYLES),
 ]
 
@@ -256,7 +259,7 @@ def test_without_duckdb_the_extra_is_named(monkeypatch):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     with pytest.raises(MissingExtraError, match=r"shallowrules\[cli\]"):
         list(verify(rules, {"x": [0.1]}))
-    assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 2 + len(sql.LABELLING_STYLES)
+    assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 5 + len(sql.LABELLING_STYLES)
 
 
 @pytest.mark.parametrize("name", ["wine", "avila", "letter"])
@@ -282,7 +285,7 @@ def test_what_was_compared_is_shown_where_duckdb_reads_the_file_otherwise(tmp_pa
     (tmp_path / "t.csv").write_text("n\n" + "007\n+3\n12\n" * 20)
     result = call("verify", "rules.json", "t.csv")
     assert result.exit_code == 1
-    for form in ("RuleSet.assign", "Python", "SQL, duckdb, case", "SQL, sqlite, case"):
+    for form in ("RuleSet.assign", "Python, flat", "Python, vectorized", "SQL, duckdb, case", "SQL, sqlite, case"):
         assert re.search(rf"{form} +\d+ +0\b", result.stdout)
     assert len(result.stderr.splitlines()) == 1
     assert (

@@ -33,7 +33,7 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
 from shallowrules.rules.nodes import rules_length
 
-__all__ = ["bounds", "check_length", "describe", "percent"]
+__all__ = ["bounds", "check_length", "describe", "percent", "rows_text"]
 
 MAX_LENGTH = 20_000_000
 """Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
@@ -74,7 +74,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
                 "weight": rule.weight,
                 "share": rule.share,
                 "depth": rule.depth,
-                "rows_text": _rows_text(rule.rows, rule.share),
+                "rows_text": rows_text(rule.rows, rule.share),
                 "conditions": [describe_condition(condition) for condition in rule.conditions],
                 **add_to_rule(rule),
             }
@@ -99,7 +99,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
                 "title": cluster.title,
                 "means": list(cluster.means),
                 "shares": [list(shares) for shares in cluster.shares],
-                "rows_text": _rows_text(cluster.rows, cluster.share),
+                "rows_text": rows_text(cluster.rows, cluster.share),
                 "share_text": percent(cluster.share),
                 "rules": described[cluster.index],
             }
@@ -121,7 +121,8 @@ def percent(share: float) -> str:
     return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
-def _rows_text(rows: int, share: float) -> str:
+def rows_text(rows: int, share: float) -> str:
+    """Return how many rows there are, and their share of the table."""
     return f"{counted(rows, 'row')}, {percent(share)}"
 
 

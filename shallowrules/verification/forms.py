@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,12 @@ from shallowrules.engines import ENGINES, Engine
 from shallowrules.engines.duckdb import import_duckdb
 from shallowrules.errors import DataError, check_choice, counted
 from shallowrules.exporters import export
+from shallowrules.exporters.python import Style as PythonStyle
 from shallowrules.exporters.sql import ALIASES, LABELLING_STYLES, cluster_predicates
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.sources.engine import reason
-from shallowrules.table import Table
+from shallowrules.table import Column, Table
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.comparing import (
     NO_ANSWER,
@@ -78,7 +79,8 @@ def verify(
     Yields
     ------
     Comparison
-        Of ``RuleSet.assign``, the emitted Python, each style of SQL in each dialect, and SQL on the relation.
+        Of ``RuleSet.assign``, each style of the emitted Python and its function of columns, each style of SQL in
+        each dialect, and SQL on the relation.
 
     Raises
     ------
@@ -108,8 +110,9 @@ def verify(
     parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
-    assign = _emitted_python(rules)
-    yield _compare("Python", parts, [assign(part.table) for part in parts])
+    found_by = [_emitted_python(rules, part.table) for part in parts]
+    for form in found_by[0] if found_by else ():
+        yield _compare(form, parts, [found[form] for found in found_by])
     no_numbers = texts_without_number(rules)
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
@@ -170,17 +173,34 @@ def _compare(
     return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, () if first is None else (first,))
 
 
-def _emitted_python(rules: RuleSet) -> Callable[[Table], NDArray[np.int64]]:
-    """Return what the emitted module says of a table's rows."""
+def _emitted_python(rules: RuleSet, table: Table) -> dict[str, NDArray[np.int64]]:
+    """Return what the emitted modules say of a table's rows, by the form: each style, and the function of columns."""
+    functions = {
+        f"Python, {style}": _run(export(rules, "python", style=style))["assign_cluster"]
+        for style in get_args(PythonStyle)
+    }
+    found = {form: np.full(table.n_rows, NO_CLUSTER, dtype=np.int64) for form in functions}
+    for row, values in enumerate(python_rows(table)):
+        given = dict(zip(table.names, values, strict=True))
+        for form, function in functions.items():
+            label = function(given)
+            if label is not None:
+                found[form][row] = label
+    columns = {column.name: _as_given(column) for column in table.columns} or {"no column": [None] * table.n_rows}
+    found["Python, vectorized"] = _run(export(rules, "python", vectorized=True))["assign_clusters"](columns)
+    return found
+
+
+def _run(module: str) -> dict[str, Any]:
+    """Return what an emitted module defines."""
     namespace: dict[str, Any] = {"__name__": "emitted_rules"}
-    exec(compile(export(rules, "python"), "<emitted rules>", "exec"), namespace)
-    assign_cluster = namespace["assign_cluster"]
+    exec(compile(module, "<emitted rules>", "exec"), namespace)
+    return namespace
 
-    def assign(table: Table) -> NDArray[np.int64]:
-        found = (assign_cluster(dict(zip(table.names, row, strict=True))) for row in python_rows(table))
-        return np.fromiter((NO_CLUSTER if label is None else label for label in found), np.int64, table.n_rows)
 
-    return assign
+def _as_given(column: Column) -> Any:
+    """Return the values of a column, masked where one is missing beyond NaN."""
+    return column.values if column.missing is None else np.ma.MaskedArray(column.values, column.missing)
 
 
 def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part], answers: Answers) -> Iterator[Comparison]:

@@ -11,8 +11,11 @@ where `row` maps column names to values, like a dict, a csv.DictReader row whose
 have been converted, or a row of a dataframe.
 """
 
+from __future__ import annotations
+
 import operator
 from decimal import Decimal
+from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
@@ -24,62 +27,77 @@ CLUSTERS = {
 }
 
 
-def assign_cluster(row):
+class NamedValues(Protocol):
+    """What gives a value by the name of its column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    contract = _text(row, 'contract')
-    paid = _boolean(row, 'paid')
-    months = _integer(row, 'months')
-    size = _text(row, 'size')
-    pay_ment = _text(row, 'pay ment')
-    if contract is not None and contract not in ('Two year', 'One year') and pay_ment is not None and pay_ment not in ('Mailed check', 'it\'s "auto" | \\') and months <= 12:
-        return 2
-    if contract == 'One year':
-        return 2
-    if contract == 'Two year' and paid is False:
-        return 4
-    if contract == 'Two year' and paid is True and size is not None and size not in ('S', 'M'):
-        return 4
-    if contract is not None and contract not in ('Two year', 'One year') and pay_ment == 'Mailed check':
-        return 0
-    if contract == 'Two year' and paid is True and size in ('S', 'M'):
-        return 0
-    if contract is not None and contract not in ('Two year', 'One year') and pay_ment is not None and pay_ment not in ('Mailed check', 'it\'s "auto" | \\') and months > 12:
-        return 3
-    if contract is not None and contract not in ('Two year', 'One year') and pay_ment == 'it\'s "auto" | \\':
-        return 1
-    return None
-
-
-def _read(row, column):
     try:
-        return row[column]
-    except KeyError:
-        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+        contract = row['contract']
+        paid = row['paid']
+        months = row['months']
+        size = row['size']
+        pay_ment = row['pay ment']
+    except KeyError as error:
+        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    if type(contract) is not str:
+        contract = _text(contract, 'contract')
+    if type(paid) is not bool:
+        paid = _boolean(paid, 'paid')
+    if type(months) is not int:
+        months = _integer(months, 'months')
+    if type(size) is not str:
+        size = _text(size, 'size')
+    if type(pay_ment) is not str:
+        pay_ment = _text(pay_ment, 'pay ment')
+    if contract is None:
+        return None  # no value
+    if contract == 'Two year':
+        if paid is None:
+            return None  # no value
+        if paid is False:
+            return 4  # 86 rows, 24.6 %
+        if size is None:
+            return None  # no value
+        if size in ('S', 'M'):
+            return 0  # 12 rows, 3.4 %
+        return 4  # 49 rows, 14.0 %
+    if contract == 'One year':
+        return 2  # 60 rows, 17.1 %
+    if pay_ment is None:
+        return None  # no value
+    if pay_ment == 'Mailed check':
+        return 0  # 34 rows, 9.7 %
+    if pay_ment == 'it\'s "auto" | \\':
+        return 1  # 8 rows, 2.3 %
+    if months != months:
+        return None  # no value
+    if months <= 12:
+        return 2  # 82 rows, 23.4 %
+    return 3  # 19 rows, 5.4 %
 
 
-def _number(row, column):
-    value = _read(row, column)
+def _number(value: Any, column: str) -> Any:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
     return value
 
 
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Tell None, and the marks of pandas and numpy for no value, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _float(row, column):
-    return _to_float(_number(row, column), column)
-
-
-def _integer(row, column):
+def _integer(value: Any, column: str) -> int | float | Decimal:
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(row, column)
+    value = _number(value, column)
     try:
         return operator.index(value)
     except TypeError:
@@ -89,7 +107,7 @@ def _integer(row, column):
     return _to_float(value, column)
 
 
-def _to_float(value, column):
+def _to_float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which meets no condition."""
     if _is_missing(value):
         return float("nan")
@@ -101,9 +119,8 @@ def _to_float(value, column):
         raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None
 
 
-def _text(row, column):
+def _text(value: Any, column: str) -> str | None:
     """Return the text as it stands, None where it is missing."""
-    value = _read(row, column)
     if isinstance(value, str):
         return value
     if _is_missing(value) or value != value:
@@ -111,9 +128,8 @@ def _text(row, column):
     raise TypeError("column %r holds %r, which is not text" % (column, value))
 
 
-def _boolean(row, column):
+def _boolean(value: Any, column: str) -> bool | None:
     """Return True or False, also for numbers and texts that are truth values, None where it is missing."""
-    value = _read(row, column)
     if _is_missing(value) or value != value:
         return None
     truth = value.strip(" ").lower() if isinstance(value, str) else value

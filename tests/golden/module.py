@@ -11,8 +11,11 @@ where `row` maps column names to values, like a dict, a csv.DictReader row whose
 have been converted, or a row of a dataframe.
 """
 
+from __future__ import annotations
+
 import operator
 from decimal import Decimal
+from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
@@ -23,57 +26,72 @@ CLUSTERS = {
 }
 
 
-def assign_cluster(row):
+class NamedValues(Protocol):
+    """What gives a value by the name of its column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    alcohol = _float(row, 'alcohol')
-    order = _integer(row, 'order')
-    colour_intensity = _float(row, 'colour intensity (%)')
-    odd_name_x_b = _float(row, 'odd "name" `x` | <b>\n-- */')
-    if alcohol > 12.85 and colour_intensity <= 1e-07:
-        return 1
-    if alcohol <= 12.85 and order <= 1200 and odd_name_x_b > -0.25:
-        return 1
-    if alcohol > 12.85 and colour_intensity > 3.5:
-        return 4
-    if alcohol > 12.85 and 1e-07 < colour_intensity <= 3.5:
-        return 4
-    if alcohol <= 12.85 and order > 1200:
-        return 2
-    if alcohol <= 12.85 and order <= 1200 and odd_name_x_b <= -0.25:
-        return 0
-    return None
-
-
-def _read(row, column):
     try:
-        return row[column]
-    except KeyError:
-        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+        alcohol = row['alcohol']
+        order = row['order']
+        colour_intensity = row['colour intensity (%)']
+        odd_name_x_b = row['odd "name" `x` | <b>\n-- */']
+    except KeyError as error:
+        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    if type(alcohol) is not float:
+        alcohol = _float(alcohol, 'alcohol')
+    if type(order) is not int:
+        order = _integer(order, 'order')
+    if type(colour_intensity) is not float:
+        colour_intensity = _float(colour_intensity, 'colour intensity (%)')
+    if type(odd_name_x_b) is not float:
+        odd_name_x_b = _float(odd_name_x_b, 'odd "name" `x` | <b>\n-- */')
+    if alcohol != alcohol:
+        return None  # no value
+    if alcohol <= 12.85:
+        if order != order:
+            return None  # no value
+        if order > 1200:
+            return 2  # 86 rows, 24.6 %
+        if odd_name_x_b != odd_name_x_b:
+            return None  # no value
+        if odd_name_x_b <= -0.25:
+            return 0  # 12 rows, 3.4 %
+        return 1  # 49 rows, 14.0 %
+    if colour_intensity != colour_intensity:
+        return None  # no value
+    if colour_intensity > 3.5:
+        return 4  # 71 rows, 20.3 %
+    if colour_intensity <= 1e-07:
+        return 1  # 97 rows, 27.8 %
+    return 4  # 34 rows, 9.7 %
 
 
-def _number(row, column):
-    value = _read(row, column)
+def _number(value: Any, column: str) -> Any:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
     return value
 
 
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Tell None, and the marks of pandas and numpy for no value, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _float(row, column):
-    return _to_float(_number(row, column), column)
+def _float(value: Any, column: str) -> float:
+    return _to_float(_number(value, column), column)
 
 
-def _integer(row, column):
+def _integer(value: Any, column: str) -> int | float | Decimal:
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(row, column)
+    value = _number(value, column)
     try:
         return operator.index(value)
     except TypeError:
@@ -83,7 +101,7 @@ def _integer(row, column):
     return _to_float(value, column)
 
 
-def _to_float(value, column):
+def _to_float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which meets no condition."""
     if _is_missing(value):
         return float("nan")

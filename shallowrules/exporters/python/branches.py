@@ -1,0 +1,212 @@
+"""What the emitted function asks, as lines of Python in one of three styles, and as a table of nodes for arrays.
+
+``nested``
+    The tree: a row is asked what the tree asks it. At each node the smaller child is indented, and the larger one
+    goes on below, so that the text is no deeper than the logarithm of the number of leaves.
+``ordered``
+    A list in which each test relies on those before it.
+``flat``
+    The rules, each whole: they may be read, and put, in any order. That is here what takes fewest tests on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+from shallowrules.exporters.context import bounds
+from shallowrules.exporters.decision_list import leaves_below, ordered_branches
+from shallowrules.rules import Between, Condition, ConditionVisitor, Leaf, Membership, NoneOf, OneOf, Rule, RuleSet
+
+__all__ = ["Conditions", "Style", "lay_out", "table_of_nodes"]
+
+Style = Literal["flat", "ordered", "nested"]
+
+INDENT = "    "
+
+
+class Conditions(ConditionVisitor[str]):
+    """Conditions as Python; a missing value is NaN or None there, and meets none of them.
+
+    Parameters
+    ----------
+    variables : mapping from int to str
+        What holds the value of each column.
+    valued : bool
+        Whether the columns are known to have values.
+    """
+
+    def __init__(self, variables: Mapping[int, str], *, valued: bool = False) -> None:
+        self.variables = variables
+        self.valued = valued
+
+    def of_rule(self, rule: Rule) -> str:
+        """Return what is true of the rows that a rule matches."""
+        return " and ".join(map(self, rule.conditions)) or "True"
+
+    def between(self, condition: Between) -> str:
+        """Return a comparison, which NaN does not meet."""
+        variable = self.variables[condition.feature]
+        lower, upper = bounds(condition)
+        if lower is None:
+            return f"{variable} <= {upper!r}"
+        if upper is None:
+            return f"{variable} > {lower!r}"
+        return f"{lower!r} < {variable} <= {upper!r}"
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return a test for equality, which None does not meet."""
+        variable, values = self.variables[condition.feature], condition.values
+        if not values:
+            return "False"
+        if condition.column.type == "boolean":
+            return f"{variable} is {values[0]!r}" if len(values) == 1 else f"{variable} is not None"
+        return f"{variable} == {values[0]!r}" if len(values) == 1 else f"{variable} in {values!r}"
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return a test for inequality, and that there is a value."""
+        variable, values = self.variables[condition.feature], condition.values
+        test = f"{variable} != {values[0]!r}" if len(values) == 1 else f"{variable} not in {values!r}"
+        return test if self.valued else f"{variable} is not None and {test}"
+
+
+def lay_out(
+    style: Style, rules: RuleSet, variables: Mapping[int, str], labels: Mapping[int, str], remark: Callable[[int], str]
+) -> list[str]:
+    """Return the lines that give a row its cluster.
+
+    Parameters
+    ----------
+    style : {"flat", "ordered", "nested"}
+    rules : RuleSet
+    variables : mapping from int to str
+        What holds the value of each tested column.
+    labels : mapping from int to str
+        Python for each cluster.
+    remark : callable
+        Given a leaf, what is said of it behind its line.
+    """
+    writers = {"flat": _flat, "ordered": _ordered, "nested": _nested}
+    return list(writers[style](_Writing(rules, variables, labels, remark)))
+
+
+class _Writing:
+    """What the styles are written with."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        variables: Mapping[int, str],
+        labels: Mapping[int, str],
+        remark: Callable[[int], str],
+    ) -> None:
+        self.rules = rules
+        self.variables = variables
+        self.labels = labels
+        self.remark = remark
+        self.valued = Conditions(variables, valued=True)
+
+    def given(self, leaf: int, cluster: int) -> str:
+        """Return the line that ends in a leaf."""
+        return f"return {self.labels[cluster]}  # {self.remark(leaf)}"
+
+    def missing(self, feature: int) -> str:
+        """Return a test for there being no value in a column; empty where it is imputed."""
+        column, variable = self.rules.columns[feature], self.variables[feature]
+        if column.imputed is not None:
+            return ""
+        return f"{variable} != {variable}" if column.is_numeric else f"{variable} is None"
+
+
+def _flat(writing: _Writing) -> Iterator[str]:
+    tests = Conditions(writing.variables)
+    rules = sorted(writing.rules, key=lambda rule: -rule.weight / max(1, len(rule.conditions)))
+    for rule in rules:
+        yield f"if {tests.of_rule(rule)}:"
+        yield INDENT + writing.given(rule.leaf, rule.cluster)
+    yield "return None"
+
+
+def _ordered(writing: _Writing) -> Iterator[str]:
+    for branch in ordered_branches(writing.rules):
+        tests = [writing.valued(condition) for condition in branch.conditions]
+        if branch.without is not None:
+            missing = writing.missing(branch.without)
+            if missing:
+                yield f"if {_all_of([*tests, missing])}:"
+                yield f"{INDENT}return None  # no value"
+            continue
+        line = writing.given(branch.leaf, branch.cluster)  # type: ignore[arg-type]  # a branch without `without`
+        if tests:
+            yield f"if {_all_of(tests)}:"
+            line = INDENT + line
+        yield line
+
+
+def _all_of(tests: list[str]) -> str:
+    return " and ".join(tests)
+
+
+def _nested(writing: _Writing) -> Iterator[str]:
+    rules, sizes = writing.rules, leaves_below(writing.rules)
+
+    def below(index: int, valued: frozenset[int], indent: str) -> Iterator[str]:
+        node = rules.nodes[index]
+        while not isinstance(node, Leaf):
+            missing = "" if node.column in valued else writing.missing(node.column)
+            if missing:
+                yield f"{indent}if {missing}:"
+                yield f"{indent}{INDENT}return None  # no value"
+            valued |= {node.column}
+            goes_left = sizes[node.left] <= sizes[node.right]
+            smaller, index = (node.left, node.right) if goes_left else (node.right, node.left)
+            condition: Condition = node.condition(rules.columns[node.column], goes_left)
+            yield f"{indent}if {writing.valued(condition)}:"
+            yield from below(smaller, valued, indent + INDENT)
+            node = rules.nodes[index]
+        yield indent + writing.given(index, node.cluster)
+
+    return below(0, frozenset(), "")
+
+
+def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[int, str]) -> dict[str, Any]:
+    """Return the tree as a table, and the categories that it asks for.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    inputs : mapping from int to int
+        The place of each tested column among the columns that are read.
+    labels : mapping from int to str
+        Python for each cluster.
+
+    Returns
+    -------
+    dict
+        ``nodes``: Python text of each node that asks, of the place of its column, the number that a value is to be
+        at most or the places of categories that it is to be one of, and where it goes if so and if not: to a node, or
+        to the leaf ``~n``. ``leaves``: Python text of the cluster of each leaf. ``root``: where it begins.
+        ``categories``: by column, those that the tree asks for, whose places these are.
+    """
+    asking = [index for index, node in enumerate(rules.nodes) if not isinstance(node, Leaf)]
+    leaves = [node for node in rules.nodes if isinstance(node, Leaf)]
+    at = {index: place for place, index in enumerate(asking)}
+    at |= {index: ~place for place, index in enumerate(i for i in range(len(rules.nodes)) if i not in at)}
+    categories: dict[int, dict[Any, int]] = {}
+    nodes = []
+    for index in asking:
+        node = rules.nodes[index]
+        assert not isinstance(node, Leaf)
+        if isinstance(node, Membership):
+            known = categories.setdefault(node.column, {})
+            asked: Any = tuple(known.setdefault(value, len(known)) for value in node.values)
+        else:
+            condition = node.condition(rules.columns[node.column], True)
+            _, asked = bounds(condition)
+        nodes.append(repr((inputs[node.column], asked, at[node.left], at[node.right])))
+    return {
+        "nodes": nodes,
+        "leaves": [labels[leaf.cluster] for leaf in leaves],
+        "root": at[0],
+        "categories": {column: tuple(known) for column, known in categories.items()},
+    }

@@ -1,0 +1,71 @@
+"""The columns that the emitted function reads: their variables, and what makes a row's value one that rules compare."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from shallowrules.rules import Number, RuleColumn, RuleSet
+
+__all__ = ["describe_input", "name_variables"]
+
+CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str", "boolean": "bool"}
+"""By the type of a column: the class whose values need no conversion."""
+
+
+def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
+    """Return what a template sees of a column that is tested: see `shallowrules.exporters.python.exporter`."""
+    conversion = column.conversion
+    numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if column.is_numeric else ()
+    nulls: tuple[Any, ...] = (*conversion.words, *numbers) if column.is_numeric else conversion.nulls
+    arguments = [
+        ("nulls", repr(nulls) if nulls or column.from_text else ""),
+        ("decimal", repr(conversion.decimal) if conversion.decimal != "." else ""),
+        ("numbers", "True" if column.holds_numbers else ""),
+    ]
+    given = "".join(f", {name}={value}" for name, value in arguments if value)
+    of_class = f"type({variable}) is not {CLASSES[column.type]}"
+    return {
+        "column": column.name,
+        "type": column.type,
+        "variable": variable,
+        **dict(arguments[:2]),
+        "holds_numbers": column.holds_numbers,
+        "imputed": None if column.imputed is None else repr(column.imputed),
+        "null_numbers": repr(numbers),
+        "arguments": f"{column.name!r}{given}",
+        # A text that means "no value" is of the class that texts have.
+        "unread": "" if nulls and not column.is_numeric else " or ".join([of_class, *_are(variable, numbers)]),
+    }
+
+
+def _are(variable: str, numbers: tuple[Number, ...]) -> Iterable[str]:
+    return [f"{variable} in {numbers!r}"] if numbers else []
+
+
+def _as_compared(number: Number, column: RuleColumn) -> Number:
+    """Return a number as the values of a column are compared with it: a float column has doubles."""
+    nearest = float(number)
+    return nearest if column.type == "float" and nearest != number else number
+
+
+def name_variables(rules: RuleSet, names: Iterable[str]) -> dict[int, str]:
+    """Return a readable variable for every tested column, distinct from every other one and from other names."""
+    taken = set(names)
+    variables = {}
+    for feature in rules.tested_columns:
+        stem = re.sub(r"[^0-9A-Za-z]+", "_", rules.columns[feature].name)[:40].strip("_").lower()
+        if not stem or stem[0].isdigit():
+            stem = f"x_{stem}".rstrip("_")
+        if keyword.iskeyword(stem) or hasattr(builtins, stem):
+            stem += "_"
+        variable, repeat = stem, 1
+        while variable in taken:
+            repeat += 1
+            variable = f"{stem}_{repeat}"
+        taken.add(variable)
+        variables[feature] = variable
+    return variables
