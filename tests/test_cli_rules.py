@@ -132,11 +132,11 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)
     assert re.search(r"SQL, sqlite, where\s+\d+\s+[1-9]", result.stdout)
-    assert re.search(r"Python, flat: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout)
-    assert "duckdb" not in result.stdout
-    assert "not all forms agree with the tree: Python, flat; Python, nested; SQL, sqlite, where" in " ".join(
-        result.stderr.split()
+    assert re.search(
+        r"Python, flat: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout
     )
+    assert "duckdb" not in result.stdout
+    assert "not all forms agree with the tree: Python, flat; Python, ordered;" in " ".join(result.stderr.split())
 
 
 def test_verify_reads_only_what_the_rules_test(folder, rules):

@@ -45,6 +45,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch):
         export(example_rules(), "sql", style=style, dialect="sqlite")
     export(example_rules(), "python", vectorized=True)
     export(example_rules(), "markdown")
+    export(example_rules(), "html")
     assert sorted(used) == TEMPLATES
 
 

@@ -40,8 +40,9 @@ from shallowrules.exporters.sql import STYLES
 
 assert shallowrules.__file__.startswith(sys.prefix), shallowrules.__file__
 model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
+chosen = {"sql": [{"style": style, "dialect": "sqlite"} for style in STYLES], "python": [{"vectorized": True}]}
 for name in shallowrules.exporter_names():
-    for options in [{"style": style, "dialect": "sqlite"} for style in STYLES] if name == "sql" else [{}]:
+    for options in chosen.get(name, [{}]):
         assert shallowrules.export(model.rules_, name, **options).strip(), (name, options)
 files = importlib.resources.files("shallowrules.templates").iterdir()
 print(sorted(loaded))
