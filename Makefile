@@ -177,7 +177,7 @@ format: $(VENV)/with-dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/with-test
-	@for name in paper quality reading database fit speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in paper quality reading database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # MariaDB and Java come from the system; without one of the engines it fails.
 conformance: $(VENV)/with-test $(VENV)/with-engines

@@ -78,6 +78,16 @@ def test_speed_refuses_before_it_measures(
     assert not said.out
 
 
+def test_functions_prints_every_ratio_and_judges_none_of_a_quick_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(SPEED.with_name("functions.py")), "--quick"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = [line.split() for line in done.stdout.splitlines()[1:-1]]
+    assert [line[0] for line in lines] == ["3", "10", "50"]
+    assert all(float(figure) > 0 for line in lines for figure in line[2:])
+
+
 def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "letter.npz", X=np.random.default_rng(0).integers(0, 16, (2000, 16)).astype(float), k=26)
     done = subprocess.run(
