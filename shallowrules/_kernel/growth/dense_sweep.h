@@ -27,35 +27,27 @@
  * sr_dense_exact_units: the same, rounded to the nearest, at most `cap` (below 2^51), at least one unit if not 0:
  * 1.5 * 2^52 is added, so that the last bits of the sum are the rounded value. */
 #define SR_DEFINE_UNITS(SUFFIX, ATTRIBUTE)                                                                         \
-    ATTRIBUTE static inline void sr_nearest##SUFFIX(const double *distances, ptrdiff_t n_centers, double *first)   \
-    {                                                                                                              \
-        double least[SR_LANES];                                                                                    \
-        for (int r = 0; r < SR_LANES; r++)                                                                         \
-            least[r] = distances[r];                                                                               \
-        for (ptrdiff_t c = 1; c < n_centers; c++)                                                                  \
-            for (int r = 0; r < SR_LANES; r++) {                                                                   \
-                const double other = distances[c * SR_LANES + r];                                                  \
-                least[r] = other < least[r] ? other : least[r];                                                    \
-            }                                                                                                      \
-        for (int r = 0; r < SR_LANES; r++)                                                                         \
-            first[r] = least[r];                                                                                   \
-    }                                                                                                              \
-                                                                                                                   \
     ATTRIBUTE static void sr_dense_units##SUFFIX(const double *distances, ptrdiff_t n_centers,                     \
                                                  const double *weight, double scale, int32_t *units,               \
                                                  double *first, int32_t *largest)                                  \
     {                                                                                                              \
-        double factor[SR_LANES];                                                                                   \
-        sr_nearest##SUFFIX(distances, n_centers, first);                                                           \
-        for (int r = 0; r < SR_LANES; r++)                                                                         \
+        double factor[SR_LANES], nearest[SR_LANES];                                                                \
+        int32_t most[SR_LANES]; /* not in `largest` itself, where each unit might be written too */                \
+        sr_nearest##SUFFIX(distances, n_centers, nearest);                                                         \
+        for (int r = 0; r < SR_LANES; r++) {                                                                       \
             factor[r] = weight ? weight[r] * scale : scale;                                                        \
+            first[r] = nearest[r];                                                                                 \
+            most[r] = largest[r];                                                                                  \
+        }                                                                                                          \
         for (ptrdiff_t c = 0; c < n_centers; c++)                                                                  \
             for (int r = 0; r < SR_LANES; r++) {                                                                   \
-                const double value = (distances[c * SR_LANES + r] - first[r]) * factor[r];                         \
+                const double value = (distances[c * SR_LANES + r] - nearest[r]) * factor[r];                       \
                 const int32_t unit = (int32_t)(value < SR_UNIT_CAP ? value : SR_UNIT_CAP);                         \
                 units[c * SR_LANES + r] = unit;                                                                    \
-                largest[r] = unit > largest[r] ? unit : largest[r];                                                \
+                most[r] = unit > most[r] ? unit : most[r];                                                         \
             }                                                                                                      \
+        for (int r = 0; r < SR_LANES; r++)                                                                         \
+            largest[r] = most[r];                                                                                  \
     }                                                                                                              \
                                                                                                                    \
     ATTRIBUTE static void sr_dense_exact_units##SUFFIX(const double *distances, ptrdiff_t n_centers,               \
@@ -76,6 +68,16 @@
                 units[c * SR_LANES + r] = bits - 0x4338000000000000LL;                                             \
             }                                                                                                      \
     }
+
+static inline void sr_nearest_portable(const double *distances, ptrdiff_t n_centers, double *first)
+{
+    memcpy(first, distances, SR_LANES * sizeof(double));
+    for (ptrdiff_t c = 1; c < n_centers; c++)
+        for (int r = 0; r < SR_LANES; r++) {
+            const double other = distances[c * SR_LANES + r];
+            first[r] = other < first[r] ? other : first[r];
+        }
+}
 
 SR_DEFINE_UNITS(_portable, )
 
@@ -127,38 +129,93 @@ SR_DEFINE_DENSE_PORTABLE(sr_dense_sweep_portable, int32_t, INT32_MAX)
 SR_DEFINE_DENSE_PORTABLE(sr_dense_exact_portable, int64_t, INT64_MAX)
 
 #if SR_HAS_X86
+/* The same, W rows in a vector, two vectors at a time: GCC takes the loop above apart into one row at a time. */
+#define SR_DEFINE_NEAREST(NAME, TARGET, W, VEC, LOAD, STORE, MIN)                                                  \
+    __attribute__((target(TARGET))) static inline void NAME(const double *distances, ptrdiff_t n_centers,          \
+                                                            double *first)                                         \
+    {                                                                                                              \
+        for (int r = 0; r < SR_LANES; r += 2 * W) {                                                                \
+            VEC least = LOAD(distances + r), least_too = LOAD(distances + r + W);                                  \
+            for (const double *d = distances + r + SR_LANES; d < distances + n_centers * SR_LANES; d += SR_LANES) { \
+                least = MIN(LOAD(d), least);                                                                       \
+                least_too = MIN(LOAD(d + W), least_too);                                                           \
+            }                                                                                                      \
+            STORE(first + r, least);                                                                               \
+            STORE(first + r + W, least_too);                                                                       \
+        }                                                                                                          \
+    }
+
+SR_DEFINE_NEAREST(sr_nearest_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_min_pd)
+SR_DEFINE_NEAREST(sr_nearest_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_min_pd)
 SR_DEFINE_UNITS(_avx2, __attribute__((target("avx2"))))
 SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
 
-/* The same, W rows in a vector. */
+/* The same, W rows in a vector. Two groups go through together: they share what is read of the centers, and the sums
+ * are written once for both. */
 #define SR_DEFINE_DENSE(NAME, TARGET, UNIT, HIGHEST, W, VEC, MASK, LOAD, STORE, CODES, SET, MIN, ADD, SUB, LE,      \
                         FRESH, BLEND)                                                                              \
     __attribute__((target(TARGET))) static void NAME(                                                              \
         const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at, const int32_t *q,           \
         const int32_t *place, UNIT *sums, UNIT *own)                                                               \
     {                                                                                                              \
-        VEC right[SR_MAX_DENSE];                                                                                        \
-        const ptrdiff_t last = n_centers - 1;                                                                      \
-        for (ptrdiff_t begin = 0; begin < n_groups * SR_LANES; begin += W) {                                       \
-            const UNIT *u = units + begin / SR_LANES * n_centers * SR_LANES + begin % SR_LANES;                    \
-            UNIT *s = sums + begin % SR_LANES;                                                                     \
-            const VEC p = CODES(place + begin);                                                                    \
-            VEC x = LOAD(u + at[last] * SR_LANES), y, step = SET(0);                                               \
-            MASK is_left, next;                                                                                    \
+        VEC right[SR_MAX_DENSE], right_too[SR_MAX_DENSE];                                                          \
+        const ptrdiff_t last = n_centers - 1, size = n_centers * SR_LANES;                                         \
+        ptrdiff_t g = 0;                                                                                           \
+        for (; g + 1 < n_groups; g += 2)                                                                           \
+            for (ptrdiff_t lane = 0; lane < SR_LANES; lane += W) {                                                 \
+                const UNIT *u = units + g * size + lane, *v = u + size;                                            \
+                const ptrdiff_t row = g * SR_LANES + lane;                                                         \
+                UNIT *s = sums + lane;                                                                             \
+                const VEC p = CODES(place + row), p_too = CODES(place + row + SR_LANES);                           \
+                VEC x = LOAD(u + at[last] * SR_LANES), x_too = LOAD(v + at[last] * SR_LANES);                      \
+                VEC step = SET(0), step_too = SET(0);                                                              \
+                MASK is_left, is_left_too;                                                                         \
+                right[last] = x;                                                                                   \
+                right_too[last] = x_too;                                                                           \
+                for (ptrdiff_t j = last - 1; j > 0; j--) {                                                         \
+                    const ptrdiff_t here = at[j] * SR_LANES;                                                       \
+                    right[j] = x = MIN(x, LOAD(u + here));                                                         \
+                    right_too[j] = x_too = MIN(x_too, LOAD(v + here));                                             \
+                }                                                                                                  \
+                x = x_too = SET(HIGHEST);                                                                          \
+                is_left = LE(p, SET(q[0]));                                                                        \
+                is_left_too = LE(p_too, SET(q[0]));                                                                \
+                for (ptrdiff_t j = 0; j < last; j++) {                                                             \
+                    const ptrdiff_t here = at[j] * SR_LANES;                                                       \
+                    const VEC y = right[j + 1], y_too = right_too[j + 1], code = SET(q[j + 1]);                    \
+                    const MASK next = LE(p, code), next_too = LE(p_too, code);                                     \
+                    x = MIN(x, LOAD(u + here));                                                                    \
+                    x_too = MIN(x_too, LOAD(v + here));                                                            \
+                    STORE(s + j * SR_LANES, ADD(LOAD(s + j * SR_LANES), ADD(BLEND(is_left, y, x),                  \
+                                                                            BLEND(is_left_too, y_too, x_too))));   \
+                    step = BLEND(FRESH(is_left, next), step, SUB(x, y));                                           \
+                    step_too = BLEND(FRESH(is_left_too, next_too), step_too, SUB(x_too, y_too));                   \
+                    is_left = next;                                                                                \
+                    is_left_too = next_too;                                                                        \
+                }                                                                                                  \
+                STORE(own + row, step);                                                                            \
+                STORE(own + row + SR_LANES, step_too);                                                             \
+            }                                                                                                      \
+        for (ptrdiff_t lane = 0; g < n_groups && lane < SR_LANES; lane += W) {                                     \
+            const UNIT *u = units + g * size + lane;                                                               \
+            UNIT *s = sums + lane;                                                                                 \
+            const VEC p = CODES(place + g * SR_LANES + lane);                                                      \
+            VEC x = LOAD(u + at[last] * SR_LANES), step = SET(0);                                                  \
+            MASK is_left;                                                                                          \
             right[last] = x;                                                                                       \
             for (ptrdiff_t j = last - 1; j > 0; j--)                                                               \
                 right[j] = x = MIN(x, LOAD(u + at[j] * SR_LANES));                                                 \
             x = SET(HIGHEST);                                                                                      \
             is_left = LE(p, SET(q[0]));                                                                            \
             for (ptrdiff_t j = 0; j < last; j++) {                                                                 \
+                const VEC y = right[j + 1];                                                                        \
+                const MASK next = LE(p, SET(q[j + 1]));                                                            \
                 x = MIN(x, LOAD(u + at[j] * SR_LANES));                                                            \
-                y = right[j + 1];                                                                                  \
-                next = LE(p, SET(q[j + 1]));                                                                       \
                 STORE(s + j * SR_LANES, ADD(LOAD(s + j * SR_LANES), BLEND(is_left, y, x)));                        \
                 step = BLEND(FRESH(is_left, next), step, SUB(x, y));                                               \
                 is_left = next;                                                                                    \
             }                                                                                                      \
-            STORE(own + begin, step);                                                                              \
+            STORE(own + g * SR_LANES + lane, step);                                                                \
         }                                                                                                          \
     }
 
