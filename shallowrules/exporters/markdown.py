@@ -6,17 +6,22 @@ of the whole: text by name), ``words`` (text, already Markdown) of every rule, `
 ``imputed``, ``categories`` and ``categorical`` (whether some column has its missing values imputed, whether
 some column and whether some condition is of categories), and of every cluster ``quality`` (text, already
 Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``,
-``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks).
+``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and
+``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is
+asked), ``title`` of the cluster and ``rows_text``, none where a row is in no cluster.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import describe, percent
+from shallowrules.exporters.context import describe, percent, rows_text
+from shallowrules.exporters.decision_list import ordered_branches
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.wording import (
     COLUMNS_SHOWN,
@@ -29,9 +34,11 @@ from shallowrules.exporters.wording import (
     format_number,
     list_values,
 )
-from shallowrules.rules import Rule, RuleSet
+from shallowrules.rules import Condition, RuleSet
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
+
+Style = Literal["flat", "ordered"]
 
 RULES_SHOWN = 3
 
@@ -69,16 +76,21 @@ class MarkdownOptions:
         Heading of the sheet.
     all_columns : bool
         Whether the tables of means show every column, however many there are.
+    style : {"flat", "ordered"}
+        What the contents are: the rules, each whole, or a list to be read from the top, in which each relies on those
+        before it.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
 
     title: str = "Cluster rules"
     all_columns: bool = False
+    style: Style = "flat"
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
+        check_choice("style", self.style, get_args(Style), option="style")
 
 
 class MarkdownExporter:
@@ -93,7 +105,7 @@ class MarkdownExporter:
     def export(self, rules: RuleSet, **options: Any) -> str:
         """Return the sheet: figures of the whole, then every cluster, largest first."""
         settings = MarkdownOptions(**options)
-        context = describe(rules, lambda rule: {"words": _words(rule)})
+        context = describe(rules, lambda rule: {"words": ", and ".join(_words(rule.conditions)) or "every row"})
         for rule in context["rules"]:
             for condition in rule["conditions"]:
                 for side, bound in (("above", "lower"), ("at_most", "upper")):
@@ -117,20 +129,43 @@ class MarkdownExporter:
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
-            options={"title": settings.title, "all_columns": settings.all_columns, "template": None},
+            steps=_steps(rules) if settings.style == "ordered" else None,
+            options={**asdict(settings), "template": None},
         )
         return render(MARKDOWN, "sheet.md.j2", context, settings.template)
 
 
-def _words(rule: Rule) -> str:
-    """Return a rule as a Markdown sentence without a full stop."""
+def _words(conditions: Iterable[Condition]) -> list[str]:
+    """Return what each condition asks of a column, as Markdown."""
     words = ConditionWords(escape_markdown)
-    parts = [
+    return [
         f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is {words(condition)}"
-        for condition in rule.conditions
+        for condition in conditions
         for column in (condition.column,)
     ]
-    return ", and ".join(parts) or "every row"
+
+
+def _steps(rules: RuleSet) -> list[dict[str, Any]]:
+    """Return what the ordered list is laid out from: see the module."""
+    titles = {cluster.index: cluster.title for cluster in rules.clusters}
+    by_leaf = {rule.leaf: rule for rule in rules}
+    steps = []
+    for branch in ordered_branches(rules):
+        asked = _words(branch.conditions)
+        if branch.without is not None:
+            column = rules.columns[branch.without]
+            if column.imputed is not None:
+                continue
+            asked.append(f"**{escape_markdown(column.name)}** has no value")
+        rule = None if branch.leaf is None else by_leaf[branch.leaf]
+        steps.append(
+            {
+                "words": ", and ".join(asked),
+                "title": None if branch.cluster is None else titles[branch.cluster],
+                "rows_text": None if rule is None else rows_text(rule.rows, rule.share),
+            }
+        )
+    return steps
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
