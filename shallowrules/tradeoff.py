@@ -27,7 +27,8 @@ from shallowrules.metrics import (
     weighted_average_depth,
     weighted_average_explanation_size,
 )
-from shallowrules.pipeline import FitData, grow
+from shallowrules.pipeline import FitData, finish, grow
+from shallowrules.rules import RulePath
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.thorough import BUDGET
 
@@ -218,6 +219,19 @@ class TradeoffPath:
                 for low, high in pairwise(sides.tolist()):
                     wanted += np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
             self._try(wanted)
+
+    def rule_sets(self) -> RulePath:
+        """Return the rules of every tree of the path, measured on the table: what the page's slider moves through.
+
+        Returns
+        -------
+        RulePath
+            ``rule_sets().to_json(path)`` writes them as one document.
+        """
+        trees = {id(point): tree for point, tree in self._tried}
+        return RulePath.of(
+            [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against length, a point per tree; needs the extra ``plot``.

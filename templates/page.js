@@ -24,11 +24,7 @@
   }
   let shown = data.shown;
   const tree = () => data.trees[shown];
-  const text = (runs) => {
-    const found = [];
-    for (let i = 0; i < runs.length; i += 2) found.push(...data.lines.slice(runs[i], runs[i] + runs[i + 1]));
-    return found.join("\n");
-  };
+  const text = (numbers) => numbers.map((number) => data.pieces[number]).join("");
 
   // --- names and notes
 
@@ -60,9 +56,20 @@
   }
 
   function offerNames() {
-    for (const place of all(".naming")) {
-      const cluster = place.dataset.k;
-      const [name, note] = all("input, textarea", place);
+    for (const card of all(".card")) {
+      const cluster = card.dataset.k;
+      const place = make("div", undefined, "naming"), shownNote = make("p", undefined, "note");
+      const name = make("input"), note = make("textarea");
+      for (const [words, field, most] of [["Name", name, 200], ["Note", note, 4000]]) {
+        const label = make("label", words + " ");
+        field.maxLength = most;
+        label.append(field);
+        place.append(label);
+      }
+      name.autocomplete = "off";
+      note.rows = 1;
+      shownNote.dataset.k = cluster;
+      card.append(place, shownNote);
       const given = data.clusters[shown][cluster];
       name.placeholder = given === cluster ? "" : given;
       name.value = noteOf(cluster).name;
@@ -76,7 +83,6 @@
       };
       name.addEventListener("input", keep);
       note.addEventListener("input", keep);
-      place.hidden = false;
     }
     showNames();
   }

@@ -25,13 +25,14 @@ from rulesets import (
     make_rules,
     rule_sets,
 )
+from sklearn.datasets import load_wine
 
-from shallowrules import ExplainableKMeans, export
+from shallowrules import ExplainableKMeans, export, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.exporters import check_exporter
 from shallowrules.exporters.html import HtmlExporter
 from shallowrules.exporters.html.drawing import draw_bins, place_value
-from shallowrules.exporters.html.text import Lines
+from shallowrules.exporters.html.text import share_pieces
 from shallowrules.exporters.tree_layout import lay_out
 from shallowrules.rules import Leaf
 
@@ -58,8 +59,8 @@ def unpacked(page):
     return json.loads(zlib.decompress(base64.b64decode(packed), -15))
 
 
-def text_of(data, runs):
-    return "\n".join(line for i in range(0, len(runs), 2) for line in data["lines"][runs[i] : runs[i] + runs[i + 1]])
+def text_of(data, numbers):
+    return "".join(data["pieces"][number] for number in numbers)
 
 
 def test_contract():
@@ -98,7 +99,9 @@ def test_names_from_the_data_make_no_elements(rules):
         columns=tuple(replace(column, name=f"c{i}") for i, column in enumerate(rules.columns)),
         clusters=tuple(replace(cluster, name=f"n{cluster.index}") for cluster in rules.clusters),
     )
-    assert len(Reader(page).elements) == len(Reader(export(calm, "html")).elements)
+    # A name that is shortened in the drawing has a title with all of it.
+    found, expected = ([e for e in Reader(text).elements if e != "title"] for text in (page, export(calm, "html")))
+    assert found == expected
 
 
 def test_copies_are_those_of_the_exporters():
@@ -147,11 +150,12 @@ def test_a_histogram_is_drawn_bin_by_bin():
     assert (place_value(-1, (10, 20)), place_value(99, (10, 20))) == (0, 216)
 
 
-def test_lines_are_shared():
-    lines = Lines()
-    runs = [lines.add("a\nb\nc\n"), lines.add("x\nb\nc\n"), lines.add("")]
-    assert list(lines.lines) == ["a", "b", "c", "", "x"]
-    assert runs == [[0, 4], [4, 1, 1, 3], [3, 1]]
+def test_pieces_are_shared():
+    texts = ["# T\n## A\na\n## B\nb\n", "# T\n## A\na\n## B\nc\n", ""]
+    numbers, pieces = share_pieces({"one": texts, "two": ["## A\na\n"]})
+    assert ["".join(pieces[i] for i in found) for found in numbers["one"]] == texts
+    assert "".join(pieces[i] for i in numbers["two"][0]) == "## A\na\n"
+    assert sorted(pieces) == ["", "# T\n", "## A\na\n", "## B\nb\n", "## B\nc\n"]
 
 
 def test_a_page_of_wine_is_small_and_one_of_50_clusters_is_not_large():
@@ -164,3 +168,53 @@ def test_a_page_of_wine_is_small_and_one_of_50_clusters_is_not_large():
     assert page.count('<article class="card') == 50
     assert len(page.encode()) < 400_000
     assert len(export(example_rules(), "html").encode()) < 60_000
+
+
+# --- a path
+
+
+@pytest.fixture(scope="module")
+def path():
+    model = ExplainableKMeans(4, random_state=0, scale="minmax", refine="none")
+    return tradeoff_path(model, load_wine(as_frame=True).data).rule_sets()
+
+
+def written(path, tmp_path):
+    path.to_json(tmp_path / "path.json")
+    return tmp_path / "path.json"
+
+
+def test_a_path_gives_a_slider_with_every_tree(path, tmp_path):
+    assert len(path) > 2
+    own = path.trees[1].rules
+    page = export(own, "html", path=written(path, tmp_path))
+    data = unpacked(page)
+    assert data["shown"] == 1
+    assert len(data["points"]) == len(data["trees"]) == len(path)
+    for i, tree in enumerate(path):
+        assert text_of(data, data["forms"]["Python"][i]) == export(tree.rules, "python")
+        assert data["clusters"][i] == {str(cluster.index): cluster.name for cluster in tree.rules.clusters}
+    assert re.findall(r'<input type="range"[^>]*max="(\d+)" value="(\d+)"', page) == [(str(len(path) - 1), "1")]
+    assert page.count("<circle ") == len(path)
+
+
+def test_rules_that_are_not_on_the_path_have_a_place_among_its_trees(path, tmp_path):
+    data = load_wine(as_frame=True).data
+    other = ExplainableKMeans(4, random_state=0, scale="minmax", method="imm").fit(data).rules_
+    found = unpacked(export(other, "html", path=written(path, tmp_path)))
+    assert len(found["trees"]) == len(path) + 1
+    assert "the rules that this page was made of" in found["points"][found["shown"]]
+    costs = [tree.rules.statistics.cost for tree in path]
+    assert found["shown"] == sum(cost <= other.statistics.cost for cost in costs)
+
+
+def test_a_path_of_another_clustering_is_refused(path, tmp_path):
+    with pytest.raises(OptionError, match="must be of the same table and clustering"):
+        export(example_rules(), "html", path=written(path, tmp_path))
+    for text, message in (("{}", "'shallowrules-path/1'"), ("[", "not valid JSON"), (None, "cannot be read")):
+        file = tmp_path / "other.json"
+        file.unlink(missing_ok=True)
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(OptionError, match=message):
+            export(example_rules(), "html", path=file)

@@ -14,7 +14,7 @@ from browser import Opened, WithoutScript, chromium, type_rows
 from rulesets import as_columns, boundary_rows, example_of_categories, example_rules, make_rules, text_rules
 from sklearn.datasets import load_wine
 
-from shallowrules import ExplainableKMeans, export
+from shallowrules import ExplainableKMeans, export, tradeoff_path
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_the_way_through_the_tree_is_shown(show, wine):
 
 def test_names_stay_in_the_browser_and_are_downloaded(show, wine):
     page = show(wine)
-    name, note = (page.locator(f'.naming[data-k="1"] {field}') for field in ("input", "textarea"))
+    name, note = (page.locator(f"#cluster-1 .naming {field}") for field in ("input", "textarea"))
     name.fill('Rich, "big" <b>')
     note.fill("two\nlines")
     assert page.inner_text("#cluster-1 h3 .nm") == 'Rich, "big" <b>'
@@ -167,7 +167,7 @@ def test_copies_are_what_the_exporters_make(show, wine):
 def test_cards_and_tree_stay_without_javascript(show, wine):
     page = show(wine, WithoutScript)
     assert page.locator(".card").count() == page.locator(".tree .leaf").count() == 3
-    assert not page.locator(".naming").first.is_visible()
+    assert page.locator("input:visible, textarea:visible, button:visible").count() == 0
     assert not page.locator("#row").is_visible()
     assert page.locator("#cluster-1 .bins").first.is_visible()
 
@@ -202,7 +202,7 @@ def test_hostile_names_stay_text(show, seed):
     assert page.locator("img, iframe, base, object, embed, link").count() == 0
     plain = "".join(c if c.isprintable() else " " for c in names[6])
     assert page.text_content("#cluster-0 h3 .nm") == plain
-    page.locator('.naming[data-k="1"] input').fill(names[12])
+    page.locator("#cluster-1 .naming input").fill(names[12])
     assert page.text_content("#cluster-1 h3 .nm") == names[12]
     rows = boundary_rows(rules, seed, 30)
     expected = [None if label == -1 else int(label) for label in rules.assign(as_columns(rules, rows))]
@@ -235,3 +235,42 @@ def test_all_of_it_is_reached_by_keyboard(show, wine):
         reached.add(page.evaluate("(e => e.id || e.dataset.copy || e.dataset.c || e.tagName)(document.activeElement)"))
     tested = {str(i) for i in wine.tested_columns}
     assert {"names", "SQL", "Python", "Sheet", "INPUT", "TEXTAREA", "a", *tested} <= reached
+
+
+# --- the slider
+
+
+@pytest.fixture(scope="module")
+def path():
+    model = ExplainableKMeans(4, random_state=0, scale="minmax", refine="none")
+    return tradeoff_path(model, load_wine(as_frame=True).data).rule_sets()
+
+
+def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
+    file = tmp_path / "path.json"
+    path.to_json(file)
+    page = show(path.trees[0].rules, options={"path": file}, permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#cluster-2 .naming input").fill("named")
+    colours = page.evaluate(COLOURS)
+    rows = [tuple(row) for row in load_wine().data[::9].tolist()]
+    page.focus("#slider")
+    for i, tree in enumerate(path):
+        assert page.input_value("#slider") == str(i)
+        assert page.inner_text("#point").startswith(f"Tree {i + 1} of {len(path)}")
+        assert page.locator(".curve circle.on").count() == 1
+        assert page.locator(".tree .leaf").count() == len(tree.rules)
+        assert page.inner_text("#cluster-2 h3 .nm") == "named"
+        assert page.locator("#cluster-2 .naming input").input_value() == "named"
+        assert page.evaluate(COLOURS) == colours
+        found = [cluster for cluster, _ in type_rows(page, tree.rules, rows)]
+        assert found == tree.rules.assign(rows).tolist()
+        page.click('[data-copy="SQL"]')
+        page.wait_for_function("document.getElementById('said').textContent.startsWith('SQL copied')")
+        assert page.evaluate("navigator.clipboard.readText()") == export(tree.rules, "sql", style="select")
+        page.focus("#slider")
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "slider"
+
+
+COLOURS = """Object.fromEntries([...document.querySelectorAll('.card')].map(
+  card => [card.id, [...card.classList].find(name => /^k[0-9]$/.test(name))]).sort())"""

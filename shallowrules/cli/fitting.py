@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
-__all__ = ["describe_work", "fit_rules", "prepare_model"]
+__all__ = ["describe_work", "fit_rules", "prepare_model", "with_table"]
 
 
 def fit_rules(
@@ -46,10 +46,15 @@ def fit_rules(
             )
         else:
             model.fit(loaded.table, sample_weight=loaded.weight)
-    rules: RuleSet = model.rules_ if chosen.histograms else model.rules_.without_histograms()
-    statistics = rules.statistics
-    for note in statistics.notes:
+    for note in model.rules_.statistics.notes:
         show_message("note", note)
+    return with_table(model.rules_, loaded, chosen)
+
+
+def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:
+    """Return rules with what is known of their table: notes on it, and its other columns."""
+    rules = rules if chosen.histograms else rules.without_histograms()
+    statistics = rules.statistics
     notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
     return replace(rules, statistics=replace(statistics, notes=notes, other_columns=loaded.other_columns))
 

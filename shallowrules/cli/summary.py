@@ -64,7 +64,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
         console.print(Text(f"written        {', '.join(written)}"))
 
 
-def show_path(path: TradeoffPath) -> None:
+def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
     """Print the trees worth having, cheapest first, by trade-off, cost and length."""
     table = _table("tradeoff", "cost", "extra", "conditions per row", "questions per row", "rules", "refine")
     for column in table.columns:
@@ -79,7 +79,7 @@ def show_path(path: TradeoffPath) -> None:
             f"{point.n_leaves:,}",
             point.refine,
         )
-    _console(False).print(table)
+    _console(stderr).print(table)
 
 
 def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str | None = None) -> None:

@@ -6,6 +6,7 @@ from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, 
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
+from shallowrules.rules.path_document import PathTree, RulePath
 from shallowrules.table import Value
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "NoneOf",
     "Number",
     "OneOf",
+    "PathTree",
     "Rule",
     "RuleColumn",
+    "RulePath",
     "RuleSet",
     "Statistics",
     "Value",

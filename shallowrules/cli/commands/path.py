@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from shallowrules.cli.fitting import describe_work, prepare_model
+from shallowrules.cli.fitting import describe_work, prepare_model, with_table
 from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
 from shallowrules.cli.options import gather
-from shallowrules.cli.output import progress
+from shallowrules.cli.output import check_target, progress, write_result
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
 __all__ = ["command"]
@@ -19,24 +20,38 @@ __all__ = ["command"]
 @table_or_database
 @refine_options
 @fit_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them.",
+)
 @reading_options
-def command(tables: Tables, refine: str, budget: str | None, **options: Any) -> None:
+def command(tables: Tables, refine: str, budget: str | None, output: Path | None, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
     No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
     choose among them, and `run` with the --tradeoff and --refine of a line grows its tree.
 
     \b
-    Example:
+    Examples:
       shallowrules path wine.csv -k 3 --scale minmax
+      shallowrules path wine.csv -k 3 -o path.json
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_path
+    from shallowrules.rules import RulePath
+    from shallowrules.sources import input_files
     from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)
+    check_target(output, *input_files(rows))
     loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress = show
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
-    show_path(found)
+        if output is not None:
+            trees = [(tree.refine, with_table(tree.rules, loaded, chosen)) for tree in found.rule_sets()]
+            write_result(RulePath.of(trees).to_json(), output)
+    show_path(found, stderr=output is not None)

@@ -23,6 +23,14 @@ from shallowrules.rules import Between, Cluster, Number, Rule, RuleColumn, RuleS
 __all__ = ["Pictures", "describe_cards"]
 
 PICTURES_SHOWN = 6
+"""Pictures of a card."""
+
+MAX_PICTURES = 100
+"""Pictures of a tree beyond which its cards have fewer, but two at least."""
+
+MAX_PICTURES_OF_PATH = 400
+"""Pictures of all trees of a path but the first that is shown; beyond that their cards have fewer, or none."""
+
 BARS_SHOWN = 5
 STANDS_OUT_SHOWN = 4
 RULES_SHOWN = 12
@@ -53,22 +61,37 @@ class Pictures:
             },
         )
 
-    def outline(self, column: int) -> str:
-        """Return the path of a column's histogram over the whole table, as high as its picture."""
-        return draw_bins(self.shares[column], max(self.shares[column]))
+    def outlines(self, rules: RuleSet) -> list[dict[str, Any]]:
+        """Return what the pictures of a column share: the whole table's histogram, and the ends of the axis."""
+        return [
+            {
+                "index": i,
+                "path": draw_bins(self.shares[i], max(self.shares[i])),
+                "first": format_number(edges[0]),
+                "last": format_number(edges[-1]),
+                "width": bin_width(len(edges) - 1) * (len(edges) - 1),
+            }
+            for i, edges in self.edges.items()
+        ]
 
 
-def describe_cards(rules: RuleSet, colours: Mapping[int, int], pictures: Pictures) -> list[dict[str, Any]]:
-    """Return a card for each cluster, largest first."""
-    return [_card(rules, cluster, colours[cluster.index], pictures) for cluster in rules.by_size]
+def describe_cards(
+    rules: RuleSet, colours: Mapping[int, int], pictures: Pictures, n_trees: int
+) -> list[dict[str, Any]]:
+    """Return a card for each cluster, largest first, of one of so many trees."""
+    room = max(2, MAX_PICTURES // len(rules.clusters))
+    if n_trees > 1:
+        room = min(room, MAX_PICTURES_OF_PATH // (n_trees * len(rules.clusters)))
+    most = min(PICTURES_SHOWN, room)
+    return [_card(rules, cluster, colours[cluster.index], pictures, most) for cluster in rules.by_size]
 
 
-def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures) -> dict[str, Any]:
+def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, most: int) -> dict[str, Any]:
     mine = rules.rules_of(cluster.index)
     profile = describe_profile(rules, cluster)
     asked = {condition.feature for rule in mine for condition in rule.conditions}
     tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
-    shown = [found for i in tested[:PICTURES_SHOWN] if (found := _picture(rules, cluster, i, mine, pictures))]
+    shown = [found for i in tested[:most] if (found := _picture(rules, cluster, i, mine, pictures))]
     marked = sorted((line for line in profile if line["mark"]), key=lambda line: -abs(line["deviation"]))
     return {
         "index": cluster.index,
@@ -84,7 +107,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures) -> 
         "recall_text": percent(cluster.recall),
         "stands_out": marked[:STANDS_OUT_SHOWN],
         "pictures": shown,
-        "left_out": len(tested) - len(tested[:PICTURES_SHOWN]),
+        "left_out": len(tested) - len(tested[:most]),
         "sources": _sources(cluster),
     }
 
@@ -172,12 +195,10 @@ def _picture(
         **common,
         "kind": "bins",
         "path": draw_bins(here, most),
-        "table_transform": f"matrix(1 0 0 {scale:.3g} 0 {HEIGHT * (1 - scale):.3g})",
+        "table_transform": f"matrix(1 0 0 {scale:.2f} 0 {HEIGHT * (1 - scale):.0f})",
         "width": width,
         "bounds": _bound_labels(bounds, width),
         "allowed": [{"x": x, "width": round(end - x, 1)} for x, end in sorted(set(allowed))],
-        "first": format_number(edges[0]),
-        "last": format_number(edges[-1]),
         "mean": format_number(cast(float, cluster.means[index])),
         "table_mean": format_number(cast(float, column.mean)),
     }

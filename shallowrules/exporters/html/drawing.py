@@ -63,7 +63,7 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
                     "y": y,
                     "label": label,
                     "shown": shorten(label, LABEL_LENGTH),
-                    "path": f"M{begin} {start}h9V{y}H{x}",
+                    "path": f"M{begin - x} {start - y}h9V0H0",
                     "width": round(1 + 7 * place.share, 1),
                 }
             )

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -23,7 +24,8 @@ from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import check_length, percent
 from shallowrules.exporters.html.cards import Pictures, describe_cards
 from shallowrules.exporters.html.drawing import describe_tree
-from shallowrules.exporters.html.text import Lines, pack
+from shallowrules.exporters.html.slider import describe_path, describe_points, join_path, read_path
+from shallowrules.exporters.html.text import pack, share_pieces
 from shallowrules.exporters.html.walking import describe_inputs, describe_walk
 from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.options import on_command_line
@@ -32,6 +34,7 @@ from shallowrules.exporters.rendering import one_line, render
 from shallowrules.exporters.sql import SqlExporter
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.wording import describe_figures, format_number
+from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
 
 __all__ = ["COLOURS", "HtmlExporter", "HtmlOptions"]
@@ -39,7 +42,7 @@ __all__ = ["COLOURS", "HtmlExporter", "HtmlOptions"]
 COLOURS = 10
 """Colours of the page's style; clusters have numbers too, and the eleventh cluster has the colour of the first."""
 
-CONFUSION_SHOWN = 60
+CONFUSION_SHOWN = 30
 """With more clusters the table of both clusterings is left out; each card still says where its rows were."""
 
 
@@ -72,15 +75,22 @@ class HtmlOptions:
         SQL dialect of the query that can be copied; the names are those of the exporter sql.
     table : str or sequence of str
         The table of that query: its name, or the parts of it.
+    path : str or path, optional
+        A path document of the same table and clustering, which `shallowrules path TABLE -k K -o FILE` writes: the page
+        gets a slider that moves through its trees.
     """
 
     title: str = "Clusters and their rules"
     dialect: str = field(default="ansi", metadata=on_command_line(default_from="dialect"))
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
+    path: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
         find_dialect(self.dialect)
+        split_table(self.table)
+        if self.path is not None:
+            read_path(self.path)  # a wrong file is to be known before the work
 
 
 class HtmlExporter:
@@ -96,10 +106,11 @@ class HtmlExporter:
         """Return the page."""
         settings = HtmlOptions(**options)
         check_length(rules)
-        trees = [rules]
-        shown = 0
+        trees, shown = [rules], 0
+        if settings.path is not None:
+            trees, shown = join_path(read_path(settings.path), rules)
         colours = _colours(trees)
-        described = [_describe(tree, colours) for tree in trees]
+        described = [_describe(tree, colours, 1 if i == shown else len(trees)) for i, tree in enumerate(trees)]
         data = self._data(trees, described, shown, settings)
         script, style = _shipped("page.js"), _shipped("page.css")
         context = {
@@ -107,7 +118,7 @@ class HtmlExporter:
             "tree": described[shown],
             "inputs": describe_inputs(trees),
             "forms": ["SQL", "Python", "Sheet"],
-            "path": None,
+            "path": describe_path(trees, shown) if settings.path is not None else None,
             "script": Markup(script),  # a file of ours
             "style": Markup(style),
             "script_hash": _hash(script),
@@ -120,31 +131,28 @@ class HtmlExporter:
         self, trees: Sequence[RuleSet], described: Sequence[dict[str, Any]], shown: int, settings: HtmlOptions
     ) -> str:
         """Return what the script works with."""
-        lines = Lines()
-        forms: dict[str, list[Any]] = {"SQL": [], "Python": [], "Sheet": [], "html": []}
-        # One form after the other: what is alike lies close together, where the packer finds it.
-        for tree in trees:
-            forms["SQL"].append(
-                lines.add(_text(SqlExporter, tree, style="select", dialect=settings.dialect, table=settings.table))
-            )
-        for tree in trees:
-            forms["Python"].append(lines.add(_text(PythonExporter, tree)))
-        for tree in trees:
-            forms["Sheet"].append(lines.add(_text(MarkdownExporter, tree, title=settings.title)))
+        query = {"style": "select", "dialect": settings.dialect, "table": settings.table}
+        texts = {
+            "SQL": [_text(SqlExporter, tree, **query) for tree in trees],
+            "Python": [_text(PythonExporter, tree) for tree in trees],
+            "Sheet": [_text(MarkdownExporter, tree, title=settings.title) for tree in trees],
+            "html": [],
+        }
         if len(trees) > 1:
-            for each in described:
-                forms["html"].append(lines.add(render(PAGE, "page_tree.html.j2", {"tree": each})))
+            texts["html"] = [render(PAGE, "page_tree.html.j2", {"tree": each}) for each in described]
+        forms, pieces = share_pieces(texts)
         return pack(
             {
                 "key": trees[shown].sha256[:16],
                 "shown": shown,
+                "points": describe_points(trees, shown) if settings.path is not None else [],
                 "columns": describe_inputs(trees),
                 "clusters": [
                     {str(cluster.index): one_line(cluster.name) for cluster in tree.clusters} for tree in trees
                 ],
                 "trees": [describe_walk(tree) for tree in trees],
                 "forms": forms,
-                "lines": list(lines.lines),
+                "pieces": pieces,
             }
         )
 
@@ -164,18 +172,15 @@ def _colours(trees: Sequence[RuleSet]) -> dict[int, int]:
     return {index: place % COLOURS for place, index in enumerate(indices)}
 
 
-def _describe(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
-    """Return what the page says of a tree."""
+def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str, Any]:
+    """Return what the page says of a tree, one of so many."""
     pictures = Pictures.of(rules)
     s = rules.statistics
     return {
         "figures": describe_figures(rules),
         "drawing": describe_tree(rules, colours),
-        "cards": describe_cards(rules, colours, pictures),
-        "outlines": [
-            {"index": index, "path": pictures.outline(index), "name": rules.columns[index].name}
-            for index in pictures.edges
-        ],
+        "cards": describe_cards(rules, colours, pictures, n_trees),
+        "outlines": pictures.outlines(rules),
         "confusion": _confusion(rules, colours),
         "labelled": s.labelled,
         "weighted": s.weighted,

@@ -1,0 +1,100 @@
+"""The slider over the trade-off: the trees that it moves through, and the curve of what shorter rules cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shallowrules.errors import OptionError, OptionName, RulesFormatError, counted
+from shallowrules.rules import RulePath, RuleSet
+
+__all__ = ["describe_path", "describe_points", "join_path", "read_path"]
+
+WIDTH, HEIGHT, MARGIN = 300, 130, 14
+"""Pixels of the curve, and the room for a point at its ends."""
+
+OPTION = OptionName("path")
+
+
+def read_path(path: str | Path) -> RulePath:
+    """Return the path of a file; OptionError if it cannot be read or is none."""
+    try:
+        return RulePath.from_json(path)
+    except OSError as error:
+        raise OptionError(OPTION, f": {path} cannot be read: {error.strerror or error}") from error
+    except RulesFormatError as error:
+        raise OptionError(OPTION, f": {error}") from error
+
+
+def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
+    """Return the trees of a path, cheapest first, with the rules of the page among them, and which these are.
+
+    Raises
+    ------
+    OptionError
+        If the path is of another table or clustering.
+    """
+    if not path.is_of_one_table_with(rules):
+        raise OptionError(
+            OPTION,
+            " must be of the same table and clustering as the rules: make both with the same columns, rows, -k, "
+            "--scale and --seed",
+        )
+    trees = [tree.rules for tree in path]
+    for i, tree in enumerate(trees):
+        if [_question(node) for node in tree.nodes] == [_question(node) for node in rules.nodes]:
+            return [*trees[:i], rules, *trees[i + 1 :]], i
+    place = sum(tree.statistics.cost <= rules.statistics.cost for tree in trees)
+    return [*trees[:place], rules, *trees[place:]], place
+
+
+def _question(node: Any) -> tuple[Any, ...]:
+    """Return what makes a node that of the same tree: all but its rows and weight."""
+    return tuple(value for name, value in vars(node).items() if name not in ("rows", "weight"))
+
+
+def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
+    """Return what the slider says of each tree."""
+    found = []
+    for i, rules in enumerate(trees):
+        s = rules.statistics
+        extra = f"{100 * (s.normalized_cost - 1):+.1f} %"
+        mine = ", the rules that this page was made of" if i == own else ""
+        found.append(
+            f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
+            f"{extra} spread (trade-off {s.tradeoff:g})"
+        )
+    return found
+
+
+def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
+    """Return the curve: a point for each tree, further right the more conditions, higher the more it costs."""
+    lengths = [rules.statistics.waes for rules in trees]
+    costs = [rules.statistics.normalized_cost for rules in trees]
+    points = [
+        {
+            "x": _scaled(length, lengths, WIDTH),
+            "y": HEIGHT - _scaled(cost, costs, HEIGHT),
+        }
+        for length, cost in zip(lengths, costs, strict=True)
+    ]
+    return {
+        "points": points,
+        "line": "M" + "L".join(f"{point['x']} {point['y']}" for point in points),
+        "width": WIDTH,
+        "height": HEIGHT,
+        "own": own,
+        "said": describe_points(trees, own)[own],
+        "shortest": f"{min(lengths):.2f}",
+        "longest": f"{max(lengths):.2f}",
+        "cheapest": f"{100 * (min(costs) - 1):+.1f} %",
+        "dearest": f"{100 * (max(costs) - 1):+.1f} %",
+    }
+
+
+def _scaled(value: float, values: Sequence[float], length: int) -> float:
+    """Return where a value lies between the least and the greatest."""
+    low, high = min(values), max(values)
+    share = (value - low) / (high - low) if high > low else 0.5
+    return round(MARGIN + share * (length - 2 * MARGIN), 1)

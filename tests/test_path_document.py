@@ -1,0 +1,121 @@
+"""The path document: the rules of every tree of a path, written once where they share, read back, and refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from commandline import call, write_groups
+from sklearn.datasets import load_wine
+
+from shallowrules import ExplainableKMeans, tradeoff_path
+from shallowrules.errors import RulesFormatError
+from shallowrules.rules import RulePath, RuleSet
+
+
+@pytest.fixture(scope="module")
+def trees():
+    data = load_wine(as_frame=True).data
+    data["strong"] = np.where(data["alcohol"] > 13, "yes", "no")
+    weight = np.random.default_rng(0).random(len(data))
+    model = ExplainableKMeans(10, random_state=0, scale="minmax", refine="none")
+    return tradeoff_path(model, data, sample_weight=weight), data, weight
+
+
+def test_a_path_has_the_rules_that_the_estimator_fits(trees):
+    path, data, weight = trees
+    found = path.rule_sets()
+    assert len(found) == len(path) > 2
+    for point, tree in zip(path, found, strict=True):
+        fitted = ExplainableKMeans(10, random_state=0, scale="minmax", tradeoff=point.tradeoff, refine=point.refine)
+        rules = fitted.fit(data, sample_weight=weight).rules_
+        assert (tree.refine, tree.rules.statistics.tradeoff) == (point.refine, point.tradeoff)
+        assert (tree.rules.nodes, tree.rules.clusters) == (rules.nodes, rules.clusters)
+        assert [column.edges for column in tree.rules.columns] == [column.edges for column in rules.columns]
+        assert tree.rules.statistics.waes == point.conditions
+
+
+def test_it_is_read_as_it_was_written(trees, tmp_path):
+    path = trees[0].rule_sets()
+    text = path.to_json(tmp_path / "path.json")
+    again = RulePath.from_json(tmp_path / "path.json")
+    assert [tree.refine for tree in again] == [tree.refine for tree in path]
+    assert [tree.rules for tree in again] == [tree.rules for tree in path]
+    assert again.to_json() == text
+    assert text.count('"name": "alcohol"') == text.count('"reference_cost"') == 1
+
+
+def test_without_histograms(trees):
+    path = RulePath.of([(tree.refine, tree.rules.without_histograms()) for tree in trees[0].rule_sets()])
+    assert "edges" not in path.to_json()
+    assert [tree.rules for tree in RulePath.from_dict(path.to_dict())] == [tree.rules for tree in path]
+
+
+def damage(*keys_and_value):
+    *keys, last, value = keys_and_value
+
+    def change(document):
+        for key in keys:
+            document = document[key]
+        if value is None:
+            del document[last]
+        else:
+            document[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (damage("format", "shallowrules/2"), r"its \"format\" is 'shallowrules/2', not 'shallowrules-path/1'"),
+        (damage("trees", []), "one tree or more"),
+        (damage("trees", {}), "lists 'columns' and 'trees'"),
+        (damage("columns", None), "lists 'columns' and 'trees'"),
+        (damage("trees", 1, []), r"trees\[1\] must be an object"),
+        (damage("trees", 1, "nodes", None), r"trees\[1\] lacks nodes"),
+        (damage("trees", 1, "refine", 3), r"trees\[1\] has a refine that is not text"),
+        (damage("trees", 1, "binned", [99]), r"trees\[1\].binned must be positions of columns"),
+        (damage("trees", 1, "binned", []), r"trees\[1\]: cluster 0 has . histograms for 0 columns"),
+        (damage("trees", 1, "nodes", 0, "threshold", "a"), r"trees\[1\]: nodes\[0\].threshold is 'a'"),
+        (damage("statistics", "rows", 5), r"trees\[0\]: statistics.rows is 5"),
+    ],
+)
+def test_what_is_no_path_is_refused(trees, change, message):
+    document = json.loads(trees[0].rule_sets().to_json())
+    RulePath.from_dict(copy.deepcopy(document))
+    change(document)
+    with pytest.raises(RulesFormatError, match=message):
+        RulePath.from_dict(document)
+
+
+def test_trees_of_two_tables_are_no_path(trees):
+    path = trees[0].rule_sets()
+    other = ExplainableKMeans(4, random_state=0).fit(pd.DataFrame({"x": np.arange(40.0)})).rules_
+    assert not path.is_of_one_table_with(other)
+    with pytest.raises(RulesFormatError, match="the same columns, rows and clustering"):
+        RulePath((*path.trees, type(path.trees[0])("none", other)))
+
+
+def test_the_command_writes_it_and_a_page_takes_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_groups("t.csv")
+    shown = call("path", "t.csv", "-k", "3")
+    result = call("path", "t.csv", "-k", "3", "-o", "path.json")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "conditions per row" in shown.stdout
+    assert "conditions per row" in result.stderr
+    call("fit", "t.csv", "-k", "3", "-o", "rules.json")
+    path = RulePath.from_json("path.json")
+    assert path.is_of_one_table_with(RuleSet.from_json("rules.json"))
+    assert path.trees[0].rules.statistics.notes == RuleSet.from_json("rules.json").statistics.notes
+    assert call("export", "rules.json", "html", "--path", "path.json", "-o", "page.html").exit_code == 0
+    assert 'id="slider"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    refused = call("export", "rules.json", "html", "--path", "rules.json")
+    assert refused.exit_code == 2
+    assert "--path" in refused.stderr
+    call("path", "t.csv", "-k", "3", "--no-histograms", "-o", "bare.json")
+    assert "edges" not in (tmp_path / "bare.json").read_text(encoding="utf-8")
