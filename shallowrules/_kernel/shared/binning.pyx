@@ -12,6 +12,7 @@ monotone in the value whatever the rounding, so codes are monotone too.
 import numpy as np
 
 from cython.parallel cimport prange
+from libc.math cimport floor, isfinite
 from libc.stdint cimport int64_t
 
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
@@ -75,7 +76,7 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     return grid.code_at[low - 1] + 1
 
 
-def _edges(sample, singles, low, high, n_cells, by_rank):
+def _edges(sample, singles, low, high, n_cells):
     """Return (edge values, which are singles, whether cells are bins) for one column.
 
     `sample` is sorted, `singles` (the centers' coordinates) too, without duplicates.
@@ -89,20 +90,53 @@ def _edges(sample, singles, low, high, n_cells, by_rank):
         cells = np.clip((sample - low) * (n_cells / (high - low)), 0, n_cells - 1).astype(np.int64)
         counts = np.bincount(cells, minlength=n_cells).astype(float)
         effective = n**2 / (counts @ counts)
-        if by_rank or effective < min(n_cells, len(first)) / CROWDED:
-            last = np.append(first[1:], n)  # one past the end of each value's run
-            expected = n / n_cells
-            spikes = sample[first[last - first >= max(2.0, 2 * expected)]]
-            position = np.floor(last / expected)
-            ends = np.empty(len(last), dtype=bool)
-            ends[len(last) - 1] = True
-            np.not_equal(position[1:], position[: len(last) - 1], out=ends[: len(last) - 1])
-            edges = np.concatenate([singles, spikes, sample[first[ends]]])
-            order = np.argsort(edges, kind="stable")  # of equal ones, singles come first
-            edges = edges[order]
-            kept = np.append(True, edges[1:] != edges[: len(edges) - 1])
-            return edges[kept], order[kept] < len(singles) + len(spikes), False
+        if effective < min(n_cells, len(first)) / CROWDED:
+            n_most = n + len(singles)
+            edges, is_single = np.empty(n_most), np.empty(n_most, dtype=np.uint8)
+            n_edges = _find_rank_edges(sample, singles, n_cells, edges, is_single)
+            return edges[:n_edges], is_single[:n_edges].view(bool), False
     return singles, np.ones(len(singles), dtype=bool), True
+
+
+cdef int _find_rank_edges(
+    const double[::1] sample, const double[::1] singles, int n_bins, double[::1] edges, unsigned char[::1] is_single
+) noexcept:
+    """Find edge values between which there are about equally many rows; return how many.
+
+    Values of very many rows are codes of their own, as the given ones. `sample` is sorted, `singles` too, without
+    duplicates; edges, is_single: [as many as both together] are written to.
+    """
+    cdef Py_ssize_t n = sample.shape[0], n_singles = singles.shape[0], first = 0, last, next_last, at = 0
+    cdef double expected = <double>n / n_bins
+    cdef bint is_spike
+    cdef int n_edges = 0
+    last = _end_of_run(sample, 0)
+    while first < n:
+        next_last = _end_of_run(sample, last) if last < n else last
+        while at < n_singles and singles[at] <= sample[first]:
+            edges[n_edges], is_single[n_edges] = singles[at], True
+            n_edges += 1
+            at += 1
+        is_spike = last - first >= max(2.0, 2 * expected)
+        # A value is the upper end of a bin if the next one lies beyond it.
+        if is_spike or last == n or floor(last / expected) != floor(next_last / expected):
+            if n_edges == 0 or edges[n_edges - 1] != sample[first]:
+                edges[n_edges], is_single[n_edges] = sample[first], is_spike
+                n_edges += 1
+        first, last = last, next_last
+    while at < n_singles:
+        edges[n_edges], is_single[n_edges] = singles[at], True
+        n_edges += 1
+        at += 1
+    return n_edges
+
+
+cdef inline Py_ssize_t _end_of_run(const double[::1] sample, Py_ssize_t first) noexcept:
+    """Return the first place that has another value than `first` and comes after it."""
+    cdef Py_ssize_t last = first + 1
+    while last < sample.shape[0] and sample[last] == sample[first]:
+        last += 1
+    return last
 
 
 def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0, ranges=None):
@@ -139,23 +173,27 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
         n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
     low, high = column_ranges(X_explain, n_threads) if ranges is None else ranges
     picked = np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]
-    sample = np.sort(X_explain[picked].T.astype(np.float64), axis=1)
+    sample = np.sort(X_explain[picked].T.astype(np.float64, order="C"), axis=1)
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
     cdef unsigned char[:, ::1] grids = grids_array
+    cdef Grid* grid
     center_codes = np.empty((d, len(explain_centers)), dtype=np.int32)
     keep = []
     for f in range(d):
         coordinates = explain_centers[:, f]
         ends = float(min(low[f], coordinates.min())), float(max(high[f], coordinates.max()))
-        column_codes, center_codes[f] = _make_grid(
-            <Grid*>&grids[f, 0], sample[f], coordinates, ends, n_cells, ranks > 0, keep
-        )
+        grid = <Grid*>&grids[f, 0]
+        if ranks:
+            made = _make_rank_grid(grid, sample[f], coordinates, ends, n_cells, keep)
+        else:
+            made = _make_grid(grid, sample[f], coordinates, ends, n_cells, keep)
+        column_codes, center_codes[f] = made
         n_codes = max(n_codes, column_codes)
     codes, single_valued, largest = _code_rows(&matrix, rows, <const Grid*>&grids[0, 0], n_codes, n_threads)
     return codes, center_codes, n_codes, single_valued, largest
 
 
-cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, bint by_rank, list keep):
+cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, list keep):
     """Make the grid of a column; return one more than its largest code, and the codes of the centers' coordinates."""
     cdef Py_ssize_t i
     cdef const double[::1] edge_view
@@ -165,7 +203,7 @@ cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, bint by_rank
     width = high - low
     factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
     edge, is_single, cells_are_bins = _edges(
-        sample, np.unique(coordinates), low, high if factor else low, n_cells, by_rank
+        sample, np.unique(coordinates), low, high if factor else low, n_cells
     )
     edge = np.ascontiguousarray(edge, dtype=np.float64)
     grid.low = low
@@ -186,6 +224,42 @@ cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, bint by_rank
     grid.start, grid.base = &start_view[0], &base_view[0]
     keep += [edge, step, at, start, base]
     return int(before.max() + (n_cells if cells_are_bins else 1)) + 1, at[np.searchsorted(edge, coordinates)]
+
+
+cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, int n_cells, list keep):
+    """Make the grid of a column whose codes are bins of equally many rows, as `_make_grid` makes others."""
+    cdef Py_ssize_t n_most = sample.shape[0] + len(coordinates), i
+    cdef int n_edges, cell = 0, code = 0
+    cdef double low = ends[0], width = ends[1] - low
+    singles = np.unique(coordinates)
+    numbers, values = np.empty(2 * n_most + 2 * n_cells + 1, dtype=np.int32), np.empty(n_most)
+    is_single_array = np.empty(n_most, dtype=np.uint8)
+    cdef int[::1] number = numbers
+    cdef double[::1] edge = values
+    cdef unsigned char[::1] is_single = is_single_array
+    cdef int* step = &number[0]
+    cdef int* code_at = step + n_most
+    cdef int* start = code_at + n_most
+    cdef int* base = start + n_cells + 1
+    grid.low, grid.n_cells = low, n_cells
+    grid.factor = n_cells / width if width > 0 and isfinite(width) and isfinite(n_cells / width) else 0.0
+    n_edges = _find_rank_edges(sample, singles, n_cells, edge, is_single)
+    start[0] = base[0] = 0
+    for i in range(n_edges):
+        while cell < cell_of(grid, edge[i]):
+            cell += 1
+            start[cell], base[cell] = <int>i, code
+        step[i] = 2 if is_single[i] else 1
+        code_at[i] = code + is_single[i]
+        code += step[i]
+    while cell < n_cells:
+        cell += 1
+        start[cell] = n_edges
+        if cell < n_cells:
+            base[cell] = code
+    grid.edge, grid.step, grid.code_at, grid.start, grid.base = &edge[0], step, code_at, start, base
+    keep += [numbers, values]
+    return code + 1, [code_of(grid, value) for value in coordinates]
 
 
 cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, int n_codes, int n_threads):
