@@ -271,11 +271,12 @@ def test_what_progress_raises_ends_improving(progress, raised):
 def perturbed(
     tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
     n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1, max_features: int = 8,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None, instructions: int = 2,
 ) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
     found = perturb_tree(
         coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
         seed=seed, settings=(leaf_share, min_gain, max_rise, max_features), n_trees=n_trees, progress=progress,
+        instructions=instructions,
     )  # fmt: skip
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
 
@@ -331,6 +332,20 @@ def test_perturbing_is_the_same_for_the_same_seed_and_no_worse_than_improving(se
     assert sum(np.array(one["after"]) * (1, before.condition_penalty)) <= (1 + 1e-9) * sum(
         np.array(start["after"]) * (1, before.condition_penalty)
     )
+
+
+@pytest.mark.parametrize("instructions", [0, 1])
+@pytest.mark.parametrize("n_columns", [1, 7, 8, 19, 40])
+def test_instruction_sets_change_nothing_in_perturbing(n_columns, instructions):
+    random = np.random.default_rng(n_columns)
+    columns = blobs(random, 300, n_columns, 8, 3.0)
+    tree = random_tree(random, columns, 8)
+    before = finished(tree, columns, columns, np.ones(300), 0.3)
+    (one, _), (other, _) = (
+        perturbed(tree, before, 3, max_passes=150, max_features=4, instructions=some)[-1] for some in (instructions, 2)
+    )
+    for name in one:
+        assert np.array_equal(one[name], other[name]), name
 
 
 def test_perturbing_finds_what_improving_does_not():

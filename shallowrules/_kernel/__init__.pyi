@@ -138,6 +138,7 @@ def perturb_tree(
     settings: tuple[float, float, float, int],
     n_trees: int = 1,
     progress: _Progress = None,
+    instructions: int = 2,
 ) -> list[dict[str, Any]]: ...
 def row_keys(X: NDArray[Any], rows: NDArray[np.int32], n_threads: int = 1) -> NDArray[np.uint64]: ...
 def nearest_centers(

@@ -93,13 +93,23 @@ cdef void _measure_leaf(const Rows* rows, Tree* tree, int leaf, double* buffer) 
     tree.sum_of_squares[leaf] = sum
 
 
+cdef void enter(Tree* tree, int slot, int leaf) noexcept nogil:
+    """Enter a row at another leaf than its own."""
+    tree.is_measured[tree.leaf[slot]] = tree.is_measured[leaf] = 0
+    tree.leaf[slot] = leaf
+
+
 cdef void route_to_leaves(
     const Rows* rows, Tree* tree, int node, Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
     """Find the leaves of some of a node's rows."""
     cdef Py_ssize_t i
+    cdef int slot, leaf
     for i in range(begin, end):
-        tree.leaf[tree.order[i]] = descend(rows, tree, node, tree.order[i])
+        slot = tree.order[i]
+        leaf = descend(rows, tree, node, slot)
+        if leaf != tree.leaf[slot]:
+            enter(tree, slot, leaf)
 
 
 cdef void mark_changed(Tree* tree, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
@@ -133,9 +143,9 @@ cdef void _set_ranges(Tree* tree, int* stack, int node) noexcept nogil:
 
 
 cdef void gather_leaves(
-    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int node
+    const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int node
 ) noexcept nogil:
-    """Order a node's rows by their leaves, and find each leaf's mean and sum of squares."""
+    """Order a node's rows by their leaves, and find the mean and the sum of squares of leaves whose rows changed."""
     cdef int n_leaves = list_leaves(tree, walk, node), i, slot
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], place = first, at
     mark_changed(tree, first, last)
@@ -152,7 +162,10 @@ cdef void gather_leaves(
         tree.last[tree.leaf[slot]] += 1
     memcpy(tree.order + first, buffers.swap + first, (last - first) * sizeof(int))
     for i in prange(n_leaves, num_threads=threads_for_node(tree, n_threads, node), schedule="dynamic", chunksize=1):
-        _measure_leaf(rows, tree, walk.leaves[i], buffers.point + threadid() * rows.n_columns)
+        if not tree.is_measured[walk.leaves[i]]:
+            _measure_leaf(rows, tree, walk.leaves[i], buffers.point + threadid() * rows.n_columns)
+            tree.is_measured[walk.leaves[i]] = 1
+            stale.split[walk.leaves[i]] = 1
     _set_ranges(tree, walk.stack, node)
 
 
@@ -176,19 +189,24 @@ cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) 
         poll_interrupts(&effort.progress, min(effort.rows_visited / effort.max_rows, 1.0))
 
 
-cdef void mark_stale(const Tree* tree, Stale* stale, int* stack, int node) noexcept nogil:
-    """Mark what may have changed with a node: all below it, and all above it with the leaves next to them."""
-    cdef int n_stacked = 1, below = node
+cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint paths_changed) noexcept nogil:
+    """Mark what a change of a node's cut made stale: below it what leads to leaves whose rows or paths changed, and all
+    above it.
+    """
+    cdef int n_leaves = list_leaves(tree, walk, node), i, below
+    for i in range(n_leaves):
+        below = walk.leaves[i]
+        if paths_changed:
+            stale.split[below] = 1
+        if not stale.split[below]:
+            continue
+        while below != node:
+            below = tree.parent[below]
+            stale.cut[below] = 1
+            stale.removal[tree.left[below]] = stale.removal[tree.right[below]] = 1
+    below = node
+    stale.cut[node] = 1
     while tree.parent[below] >= 0:
         below = tree.parent[below]
         stale.cut[below] = 1
-        stale.moves[tree.left[below]] = stale.moves[tree.right[below]] = 1
-    stack[0] = node
-    while n_stacked:
-        n_stacked -= 1
-        below = stack[n_stacked]
-        stale.cut[below] = stale.moves[below] = 1
-        if tree.feature[below] >= 0:
-            stack[n_stacked] = tree.left[below]
-            stack[n_stacked + 1] = tree.right[below]
-            n_stacked += 2
+        stale.removal[tree.left[below]] = stale.removal[tree.right[below]] = 1

@@ -9,13 +9,14 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
+from libc.string cimport memset
 
 from shallowrules._kernel.refinement.finished_tree cimport (
-    count_conditions, gather_leaves, list_leaves, mark_stale, objective_below, route_to_leaves, threads_for_node
+    count_conditions, gather_leaves, list_leaves, objective_below, threads_for_node
 )
 from shallowrules._kernel.refinement.leaf_moves cimport move_leaf
 from shallowrules._kernel.refinement.recut cimport improve_cut
-from shallowrules._kernel.refinement.state cimport MIN_GAIN, Effort, Rows, Tree, Walk, Work
+from shallowrules._kernel.refinement.state cimport MIN_GAIN, Effort, Rows, Tree, Walk, Work, descend
 from shallowrules._kernel.refinement.workspace cimport prepare_work
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.threads cimport CHUNK
@@ -36,13 +37,20 @@ cdef bint is_over(const Effort* effort) noexcept nogil:
     return effort.rows_visited >= effort.max_rows or effort.progress.stopped
 
 
+cdef void _place_some(const Rows* rows, Tree* tree, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        tree.leaf[tree.order[i]] = descend(rows, tree, 0, tree.order[i])
+
+
 cdef void place_rows(Work* work) noexcept nogil:
     """Send all rows to their leaves, and measure these."""
     cdef Py_ssize_t r = work.tree.last[0], i
     cdef int n_threads = threads_for_node(&work.tree, work.n_threads, 0)
     for i in prange((r + CHUNK - 1) // CHUNK, num_threads=n_threads, schedule="static"):
-        route_to_leaves(&work.rows, &work.tree, 0, i * CHUNK, min((i + 1) * CHUNK, r))
-    gather_leaves(&work.rows, &work.tree, &work.walk, &work.buffers, work.n_threads, 0)
+        _place_some(&work.rows, &work.tree, i * CHUNK, min((i + 1) * CHUNK, r))
+    memset(work.tree.is_measured, 0, work.tree.n_nodes)
+    gather_leaves(&work.rows, &work.tree, &work.stale, &work.walk, &work.buffers, work.n_threads, 0)
 
 
 cdef bint sweep(Work* work, double least) noexcept nogil:
@@ -54,7 +62,6 @@ cdef bint sweep(Work* work, double least) noexcept nogil:
             continue
         work.stale.cut[node] = 0
         if improve_cut(work, node, least) > 0.0:
-            mark_stale(&work.tree, &work.stale, work.walk.stack, node)
             changed = True
     return changed
 

@@ -8,6 +8,7 @@ The sums are taken around the means of leaves, so that no large numbers cancel.
 """
 
 from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.refinement.finished_tree cimport (
@@ -15,17 +16,29 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport explanation_cost
 from shallowrules._kernel.refinement.state cimport (
-    MIN_GAIN, Buffers, CodeRange, Move, MoveBuffers, Rows, Tree, Walk, Work, descend, point_of, weight_of
+    BIN_SHIFT, MIN_GAIN, Buffers, CodeRange, Move, MoveBuffers, Rows, Stale, Tree, Walk, Work, descend, point_of,
+    weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
+cdef extern from "refinement/differences.h" nogil:
+    void sr_difference(
+        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
+    ) noexcept
+    void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
+    double sr_along(
+        int instructions, const double* point, const double* mean, const double* axis, Py_ssize_t n
+    ) noexcept
+
 cdef enum:
     POWER_ITERATIONS = 3    # roughly the direction is enough to pick features
+    AXIS_ROWS = 128         # and so are some of the rows
+    SCORED_TOGETHER = 8     # features whose bins stay in the fastest cache
 
 
 cdef inline int _split_bin(const Rows* rows, const CodeRange* codes, int slot, Py_ssize_t f) noexcept nogil:
     """Return which of SPLIT_BINS equal parts of the range of codes a row is in."""
-    return <int>((rows.codes[slot * rows.n_features + f] - codes.low[f]) * codes.bins_per_code[f])
+    return <int>((rows.codes[slot * rows.n_features + f] - codes.low[f]) * codes.bins_per_code[f] >> BIN_SHIFT)
 
 
 cdef double _removal_cost(
@@ -79,9 +92,12 @@ cdef double _removal_cost(
     return rise
 
 
-cdef void _find_axis(const Rows* rows, const Tree* tree, int leaf, double* axis, double* buffer) noexcept nogil:
+cdef void _find_axis(
+    const Rows* rows, const Tree* tree, int leaf, double* axis, double* difference, double* buffer
+) noexcept nogil:
     """Find roughly the direction in which a leaf's rows vary most, by power iteration; axis: [2, m], the first."""
     cdef Py_ssize_t first = tree.first[leaf], last = tree.last[leaf], at, j, m = rows.n_columns
+    cdef Py_ssize_t step = (last - first + AXIS_ROWS - 1) // AXIS_ROWS
     cdef const double* mean = tree.mean + leaf * m
     cdef const double* point
     cdef double* sums = axis + m
@@ -103,15 +119,50 @@ cdef void _find_axis(const Rows* rows, const Tree* tree, int leaf, double* axis,
         for j in range(m):
             axis[j] /= length
             sums[j] = 0.0
-        for at in range(first, last):
+        at = first
+        while at < last:
             point = point_of(rows, tree.order[at], buffer)
-            along = 0.0
-            for j in range(m):
-                along += (point[j] - mean[j]) * axis[j]
-            along *= weight_of(rows, tree.order[at])
-            for j in range(m):
-                sums[j] += along * (point[j] - mean[j])
+            along = sr_along(rows.instructions, point, mean, axis, m) * weight_of(rows, tree.order[at])
+            sr_difference(rows.instructions, point, mean, along, m, difference)
+            sr_add_to(rows.instructions, sums, difference, m)
+            at += step
         memcpy(axis, sums, m * sizeof(double))
+
+
+cdef void _score_features(
+    const Rows* rows, const Tree* tree, const unsigned char* is_seen, const Buffers* buffers, MoveBuffers* moves,
+    int leaf, Py_ssize_t first_feature, Py_ssize_t last_feature
+) noexcept nogil:
+    """Say how well the best cut of some features separates a leaf's rows in one direction, to moves.score.
+
+    buffers.delta: how far the rows are from the mean in this direction.
+    """
+    cdef Py_ssize_t at, f
+    cdef int slot, bin
+    cdef double w, along, mass, rest, best
+    cdef double* sums
+    memset(moves.sums, 0, (last_feature - first_feature) * 2 * SPLIT_BINS * sizeof(double))
+    for at in range(tree.first[leaf], tree.last[leaf]):
+        slot = tree.order[at]
+        w = weight_of(rows, slot)
+        for f in range(first_feature, last_feature):
+            sums = moves.sums + 2 * ((f - first_feature) * SPLIT_BINS + _split_bin(rows, &buffers.codes, slot, f))
+            sums[0] += buffers.delta[at]
+            sums[1] += w
+    for f in range(first_feature, last_feature):
+        sums = moves.sums + 2 * (f - first_feature) * SPLIT_BINS
+        along = mass = best = 0.0
+        for bin in range(SPLIT_BINS):
+            if sums[2 * bin + 1] == 0.0:
+                continue
+            along += sums[2 * bin]
+            mass += sums[2 * bin + 1]
+            rest = tree.mass[leaf] - mass
+            if rest > MIN_GAIN * mass:
+                w = 0.0 if is_seen[2 * f + 1] else rows.condition_penalty * mass
+                w += 0.0 if is_seen[2 * f] else rows.condition_penalty * rest
+                best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
+        moves.score[f] = best
 
 
 cdef Py_ssize_t _pick_features(
@@ -126,36 +177,20 @@ cdef Py_ssize_t _pick_features(
     cdef Py_ssize_t m = rows.n_columns, n_picked = 0, best_feature
     cdef const double* mean = tree.mean + leaf * m
     cdef const double* point
-    cdef double* sums = moves.sums
-    cdef double w, along, mass, rest, best
-    cdef int bin, _pick
+    cdef int _pick
     if d <= moves.max_features:
         for f in range(d):
             moves.picked[f] = <int>f
         return d
-    _find_axis(rows, tree, leaf, moves.axis, buffers.point)
+    _find_axis(rows, tree, leaf, moves.axis, moves.difference, buffers.point)
     for at in range(first, last):
         point = point_of(rows, tree.order[at], buffers.point)
-        along = 0.0
-        for j in range(m):
-            along += (point[j] - mean[j]) * moves.axis[j]
-        buffers.delta[at] = along * weight_of(rows, tree.order[at])
-    for f in range(d):
-        memset(sums, 0, 2 * SPLIT_BINS * sizeof(double))
-        for at in range(first, last):
-            bin = _split_bin(rows, &buffers.codes, tree.order[at], f)
-            sums[2 * bin] += buffers.delta[at]
-            sums[2 * bin + 1] += weight_of(rows, tree.order[at])
-        along = mass = best = 0.0
-        for bin in range(SPLIT_BINS):
-            along += sums[2 * bin]
-            mass += sums[2 * bin + 1]
-            rest = tree.mass[leaf] - mass
-            if mass > 0.0 and rest > MIN_GAIN * mass:
-                w = 0.0 if is_seen[2 * f + 1] else rows.condition_penalty * mass
-                w += 0.0 if is_seen[2 * f] else rows.condition_penalty * rest
-                best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
-        moves.score[f] = best
+        buffers.delta[at] = (
+            sr_along(rows.instructions, point, mean, moves.axis, m) * weight_of(rows, tree.order[at])
+        )
+    for j in range((d + SCORED_TOGETHER - 1) // SCORED_TOGETHER):
+        f = j * SCORED_TOGETHER
+        _score_features(rows, tree, is_seen, buffers, moves, leaf, f, min(f + SCORED_TOGETHER, d))
     for _pick in range(moves.max_features):
         best_feature = 0
         for f in range(1, d):
@@ -182,30 +217,28 @@ cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* c
             codes.low[f] = min(codes.low[f], code)
             codes.high[f] = max(codes.high[f], code)
     for f in range(d):
-        codes.bins_per_code[f] = SPLIT_BINS / (codes.high[f] - codes.low[f] + 1.0)
+        codes.bins_per_code[f] = (<int64_t>SPLIT_BINS << BIN_SHIFT) // (codes.high[f] - codes.low[f] + 1)
 
 
 cdef void _sum_bins(
     const Rows* rows, const Tree* tree, const CodeRange* codes, const int* features, Py_ssize_t n_features, int leaf,
-    double* sums, double* buffer,
+    double* sums, double* difference, double* buffer,
 ) noexcept nogil:
     """Add up a leaf's rows, around its mean, in the bins of some features; sums: [n_features, SPLIT_BINS, m + 1]."""
-    cdef Py_ssize_t at, j, p, m = rows.n_columns
+    cdef Py_ssize_t at, p, m = rows.n_columns
     cdef int slot, bin
     cdef double w
     cdef double* sum
     cdef const double* mean = tree.mean + leaf * m
-    cdef const double* point
     memset(sums, 0, n_features * SPLIT_BINS * (m + 1) * sizeof(double))
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
         w = weight_of(rows, slot)
-        point = point_of(rows, slot, buffer)
+        sr_difference(rows.instructions, point_of(rows, slot, buffer), mean, w, m, difference)
         for p in range(n_features):
             bin = _split_bin(rows, codes, slot, features[p])
             sum = sums + (p * SPLIT_BINS + bin) * (m + 1)
-            for j in range(m):
-                sum[j] += w * (point[j] - mean[j])
+            sr_add_to(rows.instructions, sum, difference, m)
             sum[m] += w
 
 
@@ -260,7 +293,8 @@ cdef void _find_split(
     while begin < n_picked:
         end = min(begin + step, n_picked)
         _sum_bins(
-            rows, tree, &buffers.codes, moves.picked + begin, end - begin, leaf, moves.sums, buffers.point
+            rows, tree, &buffers.codes, moves.picked + begin, end - begin, leaf, moves.sums, moves.difference,
+            buffers.point,
         )
         for p in range(begin, end):
             bin = _scan_bins(
@@ -326,7 +360,7 @@ cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double leas
 
 
 cdef void _take_away(
-    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int leaf
+    const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int leaf
 ) noexcept nogil:
     """Take away a leaf: its sibling takes the place of their parent, and its rows."""
     cdef int parent = tree.parent[leaf]
@@ -340,12 +374,12 @@ cdef void _take_away(
         tree.left[above] = sibling
     else:
         tree.right[above] = sibling
-    gather_leaves(rows, tree, walk, buffers, n_threads, sibling)
+    gather_leaves(rows, tree, stale, walk, buffers, n_threads, sibling)
 
 
 cdef void _cut_in_two(
-    const Rows* rows, Tree* tree, Walk* walk, Buffers* buffers, int n_threads, int leaf, const Move* split, int left,
-    int right,
+    const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int leaf,
+    const Move* split, int left, int right,
 ) noexcept nogil:
     """Cut a leaf in two; `left` and `right` are nodes that are free."""
     tree.feature[leaf] = split.feature
@@ -357,20 +391,24 @@ cdef void _cut_in_two(
     tree.center[left] = tree.center[leaf]
     tree.center[leaf] = -1
     route_to_leaves(rows, tree, leaf, tree.first[leaf], tree.last[leaf])
-    gather_leaves(rows, tree, walk, buffers, n_threads, leaf)
+    gather_leaves(rows, tree, stale, walk, buffers, n_threads, leaf)
 
 
 cdef void evaluate_moves(Work* work) noexcept nogil:
     """Find by how much the objective changes if a leaf goes or is cut in two, for all leaves that changed."""
     cdef int node
     for node in range(work.tree.n_nodes):
-        if work.tree.feature[node] < 0 and work.stale.moves[node]:
-            count_visit(&work.effort, work.tree.last[node] - work.tree.first[node], work.rows.n_features)
+        if work.tree.feature[node] >= 0:
+            continue
+        if work.stale.removal[node]:
             work.moves.removal[node] = _removal_cost(
                 &work.rows, &work.tree, &work.walk, &work.buffers, &work.moves, node
             )
+            work.stale.removal[node] = 0
+        if work.stale.split[node]:
+            count_visit(&work.effort, work.tree.last[node] - work.tree.first[node], work.rows.n_features)
             _find_split(&work.rows, &work.tree, work.walk.is_seen, &work.buffers, &work.moves, node)
-            work.stale.moves[node] = 0
+            work.stale.split[node] = 0
 
 
 cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil:
@@ -380,12 +418,13 @@ cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil:
     cdef int sibling = tree.right[parent] if tree.left[parent] == gone else tree.left[parent]
     if work.moves.split[cut].feature < 0 or _is_below(tree, cut, parent):
         return False
-    _take_away(&work.rows, tree, &work.walk, &work.buffers, work.n_threads, gone)
+    _take_away(&work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, gone)
     _cut_in_two(
-        &work.rows, tree, &work.walk, &work.buffers, work.n_threads, cut, &work.moves.split[cut], parent, gone
+        &work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, cut, &work.moves.split[cut], parent,
+        gone,
     )
-    mark_stale(tree, &work.stale, work.walk.stack, sibling)
-    mark_stale(tree, &work.stale, work.walk.stack, cut)
+    mark_stale(tree, &work.stale, &work.walk, sibling, True)
+    mark_stale(tree, &work.stale, &work.walk, cut, True)
     return True
 
 

@@ -84,6 +84,7 @@ cdef void _copy_nodes(const Tree* source, Tree* target, Py_ssize_t m) noexcept n
     memcpy(target.mean, source.mean, n * m * sizeof(double))
     memcpy(target.mass, source.mass, n * sizeof(double))
     memcpy(target.sum_of_squares, source.sum_of_squares, n * sizeof(double))
+    memcpy(target.is_measured, source.is_measured, n)
 
 
 cdef void _copy_rows(const Tree* source, Tree* target, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
@@ -105,7 +106,8 @@ cdef void _save(Work* work, Saved* saved) noexcept nogil:
     _copy_nodes(&work.tree, &saved.tree, work.rows.n_columns)
     _copy_rows(&work.tree, &saved.tree, work.tree.changed_first, work.tree.changed_last)
     memcpy(saved.stale.cut, work.stale.cut, n)
-    memcpy(saved.stale.moves, work.stale.moves, n)
+    memcpy(saved.stale.removal, work.stale.removal, n)
+    memcpy(saved.stale.split, work.stale.split, n)
     memcpy(saved.removal, work.moves.removal, n * sizeof(double))
     memcpy(saved.split, work.moves.split, n * sizeof(Move))
     mark_unchanged(&work.tree)
@@ -117,7 +119,8 @@ cdef void _put_back(Work* work, const Saved* saved) noexcept nogil:
     _copy_nodes(&saved.tree, &work.tree, work.rows.n_columns)
     _copy_rows(&saved.tree, &work.tree, work.tree.changed_first, work.tree.changed_last)
     memcpy(work.stale.cut, saved.stale.cut, n)
-    memcpy(work.stale.moves, saved.stale.moves, n)
+    memcpy(work.stale.removal, saved.stale.removal, n)
+    memcpy(work.stale.split, saved.stale.split, n)
     memcpy(work.moves.removal, saved.removal, n * sizeof(double))
     memcpy(work.moves.split, saved.split, n * sizeof(Move))
     mark_unchanged(&work.tree)
@@ -175,8 +178,8 @@ cdef bint _cut_at_random(Work* work, uint64_t* random) noexcept nogil:
     for i in range(n_leaves):
         if work.buffers.count[work.walk.leaves[i]] == 0:
             return False
-    gather_leaves(rows, tree, &work.walk, &work.buffers, work.n_threads, node)
-    mark_stale(tree, &work.stale, work.walk.stack, node)
+    gather_leaves(rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, node)
+    mark_stale(tree, &work.stale, &work.walk, node, True)
     return True
 
 
@@ -271,7 +274,7 @@ cdef list _allocate_saved(Saved* saved, const Work* work):
 
 def perturb_tree(
     inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings,
-    int n_trees=1, progress=None
+    int n_trees=1, progress=None, int instructions=2
 ):
     """Search for a better tree by perturb and repair, with one thread.
 
@@ -291,6 +294,9 @@ def perturb_tree(
         gains, at least, and by how much the objective rises with a change that is repaired, at most, both as shares of
         it; by how many features a leaf may be cut, those that look best.
 
+    instructions : int
+        As for `grow_tree`.
+
     Returns
     -------
     list of dict
@@ -304,7 +310,7 @@ def perturb_tree(
     failures = []
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     keep = prepare_work(
-        &work, inputs, tree, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures
+        &work, inputs, tree, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures, instructions
     )  # alive until the work is done
     keep += _allocate_saved(&saved, &work)
     found = {name: np.empty((n_trees, n_nodes), array.dtype) for name, array in tree.items()}

@@ -11,13 +11,15 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 from shallowrules._kernel.refinement.finished_tree cimport (
-    count_visit, forget_path, gather_leaves, list_leaves, mark_path, objective_below, route_to_leaves, threads_for_node
+    count_visit, enter, forget_path, gather_leaves, list_leaves, mark_path, mark_stale, objective_below,
+    route_to_leaves, threads_for_node
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, Term, TermAt, Tree, Walk,
+    PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree, Walk,
     Work, descend, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
@@ -59,73 +61,79 @@ cdef void _weigh_rows(
 
 
 cdef void _tally_terms(
-    const Rows* rows, const Tree* tree, const int* other, const double* delta, const EdgePenalty* penalty, int node,
-    Py_ssize_t first_feature, Py_ssize_t last_feature, CodeRange* codes, Term* terms,
+    const Rows* rows, const Tree* tree, const double* delta, const RecutBuffers* recut, int node, int part, int n_parts,
+    CodeRange* codes,
 ) noexcept nogil:
-    """Add up by code what a node's rows cost more on the left."""
-    cdef Py_ssize_t i, f, d = rows.n_features, middle = tree.last[tree.left[node]]
-    cdef int slot, left, right
+    """Add up by code what a node's rows cost more on the left, for one of equal parts of the features."""
+    cdef Py_ssize_t i, f, j, d = rows.n_features, n_codes = rows.n_codes, middle = tree.last[tree.left[node]]
+    cdef Py_ssize_t first = d * part // n_parts, last = d * (part + 1) // n_parts
+    cdef Py_ssize_t first_free = recut.n_free * part // n_parts, last_free = recut.n_free * (part + 1) // n_parts
+    cdef Py_ssize_t first_charged = recut.n_charged * part // n_parts
+    cdef Py_ssize_t last_charged = recut.n_charged * (part + 1) // n_parts
+    cdef int slot
+    cdef Py_ssize_t left, right
     cdef double w, extra
     cdef const int* code
-    cdef const double* left_as_left
-    cdef const double* left_as_right
-    cdef const double* right_as_left
-    cdef const double* right_as_right
-    cdef Term* term
-    for f in range(first_feature, last_feature):
+    cdef const EdgePenalty* penalty = &recut.penalty
+    for f in range(first, last):
         codes.low[f] = rows.n_codes
         codes.high[f] = -1
     for i in range(tree.first[node], tree.last[node]):
         if i + PREFETCH_DISTANCE < tree.last[node]:
             sr_prefetch(rows.codes + tree.order[i + PREFETCH_DISTANCE] * d)
         slot = tree.order[i]
-        left = tree.leaf[slot] if i < middle else other[i]
-        right = other[i] if i < middle else tree.leaf[slot]
         extra = delta[i]
-        w = weight_of(rows, slot)
         code = rows.codes + slot * d
-        left_as_left = penalty.left + left * d
-        left_as_right = penalty.right + left * d
-        right_as_left = penalty.left + right * d
-        right_as_right = penalty.right + right * d
-        for f in range(first_feature, last_feature):
+        for f in range(first, last):
             codes.low[f] = min(codes.low[f], code[f])
             codes.high[f] = max(codes.high[f], code[f])
-        for f in range(first_feature, last_feature):
-            term = terms + f * rows.n_codes + code[f]
-            term.as_is += extra + w * (left_as_left[f] - right_as_right[f])
-            term.swapped += w * (right_as_left[f] - left_as_right[f]) - extra
+        for j in range(first_free, last_free):
+            f = recut.free[j]
+            recut.terms.as_is[f * n_codes + code[f]] += extra
+        if first_charged == last_charged:
+            continue
+        left = (tree.leaf[slot] if i < middle else recut.other[i]) * d
+        right = (recut.other[i] if i < middle else tree.leaf[slot]) * d
+        w = weight_of(rows, slot)
+        for j in range(first_charged, last_charged):
+            f = recut.charged[j]
+            recut.terms.as_is[f * n_codes + code[f]] += extra + w * (penalty.left[left + f] - penalty.right[right + f])
+            recut.terms.swapped[f * n_codes + code[f]] += (
+                w * (penalty.left[right + f] - penalty.right[left + f]) - extra
+            )
 
 
 cdef void _scan_terms(
-    int f, const CodeRange* codes, const double* base, double limit, Term* term, Move* move
+    int f, const CodeRange* codes, const double* base, double limit, bint is_charged, double* as_is, double* swapped,
+    Move* move,
 ) noexcept nogil:
     """Find the best two ends of bins of a feature, subtrees as they are and swapped; clear its terms.
 
     Parameters
     ----------
     base, move : [2] the feature's
-    term : [n_codes] the feature's
+    as_is, swapped : [n_codes] the feature's terms
     """
-    cdef double as_is = base[0], swapped = base[1]
-    cdef int code
+    cdef double cost = base[0], swapped_cost = base[1]
+    cdef int code, low = codes.low[f], high = codes.high[f]
     move[0].objective = move[1].objective = limit
     move[0].feature = move[1].feature = -1
     move[0].swapped = False
     move[1].swapped = True
-    for code in range(codes.low[f], codes.high[f]):
-        as_is += term[code].as_is
-        swapped += term[code].swapped
-        term[code].as_is = term[code].swapped = 0.0
-        if as_is < move[0].objective:
-            move[0].objective = as_is
+    for code in range(low, high):
+        cost += as_is[code]
+        swapped_cost += swapped[code] if is_charged else -as_is[code]
+        if cost < move[0].objective:
+            move[0].objective = cost
             move[0].code = code
             move[0].feature = f
-        if swapped < move[1].objective:
-            move[1].objective = swapped
+        if swapped_cost < move[1].objective:
+            move[1].objective = swapped_cost
             move[1].code = code
             move[1].feature = f
-    term[codes.high[f]].as_is = term[codes.high[f]].swapped = 0.0
+    memset(as_is + low, 0, (high - low + 1) * sizeof(double))
+    if is_charged:
+        memset(swapped + low, 0, (high - low + 1) * sizeof(double))
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:
@@ -202,7 +210,7 @@ cdef bint _keeps_leaves(
                 if pass_ == 0:
                     count[other[i]] += 1
                 else:
-                    tree.leaf[slot] = other[i]
+                    enter(tree, slot, other[i])
             elif pass_ == 0:
                 count[tree.leaf[slot]] += 1
         for j in range(n_leaves if pass_ == 0 else 0):
@@ -220,18 +228,29 @@ cdef void _set_cut(Tree* tree, int node, int feature, double cut, bint swapped) 
 
 
 cdef void _charge_edges(
-    const Rows* rows, const Tree* tree, Walk* walk, int node, int* n_conditions, EdgePenalty* penalty
+    const Rows* rows, const Tree* tree, Walk* walk, int node, int* n_conditions, RecutBuffers* recut
 ) noexcept nogil:
     """Say for the leaves below a node what they are explained by, and what the node's own edge would cost them."""
     cdef int n_leaves = list_leaves(tree, walk, node), i, leaf
     cdef Py_ssize_t f, d = rows.n_features
+    cdef EdgePenalty* penalty = &recut.penalty
+    memset(recut.is_charged, 0, d)
     for i in range(n_leaves):
         leaf = walk.leaves[i]
         n_conditions[leaf] = mark_path(tree, walk.is_seen, leaf, node)
         for f in range(d):
             penalty.left[leaf * d + f] = 0.0 if walk.is_seen[2 * f + 1] else rows.condition_penalty
             penalty.right[leaf * d + f] = 0.0 if walk.is_seen[2 * f] else rows.condition_penalty
+            recut.is_charged[f] |= walk.is_seen[2 * f] | walk.is_seen[2 * f + 1]
         forget_path(tree, walk.is_seen, leaf)
+    recut.n_free = recut.n_charged = 0
+    for f in range(d):
+        if recut.is_charged[f]:
+            recut.charged[recut.n_charged] = <int>f
+            recut.n_charged += 1
+        else:
+            recut.free[recut.n_free] = <int>f
+            recut.n_free += 1
 
 
 cdef void _find_bases(
@@ -297,7 +316,7 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
     cdef int feature = tree.feature[node]
     cdef Move* move
     count_visit(&work.effort, last - first, d)
-    _charge_edges(rows, tree, walk, node, buffers.n_conditions, &recut.penalty)
+    _charge_edges(rows, tree, walk, node, buffers.n_conditions, recut)
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static"):
         _weigh_rows(
             rows, tree, buffers.n_conditions, node, first + chunk * CHUNK, min(first + (chunk + 1) * CHUNK, last),
@@ -305,13 +324,11 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
         )
     _find_bases(rows, tree, walk, buffers.n_conditions, buffers.delta, node, recut)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _tally_terms(
-            rows, tree, recut.other, buffers.delta, &recut.penalty, node, d * t // n_threads,
-            d * (t + 1) // n_threads, &buffers.codes, recut.terms,
-        )
+        _tally_terms(rows, tree, buffers.delta, recut, node, t, n_threads, &buffers.codes)
     for f in range(d):
         _scan_terms(
-            f, &buffers.codes, recut.base + 2 * f, current - least, recut.terms + f * <Py_ssize_t>rows.n_codes,
+            f, &buffers.codes, recut.base + 2 * f, current - least, recut.is_charged[f],
+            recut.terms.as_is + f * <Py_ssize_t>rows.n_codes, recut.terms.swapped + f * <Py_ssize_t>rows.n_codes,
             recut.moves + 2 * f,
         )
     for _tries in range(MAX_TRIED_CUTS):
@@ -324,14 +341,15 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
         )
         if _keeps_leaves(rows, tree, walk, recut.other, node, move, buffers.count):
             _set_cut(tree, node, move.feature, move.value, move.swapped)
-            gather_leaves(rows, tree, walk, buffers, work.n_threads, node)
+            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
             gain = current - objective_below(tree, walk, rows.condition_penalty, node)
             if gain > least:
+                mark_stale(tree, &work.stale, walk, node, move.feature != feature or move.swapped)
                 return gain
             # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
             _set_cut(tree, node, feature, cut, move.swapped)
             route_to_leaves(rows, tree, node, first, last)
-            gather_leaves(rows, tree, walk, buffers, work.n_threads, node)
+            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
             return 0.0
         move.feature = -1
     return 0.0

@@ -10,6 +10,7 @@ from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, prefe
 
 cdef enum:
     PREFETCH_DISTANCE = 8   # rows between prefetching one and using it
+    BIN_SHIFT = 20
 
 cdef extern from *:
     """
@@ -29,6 +30,7 @@ cdef struct Rows:
     const int* row                          # row of the table, by slot
     const double* weight                    # by slot, or NULL
     double condition_penalty                # what a condition costs for a unit of weight
+    int instructions                        # of lanes.h
 
 
 cdef struct Tree:
@@ -45,6 +47,7 @@ cdef struct Tree:
     double* mean                # [n_nodes, m] of leaves
     double* mass                # weight of leaves
     double* sum_of_squares      # of the distances of a leaf's rows to their mean
+    unsigned char* is_measured  # of leaves: 0 if rows came or went since their mean was found
     # By row.
     int* order                  # slots
     int* leaf                   # by slot
@@ -55,9 +58,11 @@ cdef struct Tree:
 
 
 cdef struct Stale:
-    # [n_nodes] whether something changed since an inner node was recut, since a leaf's moves were evaluated.
+    # [n_nodes] whether something changed since an inner node was recut; since it was found what a leaf's going costs,
+    # and where to cut it in two.
     unsigned char* cut
-    unsigned char* moves
+    unsigned char* removal
+    unsigned char* split
 
 
 cdef struct Walk:
@@ -71,7 +76,7 @@ cdef struct CodeRange:
     # [d] codes of a node's rows.
     int* low
     int* high
-    double* bins_per_code       # where they are put into equal bins
+    int64_t* bins_per_code      # where they are put into equal bins, times 2^BIN_SHIFT
 
 
 cdef struct Buffers:
@@ -84,10 +89,10 @@ cdef struct Buffers:
     CodeRange codes
 
 
-cdef struct Term:
-    # What the rows of a code cost more on the left, for the subtrees as they are and for swapped ones.
-    double as_is
-    double swapped
+cdef struct Terms:
+    # [d, n_codes] what the rows of a code cost more on the left; all 0 between uses.
+    double* as_is
+    double* swapped             # the same for swapped subtrees; of free features it is as_is, negated
 
 
 cdef struct Move:
@@ -114,7 +119,12 @@ cdef struct RecutBuffers:
     EdgePenalty penalty
     double* mass_left           # [n_nodes] weight of a node's rows by their leaf through the left subtree
     double* mass_right
-    Term* terms                 # [d, n_codes] all 0 between uses
+    unsigned char* is_charged   # [d] whether a leaf below the node has a condition on the feature
+    int* free                   # [d] the features on which none has: all leaves pay the same for the node's edge
+    int* charged                # [d] the others
+    int n_free
+    int n_charged
+    Terms terms
     double* base                # [d, 2] cost of a node's rows if all go right
     Move* moves                 # [d, 2]
     TermAt* items               # [r]
@@ -127,6 +137,7 @@ cdef struct MoveBuffers:
     double* sums                # [n_sums]
     Py_ssize_t n_sums
     double* axis                # [2, m]
+    double* difference          # [m]
     double* score               # [d]
     int* picked                 # [d]
     int* ranked                 # [n_nodes]

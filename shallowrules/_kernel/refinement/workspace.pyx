@@ -3,10 +3,13 @@
 import numpy as np
 
 from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
-from shallowrules._kernel.refinement.state cimport Move, Rows, Stale, Term, TermAt, Tree, Work
+from shallowrules._kernel.refinement.state cimport Move, Rows, Stale, TermAt, Tree, Work
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport HAS_OPENMP, MIN_SHARED_ROWS
+
+cdef extern from "shared/lanes.h" nogil:
+    int sr_instructions() noexcept
 
 cdef enum:
     # Features whose cuts of a leaf are evaluated. All took 82 s on 10,000 rows x 400 columns, these take 13 s at a J
@@ -39,7 +42,9 @@ cdef list allocate_tree(Tree* tree, Stale* stale, Py_ssize_t n_rows, Py_ssize_t 
         (<size_t>&tree.mass, n_nodes, np.float64),
         (<size_t>&tree.sum_of_squares, n_nodes, np.float64),
         (<size_t>&stale.cut, n_nodes, np.uint8),
-        (<size_t>&stale.moves, n_nodes, np.uint8),
+        (<size_t>&tree.is_measured, n_nodes, np.uint8),
+        (<size_t>&stale.removal, n_nodes, np.uint8),
+        (<size_t>&stale.split, n_nodes, np.uint8),
         (<size_t>&tree.order, n_rows, np.int32),
         (<size_t>&tree.leaf, n_rows, np.int32),
         (<size_t>&tree.own_distance, n_rows, np.float64),
@@ -59,7 +64,7 @@ cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py
     kept = allocate_tree(tree, stale, n_rows, m)
     for node in range(n_nodes):
         tree.parent[node] = -1
-        stale.cut[node] = stale.moves[node] = 1
+        stale.cut[node] = stale.removal[node] = stale.split[node] = 1
     for node in range(n_nodes):
         if tree.feature[node] >= 0:
             tree.parent[tree.left[node]] = tree.parent[tree.right[node]] = node
@@ -86,13 +91,17 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
         (<size_t>&work.buffers.point, (work.n_threads, m), np.float64),
         (<size_t>&work.buffers.codes.low, d, np.int32),
         (<size_t>&work.buffers.codes.high, d, np.int32),
-        (<size_t>&work.buffers.codes.bins_per_code, d, np.float64),
+        (<size_t>&work.buffers.codes.bins_per_code, d, np.int64),
         (<size_t>&work.recut.other, r, np.int32),
         (<size_t>&work.recut.penalty.left, (n_nodes, d), np.float64),
         (<size_t>&work.recut.penalty.right, (n_nodes, d), np.float64),
         (<size_t>&work.recut.mass_left, n_nodes, np.float64),
         (<size_t>&work.recut.mass_right, n_nodes, np.float64),
-        (<size_t>&work.recut.terms, d * work.rows.n_codes, <Py_ssize_t>sizeof(Term)),
+        (<size_t>&work.recut.is_charged, d, np.uint8),
+        (<size_t>&work.recut.free, d, np.int32),
+        (<size_t>&work.recut.charged, d, np.int32),
+        (<size_t>&work.recut.terms.as_is, (d, work.rows.n_codes), np.float64),
+        (<size_t>&work.recut.terms.swapped, (d, work.rows.n_codes), np.float64),
         (<size_t>&work.recut.base, (d, 2), np.float64),
         (<size_t>&work.recut.moves, 2 * d, <Py_ssize_t>sizeof(Move)),
         (<size_t>&work.recut.items, r, <Py_ssize_t>sizeof(TermAt)),
@@ -100,6 +109,7 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
         (<size_t>&work.moves.split, n_nodes, <Py_ssize_t>sizeof(Move)),
         (<size_t>&work.moves.sums, work.moves.n_sums, np.float64),
         (<size_t>&work.moves.axis, (2, m), np.float64),
+        (<size_t>&work.moves.difference, m, np.float64),
         (<size_t>&work.moves.score, d, np.float64),
         (<size_t>&work.moves.picked, d, np.int32),
         (<size_t>&work.moves.ranked, n_nodes, np.int32),
@@ -107,7 +117,8 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
 
 
 cdef list prepare_work(
-    Work* work, inputs, dict tree, double condition_penalty, double max_rows, int n_threads, progress, list failures
+    Work* work, inputs, dict tree, double condition_penalty, double max_rows, int n_threads, progress, list failures,
+    int instructions=2
 ):
     """Prepare the work on a finished tree, whose arrays are changed; return what is to be kept alive meanwhile."""
     cdef Py_ssize_t r = len(inputs.rows)
@@ -116,6 +127,7 @@ cdef list prepare_work(
     work.effort.progress.callback, work.effort.progress.failures = <void*>progress, <void*>failures
     work.effort.progress.stopped = False
     keep = _set_rows(&work.rows, inputs)
+    work.rows.instructions = min(sr_instructions(), max(0, instructions))
     work.rows.condition_penalty = condition_penalty
     keep += _set_tree(&work.tree, &work.stale, tree, r, work.rows.n_columns)
     return [*keep, *_allocate_buffers(work, r), progress, failures]
