@@ -29,6 +29,7 @@ from scipy.optimize import linear_sum_assignment
 from shallowrules.growing import CutTree, GrownTree, Progress, UniqueRows, routed
 from shallowrules.searching import (
     FEWER_STREAM_PASSES,
+    MIN_STREAM_VISITS,
     ROUND_FACTORS,
     STREAM_PASSES,
     TIE,
@@ -43,6 +44,7 @@ from shallowrules.searching import (
     rounded,
     sample_of,
     side_by_side,
+    wide_ahead,
 )
 from shallowrules.thorough import Thorough, search_on
 from shallowrules.tree import LEAF
@@ -245,14 +247,14 @@ def _search(
     random_seed: int,
     progress: Progress | None,
 ) -> list[Found]:
-    """Improve the greedy tree and one grown ahead, then perturb the better of them; all on the sample.
+    """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better; all on the sample.
 
     Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
     `progress` is told of, these are two thirds.
     """
 
-    def improve(progress: Progress | None) -> list[Found]:
-        return [sample.improve(tree, aim, progress)]
+    def wide(progress: Progress | None) -> list[Found]:
+        return wide_ahead(sample, tree, unique.data, aim, progress)
 
     def ahead(progress: Progress | None) -> list[Found]:
         return look_ahead(sample, tree, unique.data, aim, n_rounds, progress)
@@ -262,11 +264,14 @@ def _search(
 
     rounds_are_cheap = len(unique.first) >= len(ROUND_FACTORS) * len(sample.rows)
     n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
-    found = side_by_side([ahead, improve], sample.n_threads, part_of(progress, 0, 3))
+    found = side_by_side([ahead, wide], sample.n_threads, part_of(progress, 0, 3))
+    if not found or not aim.moves_leaves:
+        found.append(sample.improve(tree, aim))
     if not aim.moves_leaves:
         return found
     start = min(found, key=aim.objective)
-    passes = STREAM_PASSES if rounds_are_cheap or len(sample.rows) == len(unique.first) else FEWER_STREAM_PASSES
+    fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
+    passes = STREAM_PASSES if rounds_are_cheap else fewer
     streams = [partial(stream, number) for number in range(N_STREAMS)]
     return found + side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 

@@ -184,7 +184,7 @@ def _round(
     factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
 
     def from_ahead(progress: Progress | None) -> list[Found]:
-        ahead = grown_ahead(sample, tree, data, centers, aim, factor, shape, MAX_TREES, None)
+        ahead = grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, None)
         measured = [broad.measure(one.tree, aim) for one in ahead]
         if not ahead or not aim.moves_leaves:
             return measured

@@ -23,7 +23,7 @@ from shallowrules.errors import OptionError
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS, Refinement, refine
-from shallowrules.searching import CodedTable, few_of, sample_of
+from shallowrules.searching import CodedTable, few_of, sample_of, some_of
 from shallowrules.thorough import Budget, Thorough
 
 pytestmark = pytest.mark.slow
@@ -303,6 +303,32 @@ def test_a_part_of_a_table_has_all_clusters_with_their_weight(weighted):
             sums = np.bincount(part.labels, part.weights)
             assert sums / sums.sum() == pytest.approx(np.bincount(labels, weight) / np.bincount(labels, weight).sum())
             assert part.coded.codes.shape == part.coded.X_explain.shape
+
+
+@pytest.mark.parametrize("lost", [0, 2, 4])
+def test_some_rows_of_a_table_may_lack_a_cluster(lost):
+    # What is left keeps the weight of the clusters that it has. No tree is grown ahead from the rest then.
+    random = np.random.default_rng(2)
+    labels = np.repeat(np.delete(np.arange(5), lost), 25).astype(np.int32)
+    labels = np.insert(labels, 1, lost)  # at a place that is left out
+    X = random.normal(size=(len(labels), 2))
+    slots, no_codes = np.arange(len(labels), dtype=np.int32), np.empty((0, 0), np.int32)
+    rows = CodedRows(X, X, slots, None, no_codes, np.zeros((2, 1), np.uint8))
+    part = some_of(CodedTable(rows, np.arange(len(labels), dtype=np.uint64), labels, 1), 60)
+    assert 40 < len(part.rows) <= 60
+    sums = np.bincount(part.labels, part.weights, 5)
+    assert sums[lost] == 0
+    kept = np.delete(sums, lost)
+    assert kept / kept.sum() == pytest.approx(0.25)
+
+
+def test_a_sample_without_a_cluster_is_no_matter():
+    random = np.random.default_rng(0)
+    X = np.concatenate([blobs(random, 2600, 3, 4, 2.0), [[90.0, 90.0, 90.0]]])
+    centers = np.concatenate([X[:4], X[-1:]])
+    problem = Problem(X, X, centers, centers, None, 0.03)
+    for seed in range(3):
+        assert_refined(problem, random_seed=seed)
 
 
 def test_sentinel_values_hide_no_gain():
