@@ -22,7 +22,7 @@ from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.rules import RuleSet
 from shallowrules.sources import read_table
 
-FILES = ["report.md", "rules.json", "rules.py", "rules.sql"]
+FILES = ["report.html", "report.md", "rules.json", "rules.py", "rules.sql"]
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,13 @@ def test_one_of_several_tables_may_have_no_rows(rules):
 def test_standard_input_is_a_table():
     result = CliRunner().invoke(shallowrules, ["run", "-", "-k", "2"], input=TABLE)
     assert result.exit_code == 0, result.stderr
-    assert sorted(os.listdir("table_rules")) == ["report.md", "rules.json", "rules.py", "rules.sql"]
+    assert sorted(os.listdir("table_rules")) == [
+        "report.html",
+        "report.md",
+        "rules.json",
+        "rules.py",
+        "rules.sql",
+    ]
     assert (
         'FROM "table"'
         in call("export", "table_rules/rules.json", "sql", "--style", "select", "--table", "table").stdout

@@ -33,7 +33,7 @@ def test_the_commands_of_the_page(run, verify, shared_data, tmp_path, monkeypatc
     [(compared, wrong)] = re.findall(r"on the file itself +([0-9,]+) +([0-9,]+)", result.output)
     assert (int(compared.replace(",", "")), wrong) == (rules.statistics.rows, "0")
     kept = ROOT / "docs" / "examples" / folder.name
-    assert sorted(path.name for path in kept.iterdir()) == ["report.md", "rules.py", "rules.sql"]
+    assert sorted(path.name for path in kept.iterdir()) == ["report.html", "report.md", "rules.py", "rules.sql"]
 
 
 def test_there_are_three_of_them():

@@ -7,12 +7,14 @@ Written by shallowrules; it needs nothing but Python. In use:
 
     cluster = assign_cluster(row)
 
-where `row` maps column names to values, like a dict, a csv.DictReader row whose numbers
-have been converted, or a row of a dataframe.
+where `row` maps column names to values, like a dict, a csv.DictReader row, or a row of a dataframe.
 """
+
+from __future__ import annotations
 
 import operator
 from decimal import Decimal
+from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
@@ -24,78 +26,56 @@ CLUSTERS = {
 }
 
 
-def assign_cluster(row):
+class NamedValues(Protocol):
+    """What gives a value by the name of its column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    education = _text(row, 'education')
-    housing = _text(row, 'housing')
-    contact = _text(row, 'contact')
-    if education is not None and education != 'tertiary' and housing == 'no':
-        return 0
-    if education is not None and education != 'tertiary' and housing is not None and housing != 'no' and contact is not None and contact != 'unknown':
-        return 3
-    if education is not None and education != 'tertiary' and housing is not None and housing != 'no' and contact == 'unknown':
-        return 1
-    if education == 'tertiary' and housing == 'no':
-        return 4
-    if education == 'tertiary' and housing is not None and housing != 'no':
-        return 2
-    return None
-
-
-def _read(row, column):
     try:
-        return row[column]
-    except KeyError:
-        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+        education = row['education']
+        housing = row['housing']
+        contact = row['contact']
+    except KeyError as error:
+        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    if type(education) is not str:
+        education = _text(education, 'education')
+    if type(housing) is not str:
+        housing = _text(housing, 'housing')
+    if type(contact) is not str:
+        contact = _text(contact, 'contact')
+    if education is None:
+        return None  # no value
+    if education == 'tertiary':
+        if housing is None:
+            return None  # no value
+        if housing == 'no':
+            return 4  # 687 rows, 15.2 %
+        return 2  # 663 rows, 14.7 %
+    if housing is None:
+        return None  # no value
+    if housing == 'no':
+        return 0  # 1,275 rows, 28.2 %
+    if contact is None:
+        return None  # no value
+    if contact == 'unknown':
+        return 1  # 781 rows, 17.3 %
+    return 3  # 1,115 rows, 24.7 %
 
 
-def _number(row, column):
-    value = _read(row, column)
-    if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
-    return value
-
-
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Tell None, and the marks of pandas and numpy for no value, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _float(row, column):
-    return _to_float(_number(row, column), column)
-
-
-def _integer(row, column):
-    """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(row, column)
-    try:
-        return operator.index(value)
-    except TypeError:
-        pass
-    if isinstance(value, Decimal) and not value.is_nan():
-        return value
-    return _to_float(value, column)
-
-
-def _to_float(value, column):
-    """Convert to a double; a missing value becomes NaN, which meets no condition."""
-    if _is_missing(value):
-        return float("nan")
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-    except (TypeError, ValueError):
-        raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None
-
-
-def _text(row, column):
+def _text(value: Any, column: str) -> str | None:
     """Return the text as it stands, None where it is missing."""
-    value = _read(row, column)
     if isinstance(value, str):
         return value
     if _is_missing(value) or value != value:

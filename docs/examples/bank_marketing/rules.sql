@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 75cd9ae9f8f3ef3133aed5cb78d68be5fe763dd5a64f24dd7054b4f00d31d54f.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 4ea25575197f3e833e7679c914da2117a58819855af21dd5ce35585f42982c72.
 -- 4,521 rows, 5 clusters; k-means cost 0.999 times that of the clusters without rules; 78.2 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

@@ -7,13 +7,15 @@ Written by shallowrules; it needs nothing but Python. In use:
 
     cluster = assign_cluster(row)
 
-where `row` maps column names to values, like a dict, a csv.DictReader row whose numbers
-have been converted, or a row of a dataframe.
+where `row` maps column names to values, like a dict, a csv.DictReader row, or a row of a dataframe.
 """
+
+from __future__ import annotations
 
 import operator
 import re
 from decimal import Decimal
+from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
@@ -25,67 +27,65 @@ CLUSTERS = {
 }
 
 
-def assign_cluster(row):
+class NamedValues(Protocol):
+    """What gives a value by the name of its column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    internetservice = _text(row, 'InternetService')
-    contract = _text(row, 'Contract')
-    totalcharges = _float(row, 'TotalCharges', nulls=('',))
+    try:
+        internetservice = row['InternetService']
+        contract = row['Contract']
+        totalcharges = row['TotalCharges']
+    except KeyError as error:
+        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    if type(internetservice) is not str:
+        internetservice = _text(internetservice, 'InternetService')
+    if type(contract) is not str:
+        contract = _text(contract, 'Contract')
+    if type(totalcharges) is not float:
+        totalcharges = _float(totalcharges, 'TotalCharges', nulls=('',))
     if totalcharges != totalcharges:  # missing
         totalcharges = 1397.3
-    if internetservice == 'Fiber optic' and totalcharges <= 3605.4:
-        return 3
-    if internetservice is not None and internetservice not in ('Fiber optic', 'DSL'):
-        return 1
-    if internetservice == 'Fiber optic' and totalcharges > 3605.4:
-        return 2
-    if internetservice == 'DSL' and contract == 'Month-to-month':
-        return 0
-    if internetservice == 'DSL' and contract is not None and contract != 'Month-to-month':
-        return 4
-    return None
+    if internetservice is None:
+        return None  # no value
+    if internetservice == 'Fiber optic':
+        if totalcharges <= 3605.4:
+            return 3  # 1,815 rows, 25.8 %
+        return 2  # 1,281 rows, 18.2 %
+    if internetservice != 'DSL':
+        return 1  # 1,526 rows, 21.7 %
+    if contract is None:
+        return None  # no value
+    if contract == 'Month-to-month':
+        return 0  # 1,223 rows, 17.4 %
+    return 4  # 1,198 rows, 17.0 %
 
 
-def _read(row, column):
-    try:
-        return row[column]
-    except KeyError:
-        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
-
-
-def _number(row, column, nulls=(), decimal="."):
-    value = _parse(_read(row, column), column, nulls, decimal)
+def _number(value: Any, column: str, nulls: tuple[Any, ...] = (), decimal: str = '.') -> Any:
+    value = _parse(value, nulls, decimal)
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
     return value
 
 
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Tell None, and the marks of pandas and numpy for no value, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _float(row, column, nulls=(), decimal="."):
-    value = _to_float(_number(row, column, nulls, decimal), column)
+def _float(value: Any, column: str, nulls: tuple[Any, ...] = (), decimal: str = '.') -> float:
+    value = _to_float(_number(value, column, nulls, decimal), column)
     return float("nan") if value in nulls else value
 
 
-def _integer(row, column, nulls=(), decimal="."):
-    """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(row, column, nulls, decimal)
-    try:
-        return operator.index(value)
-    except TypeError:
-        pass
-    if isinstance(value, Decimal) and not value.is_nan():
-        return value
-    return _to_float(value, column)
-
-
-def _to_float(value, column):
+def _to_float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which meets no condition."""
     if _is_missing(value):
         return float("nan")
@@ -97,9 +97,8 @@ def _to_float(value, column):
         raise TypeError("column %r holds %r, which is not a number" % (column, value)) from None
 
 
-def _text(row, column, nulls=()):
+def _text(value: Any, column: str, nulls: tuple[str, ...] = ()) -> str | None:
     """Return the text as it stands, None where it is missing."""
-    value = _read(row, column)
     if isinstance(value, str):
         return None if value.strip(" ") in nulls else value
     if _is_missing(value) or value != value:
@@ -107,7 +106,7 @@ def _text(row, column, nulls=()):
     raise TypeError("column %r holds %r, which is not text" % (column, value))
 
 
-def _parse(value, column, nulls, decimal):
+def _parse(value: Any, nulls: tuple[Any, ...], decimal: str) -> Any:
     """Return the number that a text holds, None where it means no value; what is no text as it is."""
     if isinstance(value, str) and (nulls or decimal != "."):
         text = value.strip(" ")
@@ -120,4 +119,4 @@ def _parse(value, column, nulls, decimal):
             value = int(text)
         else:
             value = float(plain)
-    return None if value in nulls else value
+    return None if _is_missing(value) or value in nulls else value

@@ -11,8 +11,11 @@ where `row` maps column names to values, like a dict, a csv.DictReader row whose
 have been converted, or a row of a dataframe.
 """
 
+from __future__ import annotations
+
 import operator
 from decimal import Decimal
+from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
@@ -23,51 +26,54 @@ CLUSTERS = {
 }
 
 
-def assign_cluster(row):
+class NamedValues(Protocol):
+    """What gives a value by the name of its column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
     No rule that tests a column matches where the column's value is missing (None or NaN). A
     column that is not there at all is a KeyError, a value that is not a number a TypeError.
     """
-    fresh = _integer(row, 'Fresh')
-    detergents_paper = _integer(row, 'Detergents_Paper')
-    if detergents_paper <= 5000 and fresh <= 23400:
-        return 0
-    if 5000 < detergents_paper <= 17400:
-        return 1
-    if detergents_paper <= 5000 and fresh > 23400:
-        return 2
-    if detergents_paper > 17400:
-        return 3
-    return None
-
-
-def _read(row, column):
     try:
-        return row[column]
-    except KeyError:
-        raise KeyError("the row has no column %r, which the rules test" % (column,)) from None
+        fresh = row['Fresh']
+        detergents_paper = row['Detergents_Paper']
+    except KeyError as error:
+        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    if type(fresh) is not int:
+        fresh = _integer(fresh, 'Fresh')
+    if type(detergents_paper) is not int:
+        detergents_paper = _integer(detergents_paper, 'Detergents_Paper')
+    if detergents_paper != detergents_paper:
+        return None  # no value
+    if detergents_paper > 17400:
+        return 3  # 10 rows, 2.3 %
+    if detergents_paper > 5000:
+        return 1  # 72 rows, 16.4 %
+    if fresh != fresh:
+        return None  # no value
+    if fresh <= 23400:
+        return 0  # 302 rows, 68.6 %
+    return 2  # 56 rows, 12.7 %
 
 
-def _number(row, column):
-    value = _read(row, column)
+def _number(value: Any, column: str) -> Any:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
     return value
 
 
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Tell None, and the marks of pandas and numpy for no value, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _float(row, column):
-    return _to_float(_number(row, column), column)
-
-
-def _integer(row, column):
+def _integer(value: Any, column: str) -> int | float | Decimal:
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(row, column)
+    value = _number(value, column)
     try:
         return operator.index(value)
     except TypeError:
@@ -77,7 +83,7 @@ def _integer(row, column):
     return _to_float(value, column)
 
 
-def _to_float(value, column):
+def _to_float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which meets no condition."""
     if _is_missing(value):
         return float("nan")

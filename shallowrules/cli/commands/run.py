@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-WRITTEN = "sql,python,markdown"
+WRITTEN = "sql,python,markdown,html"
 """The exporters whose files are written unless the user names others."""
 
 RULES_FILE = "rules.json"
@@ -89,7 +89,7 @@ def command(
     table: str | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py and report.md.
+    """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py, report.md and report.html.
 
     \b
     Examples:
