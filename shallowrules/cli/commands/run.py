@@ -89,7 +89,7 @@ def command(
     table: str | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and write rules.json and, unless --write says otherwise, rules.sql, rules.py, report.md and report.html.
+    """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
 
     \b
     Examples:
