@@ -222,7 +222,7 @@ def _with_histograms(
     asked = Counter(node.column for node in nodes if isinstance(node, Cut))
     most = max(1, MAX_HISTOGRAMS // len(clusters))
     table = encoding.table
-    finite = np.isfinite(encoding.ranges).all(axis=0)
+    finite = np.isfinite(encoding.ranges.low) & np.isfinite(encoding.ranges.high)
     complete = {
         column.source
         for column, is_finite in zip(encoding.encoder.columns, finite, strict=True)
