@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -448,4 +449,12 @@ def test_database_prints_every_ratio() -> None:
         ["sqlite", "update: its statements, second by first"],
         ["sqlite", "read: driver by plain cursor"],
     ]
+    assert "≤" not in done.stdout
+
+
+def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SPEED.with_name("label.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
+    )
+    assert re.findall(r"(\w+) +to (\w+) +[0-9]", done.stdout) == list(product(("csv", "parquet"), repeat=2))
     assert "≤" not in done.stdout

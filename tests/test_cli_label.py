@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import os
+import threading
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -19,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from rulesets import make_rules
 
+from shallowrules.cli import labelling
 from shallowrules.cli.commands import shallowrules
 from shallowrules.sources import read_table
 
@@ -392,3 +394,40 @@ def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
     assert call("sales", "-o", "sales/out.csv", "--force").exit_code == 0
     assert Path("sales/out.csv").read_text() == first
     assert "is the file that is read" in call("sales/p1.csv", "-o", "sales/p1.csv", "--force").stderr
+
+
+@pytest.mark.usefixtures("rules")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_rows_of_a_csv_file_are_held_by_no_table(monkeypatch, ending):
+    seen = []
+    write = labelling._write
+
+    def spy(database, *arguments):
+        seen.extend(database.execute("SELECT table_name FROM duckdb_tables()").fetchall())
+        return write(database, *arguments)
+
+    monkeypatch.setattr(labelling, "_write", spy)
+    call(write_csv(), "-o", f"out.{ending}")
+    assert written_clusters(f"out.{ending}") == CLUSTERS
+    assert seen == []
+
+
+def test_how_far_a_query_is_goes_to_the_caller(monkeypatch):
+    shares = iter([-1.0, 0.0, 50.0, 100.0])
+    shown, ended = [], threading.Event()
+
+    class Database:
+        def execute(self, statement):
+            assert statement.startswith("SET enable_progress_bar")
+
+        def query_progress(self):
+            share = next(shares, None)
+            if share is None:
+                ended.set()
+                return -1.0
+            return share
+
+    monkeypatch.setattr(labelling, "WATCH_EVERY", 0.001)
+    with labelling._watched(Database(), shown.append, 0.25, 0.75):
+        assert ended.wait(60)
+    assert shown == [0.25, 0.5, 0.75]

@@ -130,9 +130,10 @@ class CsvSource(DuckDBSource):
             self._load(numbers if types is None else types)
         return cast("dict[int, ColumnType]", self._loaded)
 
-    def count_rows(self) -> int:
-        """Return the number of rows; DataError if there are none."""
-        return self._n_rows or super().count_rows()
+    def _count(self) -> int:
+        if self._n_rows is None:
+            self._load_once()  # which counts them
+        return cast(int, self._n_rows)
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, straight from the file where their types are sure without a table in between."""
@@ -166,10 +167,10 @@ class CsvSource(DuckDBSource):
         arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
-    def keep_text(self, *, streams: bool) -> None:
-        """Read all columns as text: once, or if it `streams`, in every query anew, so that no table holds the file."""
+    def stream_text(self) -> None:
+        """Read all columns as text, in every query anew, so that no table holds the file."""
         self.database.execute(f"DROP TABLE IF EXISTS {self._name}")
-        self._streams = streams
+        self._streams = True
         self._load({})
 
     def original(self, j: int) -> str:
@@ -306,7 +307,7 @@ class CsvSource(DuckDBSource):
             self._rewrite()
         for _ in range(MAX_RETRIES):
             try:
-                self._create(types)
+                n_rows = self._create(types)
                 break
             except duckdb.Error as error:
                 left = _without_wrong(types, error)
@@ -315,11 +316,12 @@ class CsvSource(DuckDBSource):
                 types = left
         else:
             types = {}
-            self._create(types)
+            n_rows = self._create(types)
         self._loaded = types
-        [(n_rows,)] = self.database.execute(f"SELECT count(*) FROM {self._name}").fetchall()
         if not (self._fits(n_rows) if self._regular else n_rows == self._rewritten_rows):
             self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
+        else:
+            self._n_rows = n_rows
 
     def _fits(self, n_rows: int) -> bool:
         """Say whether a regular file has this number of rows."""
@@ -327,12 +329,15 @@ class CsvSource(DuckDBSource):
         width = len(self.names)
         return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
 
-    def _create(self, types: dict[int, ColumnType]) -> None:
+    def _create(self, types: dict[int, ColumnType]) -> int:
+        """Make the table, or the view, and return its number of rows."""
         kind = "VIEW" if self._streams else "TABLE"
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
-        if self._streams:  # what is wrong with a field is to be known now, as of a table
-            counts = ", ".join(f"count(c{j})" for j in range(len(self.names)))
-            self.database.execute(f"SELECT {counts} FROM {self._name}").fetchall()
+        # What is wrong with a field of a view is to be known now, as of a table: all are read.
+        counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
+        counts = ", ".join(f"count({what})" for what in counted)
+        n_rows, *_ = cast("tuple[int, ...]", self.database.execute(f"SELECT {counts} FROM {self._name}").fetchone())
+        return n_rows
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
         """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""

@@ -95,10 +95,18 @@ class DuckDBSource(Source):
 
     def count_rows(self) -> int:
         """Return the number of rows; DataError if there are none."""
-        n_rows: int = self.row("count(*)")[0]
+        n_rows = self._count()
         if not n_rows:
             raise DataError(f"there are no rows below the {len(self.names)} column names")
         return n_rows
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows."""
+        return not self._count()
+
+    def _count(self) -> int:
+        return cast(int, self.row("count(*)")[0])
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, read as `fields` says."""
@@ -134,8 +142,8 @@ class DuckDBSource(Source):
         reader: Any = self.database.cursor().sql(f"SELECT {selected} FROM {self.relation}").to_arrow_reader(n_rows)
         yield from reader
 
-    def keep_text(self, *, streams: bool) -> None:
-        """Make sure that `fields` and `original` can be asked for in one query, of rows that stream or are held."""
+    def stream_text(self) -> None:
+        """Make sure that `fields` and `original` can be asked for in one query, of rows that no table holds."""
 
     def original(self, j: int) -> str:
         """Return SQL for a column as it stands in the file."""

@@ -128,9 +128,9 @@ def _write_file(
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     check_replacing(output, force)
-    with progress(f"labelling {show_tables(rows)}"):
+    with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):
-            counts = label_rows(rules, rows, output, options["columns"], cluster_column)
+            counts = label_rows(rules, rows, output, options["columns"], cluster_column, show)
         else:
-            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column)
+            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column, show)
     show_labels(rules, counts, str(output))
