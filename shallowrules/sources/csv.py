@@ -335,9 +335,7 @@ class CsvSource(DuckDBSource):
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
         # What is wrong with a field of a view is to be known now, as of a table: all are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
-        counts = ", ".join(f"count({what})" for what in counted)
-        n_rows, *_ = cast("tuple[int, ...]", self.database.execute(f"SELECT {counts} FROM {self._name}").fetchone())
-        return n_rows
+        return cast(int, self.row(*(f"count({what})" for what in counted), rows=self._name)[0])
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
         """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""
