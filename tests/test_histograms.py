@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulesets import DELETE, change, small_rules
 
@@ -43,13 +43,16 @@ numbers = st.one_of(
 )
 columns = st.one_of(
     st.lists(numbers, min_size=2, max_size=60).map(np.array),
-    st.lists(numbers, min_size=2, max_size=60).map(lambda values: np.array(values, dtype=np.float32)),
+    st.lists(st.floats(-1e30, 1e30, width=32), min_size=2, max_size=60).map(
+        lambda values: np.array(values, dtype=np.float32)
+    ),
     st.lists(st.integers(-300, 300), min_size=2, max_size=60).map(np.array),
     st.lists(st.integers(-(2**62), 2**62), min_size=2, max_size=60).map(np.array),
     st.lists(st.integers(0, 255), min_size=2, max_size=60).map(lambda values: np.array(values, dtype=np.uint8)),
 )
 
 
+@settings(max_examples=60)
 @given(columns, st.data())
 def test_every_row_is_in_the_bin_that_holds_it(values, data):
     groups = np.array(data.draw(st.lists(st.integers(0, K - 1), min_size=len(values), max_size=len(values))), np.int32)
@@ -69,6 +72,7 @@ def test_every_row_is_in_the_bin_that_holds_it(values, data):
     assert (weighted == by_comparison(weighted_edges, doubles, groups, weight)).all()
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_parts_add_up_and_the_order_does_not_matter(seed):
     random = np.random.default_rng(seed)

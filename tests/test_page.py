@@ -270,6 +270,8 @@ def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
         page.focus("#slider")
         page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "slider"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    assert [each["id"] for each in axe.Axe().run(page).response["violations"]] == []
 
 
 COLOURS = """Object.fromEntries([...document.querySelectorAll('.card')].map(

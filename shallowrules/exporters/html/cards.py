@@ -40,7 +40,7 @@ RULES_SHOWN = 12
 class Pictures:
     """The histograms of a rule set: of each column that has one, its edges and the shares of the whole table."""
 
-    edges: Mapping[int, Sequence[float]]
+    edges: Mapping[int, Sequence[Number]]
     places: Mapping[int, int]
     shares: Mapping[int, list[float]]
 
@@ -67,12 +67,17 @@ class Pictures:
             {
                 "index": i,
                 "path": draw_bins(self.shares[i], max(self.shares[i])),
-                "first": format_number(edges[0]),
+                "first": format_number(_first_shown(edges, rules.columns[i])),
                 "last": format_number(edges[-1]),
                 "width": bin_width(len(edges) - 1) * (len(edges) - 1),
             }
             for i, edges in self.edges.items()
         ]
+
+
+def _first_shown(edges: Sequence[Number], column: RuleColumn) -> Number:
+    """Return what the axis begins with: of a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
+    return edges[0] + 1 if column.type == "integer" and edges[1] - edges[0] == 1 else edges[0]
 
 
 def describe_cards(
