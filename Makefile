@@ -148,7 +148,7 @@ sanitize: $(VENV)/with-test
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
 	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_SHORT=$(SHORT) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
-		tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining*.py
+		tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining.py tests/test_thorough.py
 
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and

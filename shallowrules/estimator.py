@@ -167,6 +167,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     on_progress : callable or None
         Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
         the share of its work that is done, and at the end with 1. An exception from it ends the fit.
+    on_best : callable or None
+        Like `on_progress`: if set, a thorough search calls it with J of the best tree so far.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -192,6 +194,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     """
 
     on_progress: Callable[[float], None] | None = None
+    on_best: Callable[[float], None] | None = None
 
     # Set by `fit`, all in one step.
     n_features_in_: int
@@ -273,7 +276,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self
         """
         data = prepare_fit(self, X, y, sample_weight)
-        [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self))
+        [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
         return fitted(self, data, trees[-1])
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -319,13 +322,15 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ExplainableKMeans:
         memo[id(self)] = again = type(self).__new__(type(self))
-        memo[id(self.on_progress)] = self.on_progress  # what it belongs to, such as a progress bar, is not the model's
+        for call in (self.on_progress, self.on_best):
+            memo[id(call)] = call  # what it belongs to, such as a progress bar, is not the model's
         again.__dict__ |= copy.deepcopy(vars(self), memo)
         return again
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but a function of the user's, which may not be one that pickle knows."""
-        return {name: value for name, value in super().__getstate__().items() if name != "on_progress"}
+        """Return what is pickled: all but functions of the user's, which may not be ones that pickle knows."""
+        calls = ("on_progress", "on_best")
+        return {name: value for name, value in super().__getstate__().items() if name not in calls}
 
 
 def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None) -> FitData:

@@ -19,6 +19,7 @@ cost.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,7 +47,7 @@ from shallowrules.searching import (
     side_by_side,
     wide_ahead,
 )
-from shallowrules.thorough import Thorough, search_on
+from shallowrules.thorough import Thorough, note_of, search_on
 from shallowrules.tree import LEAF
 
 __all__ = ["REFINEMENTS", "Refinement", "refine"]
@@ -222,21 +223,44 @@ def _searched(
 ) -> tuple[list[Found], tuple[str, ...]]:
     """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
 
+    An interrupt ends a thorough search wherever it is, with the trees found by then.
+
     Parameters
     ----------
     greedy : Found
         The greedy tree as it is on `broad`.
     """
+    on_sample: list[Found] = []
+    found = [greedy]
     first, later = (progress, None) if thorough is None else (part_of(progress, 0, 10), _behind(progress, 0.1))
-    found = _search(sample, tree, unique, aim, random_seed, first)
-    if sample is not broad:
-        found = [greedy, *(broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED])]
-        found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
     notes: tuple[str, ...] = ()
-    if thorough is not None:
-        more, note = search_on(thorough, sample, broad, tree, unique.data, found, aim, random_seed, later)
-        found, notes = [*found, *more], (note,)
-    return [*found, *_neither_dearer_nor_longer(broad, found, greedy, aim)], notes
+    try:
+        if thorough is not None:
+            thorough.tell(found, aim)
+        for some in _search(sample, tree, unique, aim, random_seed, first):
+            on_sample += some
+        found += _judged(on_sample, sample, broad, aim)
+        if sample is not broad:
+            found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
+        if thorough is not None:
+            thorough.tell(found, aim)
+            more, note = search_on(thorough, sample, broad, tree, unique.data, found, aim, random_seed, later)
+            found, notes = [*found, *more], (note,)
+        found += _neither_dearer_nor_longer(broad, found, greedy, aim)
+    except KeyboardInterrupt:
+        if thorough is None:
+            raise
+        if len(found) == 1:
+            found += _judged(on_sample, sample, broad, aim)
+        notes = notes or (note_of(0, interrupted=True),)
+    return found, notes
+
+
+def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim) -> list[Found]:
+    """Return trees of the sample as they are on more rows, not more than a few."""
+    if sample is broad:
+        return found
+    return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
 
 
 def _search(
@@ -246,7 +270,7 @@ def _search(
     aim: Aim,
     random_seed: int,
     progress: Progress | None,
-) -> list[Found]:
+) -> Iterator[list[Found]]:
     """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better; all on the sample.
 
     Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
@@ -267,13 +291,14 @@ def _search(
     found = side_by_side([ahead, wide], sample.n_threads, part_of(progress, 0, 3))
     if not found or not aim.moves_leaves:
         found.append(sample.improve(tree, aim))
+    yield found
     if not aim.moves_leaves:
-        return found
+        return
     start = min(found, key=aim.objective)
     fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
     passes = STREAM_PASSES if rounds_are_cheap else fewer
     streams = [partial(stream, number) for number in range(N_STREAMS)]
-    return found + side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
+    yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
 
 def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Found, aim: Aim) -> list[Found]:

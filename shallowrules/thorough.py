@@ -33,7 +33,7 @@ from shallowrules.searching import (
     side_by_side,
 )
 
-__all__ = ["BUDGET", "Budget", "Thorough", "search_on"]
+__all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
 
 BUDGET = 100
 """Growths that a thorough search takes by default."""
@@ -92,11 +92,26 @@ class Thorough:
         start of k-means. None where the clustering is given.
     log : callable
         Takes a line about the best tree so far.
+    tell_best : callable, or None
+        Takes J of the best tree so far.
     """
 
     budget: Budget
     start: Callable[[NDArray[Any], NDArray[np.float64] | None, int], NDArray[np.int32]] | None
     log: Callable[[str], None]
+    tell_best: Callable[[float], None] | None = None
+
+    def tell(self, found: list[Found], aim: Aim) -> float:
+        """Tell J of the best of some trees, and return it."""
+        best = min(map(aim.objective, found)) / aim.unit
+        if self.tell_best is not None:
+            self.tell_best(best)
+        return best
+
+
+def note_of(growths: float, *, interrupted: bool) -> str:
+    """Return the note that says what a search spent: with these growths as the budget it is the same."""
+    return f"searched thoroughly for a better tree: {growths:g} growths" + (", interrupted" if interrupted else "")
 
 
 def search_on(
@@ -122,24 +137,23 @@ def search_on(
     -------
     list of Found
     str
-        The growths that were spent, to be noted: with them as the budget the search is the same.
+        What is to be noted.
     """
     growths_per_round = max(
         STREAMS_PER_ROUND * STREAM_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * len(tree.labels)),
         MIN_GROWTHS_PER_ROUND,
     )
     more: list[Found] = []
-    n_done, ending = 0, ""
+    n_done, interrupted = 0, False
     try:
         for number, part in _rounds(thorough.budget, growths_per_round, progress):
             best = min([*found, *more], key=aim.objective)
             more += _round(thorough, sample, broad, tree, data, best, aim, (seed << 24) + 2 * number, number, part)
             n_done = number + 1
-            thorough.log(f"round {n_done}: J {aim.objective(min([best, *more], key=aim.objective)) / aim.unit:.4f}")
+            thorough.log(f"round {n_done}: J {thorough.tell([best, *more], aim):.4f}")
     except KeyboardInterrupt:
-        ending = ", interrupted"
-    spent = math.ceil(100 * n_done * growths_per_round) / 100
-    return more, f"searched thoroughly for a better tree: {spent:g} growths{ending}"
+        interrupted = True
+    return more, note_of(math.ceil(100 * n_done * growths_per_round) / 100, interrupted=interrupted)
 
 
 def _rounds(

@@ -107,7 +107,7 @@ class TradeoffPath:
         if not wanted:
             return
         measured: dict[int, TradeoffPoint] = {}
-        grown = grow(self._data, wanted, progress_of(self._model), log_of(self._model))
+        grown = grow(self._data, wanted, progress_of(self._model), log_of(self._model), self._model.on_best)
         for tradeoff, trees in zip(wanted, grown, strict=True):
             for refine, tree in zip(("none", self._model.refine), trees, strict=False):
                 if id(tree) not in measured:
@@ -367,7 +367,7 @@ def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
     Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
     """
     again = type(model)(**{**model.get_params(deep=False), **parameters})
-    again.on_progress = model.on_progress
+    again.on_progress, again.on_best = model.on_progress, model.on_best
     return again
 
 

@@ -11,10 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallowrules.cli.output import write_files
+from shallowrules.cli.commands import shallowrules
+from shallowrules.cli.output import ProgressLine, write_files
 
 NAMES = ("rules.json", "rules.sql", "rules.py", "report.md")
 
@@ -106,3 +108,31 @@ def test_a_killed_run_leaves_files_of_one_run_and_the_next_one_tidies_up(tmp_pat
     write_files(tmp_path, texts("next"))
     assert runs_of(tmp_path) == {"next"}
     assert sorted(os.listdir(tmp_path)) == sorted(NAMES)
+
+
+def test_the_progress_line_says_the_best_objective_once_there_is_one():
+    lines: list[str] = []
+    line = ProgressLine("growing", lines.append)
+    line(0.1)
+    line.tell_best(1.25)
+    line(0.5)
+    line.tell_best(1.2345678)
+    assert lines == [
+        "growing: 10%",
+        "growing: 10%, best J 1.2500",
+        "growing: 50%, best J 1.2500",
+        "growing: 50%, best J 1.2346",
+    ]
+
+
+@pytest.mark.parametrize("command", ["run", "path"])
+def test_a_thorough_search_tells_its_best_objective_to_the_progress_line(command, tmp_path, monkeypatch):
+    told: list[float] = []
+    monkeypatch.setattr(ProgressLine, "tell_best", lambda line, objective: told.append(objective))
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_text("a,b\n" + "".join(f"{i % 7},{i * i % 11}\n" for i in range(60)))
+    options = ["table.csv", "-k", "5", "--refine", "thorough", "--budget", "5", "--seed", "0"]
+    result = CliRunner().invoke(shallowrules, [command, *options])
+    assert result.exit_code == 0, result.stderr
+    assert told
+    assert all(objective >= 1.0 for objective in told)

@@ -296,16 +296,16 @@ class Watch:
 
 def test_a_model_that_is_watched_can_be_pickled_and_copied(six_groups):
     model = ExplainableKMeans(6, random_state=0)
-    model.on_progress = watch = Watch().see
+    model.on_progress = model.on_best = watch = Watch().see
     model.fit(six_groups)
     for other in (copy.copy(model), copy.deepcopy(model), copy.deepcopy([model, model])[1]):
         assert other is not model
-        assert other.on_progress is watch
+        assert other.on_progress is other.on_best is watch
         same_model(other, model)
     assert copy.copy(model).rules_ is model.rules_
     assert copy.deepcopy(model).tree_ is not model.tree_
     pickled = pickle.loads(pickle.dumps(model))
-    assert pickled.on_progress is None
+    assert pickled.on_progress is pickled.on_best is None
     same_model(pickled, model)
     assert model.on_progress is watch
 

@@ -2,99 +2,32 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from growths import assert_same, unique_rows
-from hypothesis import assume, currently_in_test_context, given
+from growths import assert_same
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LEAF
+from refinements import assert_refined, clustered_table, nearest, objective, refined
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 from strategies import Problem, problems, random_tables
 from tables import blobs, repeated_rows, whole_weights
 
-from shallowrules import ExplainableKMeans, RuleSet, growing, tradeoff_path
+from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
-from shallowrules.growing import GrownTree
-from shallowrules.metrics import partition_cost, weighted_average_explanation_size
-from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS, Refinement, refine
+from shallowrules.metrics import partition_cost
+from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS
 from shallowrules.searching import CodedTable, few_of, sample_of, some_of
-from shallowrules.thorough import Budget, Thorough
 
 pytestmark = pytest.mark.slow
 
 some = random_tables(60)
 seeds = st.integers(0, 2**32 - 1)
-
-
-def nearest(problem: Problem) -> np.ndarray:
-    points = problem.X_cluster.astype(np.float64)
-    squares = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
-    return squares.argmin(axis=1).astype(np.int32)
-
-
-def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree, Refinement]:
-    """Return the greedy tree and its refinement, of a problem that is assumed to have something to refine."""
-    unique = unique_rows(*problem.arrays, weight=problem.weight, n_threads=n_threads)
-    greedy = growing.grow(unique, tradeoff=problem.tradeoff, n_threads=n_threads)
-    labels = nearest(problem)
-    options = {"reference_labels": labels, "tradeoff": problem.tradeoff, **options}
-    options.setdefault("reference_cost", partition_cost(problem.X_cluster, labels, problem.weight))
-    # A cost that is nothing but rounding has no ratio.
-    weight = np.ones(len(labels)) if problem.weight is None else problem.weight
-    rounding = 1e-24 * weight.sum() * float(np.abs(problem.X_cluster[weight > 0]).max()) ** 2
-    can_be_refined = options["reference_cost"] > rounding and 1 < greedy.n_leaves == len(problem.centers)
-    if currently_in_test_context():  # where hypothesis draws the problem
-        assume(can_be_refined)
-    assert can_be_refined
-    return greedy, refine(greedy, unique, n_threads=n_threads, **options)
-
-
-def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
-    cost = partition_cost(problem.X_cluster, grown.labels, problem.weight)
-    return (
-        cost / partition_cost(problem.X_cluster, nearest(problem), problem.weight),
-        weighted_average_explanation_size(grown.as_tree()),
-    )
-
-
-def assert_refined(problem: Problem, **options) -> Refinement:
-    """Refine, and assert everything that is promised."""
-    greedy, refinement = refined(problem, **options)
-    tree = refinement.tree
-    before, after = figures(problem, greedy), figures(problem, tree)
-    j_before, j_after = (cost + problem.tradeoff * waes for cost, waes in (before, after))
-    weight = np.ones(len(problem.X_explain)) if problem.weight is None else problem.weight
-    # The kernel takes distances to means as they are rounded, in every column by an ulp.
-    ulp = np.spacing(float(np.abs(problem.X_cluster).max()))
-    squares = weight.sum() * problem.X_cluster.shape[1] * ulp**2
-    slack = 1e-9 + squares / partition_cost(problem.X_cluster, nearest(problem), problem.weight)
-    assert j_after <= j_before + slack
-    assert refinement.before == pytest.approx(before, rel=1e-9, abs=slack)
-    assert refinement.after == pytest.approx(after, rel=1e-9, abs=slack)
-    assert refinement.objectives[1] <= refinement.objectives[0]
-
-    assert tree.n_leaves == len(problem.centers)
-    assert sorted(tree.center[tree.feature == LEAF]) == list(range(len(problem.centers)))
-    assert (tree.rows > 0).all()
-    for thresholds in (tree.cut, tree.lower, np.nextafter(tree.upper, -np.inf)):
-        leaf = np.full(len(weight), LEAF)
-        pending = [(0, np.flatnonzero(weight > 0))]
-        while pending:
-            node, rows = pending.pop()
-            assert tree.rows[node] == len(rows)
-            assert tree.weight[node] == pytest.approx(weight[rows].sum(), rel=1e-9)
-            leaf[rows] = tree.center[node]
-            if tree.feature[node] != LEAF:
-                left = problem.X_explain[rows, tree.feature[node]].astype(np.float64) <= thresholds[node]
-                pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
-        assert np.array_equal(leaf, tree.labels)
-    return refinement
 
 
 def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
@@ -115,13 +48,6 @@ def test_refining_is_deterministic_and_threads_change_nothing(problem, n_threads
     one, two, three = refined(problem), refined(problem), refined(problem, n_threads)
     assert_same(one[1].tree, two[1].tree)
     assert_same(one[1].tree, three[1].tree)
-
-
-def clustered_table(n_rows: int, k: int, seed: int = 0, n_columns: int = 4, spread: float = 3.0) -> Problem:
-    """Return a table of overlapping blobs with k-means centers."""
-    X = blobs(np.random.default_rng(seed), n_rows, n_columns, max(k, 2), spread)
-    centers = KMeans(k, n_init=1, max_iter=20, random_state=0).fit(X[:5000]).cluster_centers_
-    return Problem(X, X, centers, centers, None, 0.03)
 
 
 @pytest.mark.parametrize("k", [2, 3, 20])
@@ -379,10 +305,6 @@ def test_what_progress_raises_ends_refining(large, call):
 # The estimator.
 
 
-def objective(model: ExplainableKMeans) -> float:
-    return model.normalized_cost_ + model.tradeoff * model.waes_
-
-
 @pytest.fixture(scope="module")
 def digits() -> np.ndarray:
     return load_digits().data[:900, 2::3]
@@ -445,117 +367,6 @@ def test_what_came_of_it_is_said(capsys):
     greedy = ExplainableKMeans(8, random_state=0, refine="none").fit(load_iris().data)
     assert f"J {objective(greedy):.4f}" in line
     assert "on 149 rows" in line  # two are equal
-
-
-# Thorough searches.
-
-
-def thorough(budget: float | str, start=None, log=lambda line: None) -> dict[str, Thorough]:
-    return {"thorough": Thorough(Budget.of(budget), start, log)}
-
-
-@random_tables(25)
-@given(problems(max_rows=60), st.booleans())
-def test_a_thorough_search_is_never_behind(problem, moves):
-    full = refined(problem, moves_leaves=moves)[1]
-    refinement = assert_refined(problem, moves_leaves=moves, **thorough(30))
-    assert refinement.objectives[1] <= full.objectives[1] * (1 + 1e-9)
-    [note] = refinement.tree.notes
-    assert note.startswith("searched thoroughly for a better tree: ")
-
-
-@pytest.mark.parametrize("n_rows", [300, 6000, 70_000])
-def test_a_thorough_search_is_the_same_for_any_number_of_threads(n_rows):
-    problem = clustered_table(n_rows, 8)
-    one, two = (refined(problem, n_threads, **thorough(35 if n_rows < 7000 else 5))[1] for n_threads in (1, 2))
-    assert_same(one.tree, two.tree)
-    assert one.tree.notes == two.tree.notes
-    assert one.objectives[1] < one.objectives[0]
-
-
-def test_the_growths_that_were_noted_repeat_a_search_that_seconds_ended(digits, tmp_path):
-    by_time = ExplainableKMeans(10, refine="thorough", budget="0.4s", random_state=3).fit(digits)
-    [note] = by_time.rules_.statistics.notes
-    growths = float(note.split(": ")[1].split()[0])
-    assert growths > 0
-    again = ExplainableKMeans(10, refine="thorough", budget=growths, random_state=3).fit(digits)
-    assert again.rules_ == by_time.rules_
-    (tmp_path / "rules.json").write_text(again.rules_.to_json())
-    assert RuleSet.from_json(tmp_path / "rules.json") == again.rules_
-
-
-def test_other_starts_of_kmeans_are_tried_where_the_clustering_is_our_own():
-    problem = clustered_table(400, 6)
-    seeds = []
-
-    def start(X, weight, seed):
-        assert X.shape == problem.X_cluster.shape
-        seeds.append(seed)
-        return KMeans(6, n_init=1, random_state=seed).fit(X, sample_weight=weight).labels_.astype(np.int32)
-
-    lines: list[str] = []
-    refinement = assert_refined(problem, **thorough(60, start, lines.append))
-    assert len(set(seeds)) == len(seeds) == 2
-    assert [line.split(":")[0] for line in lines] == [f"round {i}" for i in range(1, len(lines) + 1)]
-    values = [float(line.split()[-1]) for line in lines]
-    assert values == sorted(values, reverse=True)
-    assert values[-1] == pytest.approx(refinement.objectives[1], abs=6e-5)
-
-
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_an_interrupt_ends_a_thorough_search_with_the_best_tree_so_far(n_threads):
-    problem = clustered_table(4000, 12, n_columns=30)
-    shares: list[float] = []
-
-    def interrupt_once(done: float) -> None:
-        shares.append(done)
-        if done > 0.3 and not any(share > 0.3 for share in shares[:-1]):
-            signal.raise_signal(signal.SIGINT)
-
-    refinement = refined(problem, n_threads, progress=interrupt_once, **thorough(150))[1]
-    assert shares == sorted(shares)
-    assert 0.3 < shares[-1] < 0.5
-    assert refinement.objectives[1] < refinement.objectives[0]
-    [note] = refinement.tree.notes
-    assert note.endswith("growths, interrupted")
-
-
-def test_clusters_that_have_names_keep_them_in_a_thorough_search():
-    X = blobs(np.random.default_rng(1), 900, 5, 10, 3.0)
-    fitted = KMeans(10, n_init=1, random_state=1).fit(X)
-    models = [ExplainableKMeans(clusterer=fitted, refine=refine).fit(X) for refine in ("full", "thorough")]
-    assert objective(models[1]) <= objective(models[0])
-    shared = np.zeros((10, 10))
-    np.add.at(shared, (models[1].labels_, models[1].reference_labels_), 1)
-    assert np.array_equal(shared.argmax(axis=1), np.arange(10))
-
-
-def test_a_path_of_thorough_searches(digits):
-    model = ExplainableKMeans(6, refine="thorough", budget=20, random_state=0)
-    path = tradeoff_path(model, digits[:300], tradeoffs=[0.01, 0.1])
-    assert {point.refine for point in path} <= {"none", "thorough"}
-    for point in path:
-        chosen = path.select(max_cost=point.cost, max_conditions=point.conditions)
-        assert (chosen.normalized_cost_, chosen.waes_) == pytest.approx((point.cost, point.conditions), rel=1e-9)
-
-
-@pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf, True, None, "", "fast", "30 min", "-3s", "nans", [3]])
-def test_a_budget_that_is_none_is_refused(budget):
-    with pytest.raises(OptionError, match="budget must be a number of growths above 0, or of seconds as in '30s'"):
-        ExplainableKMeans(refine="thorough", budget=budget).fit(load_iris().data)
-
-
-def test_a_budget_is_of_thorough_searches_only():
-    with pytest.raises(OptionError, match="budget applies to refine='thorough' only, not to refine='full'"):
-        ExplainableKMeans(budget=7).fit(load_iris().data)
-
-
-@pytest.mark.parametrize(
-    ("given", "growths", "seconds"),
-    [(100, 100, np.inf), (2.5, 2.5, np.inf), ("7", 7, np.inf), ("30s", np.inf, 30), (" 1.5 s", np.inf, 1.5)],
-)
-def test_budgets(given, growths, seconds):
-    assert Budget.of(given) == Budget(growths, seconds)
 
 
 def test_a_refinement_that_is_not_known_is_refused():

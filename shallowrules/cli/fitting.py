@@ -35,7 +35,7 @@ def fit_rules(
     from shallowrules.tradeoff import fit_to_goal
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
-        model.on_progress = show
+        model.on_progress, model.on_best = show, show.tell_best
         if growing.has_goal:
             model = fit_to_goal(
                 model,

@@ -187,11 +187,35 @@ def show_message(kind: str, message: str) -> None:
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
 
 
+class ProgressLine:
+    """The line that says what is going on. To be called with the share of the work that is done.
+
+    Parameters
+    ----------
+    doing : str
+    show : callable
+        Takes the line; called where there is more to say.
+    """
+
+    def __init__(self, doing: str, show: Callable[[str], None]) -> None:
+        self._doing, self._show = doing, show
+        self._done = self._best = ""
+
+    def __call__(self, done: float) -> None:
+        self._done = f": {done:.0%}"
+        self._show(self._doing + self._done + self._best)
+
+    def tell_best(self, objective: float) -> None:
+        """Say from now on what J of the best tree so far is."""
+        self._best = f", best J {objective:.4f}"
+        self._show(self._doing + self._done + self._best)
+
+
 @contextmanager
-def progress(doing: str) -> Iterator[Callable[[float], None]]:
+def progress(doing: str) -> Iterator[ProgressLine]:
     """Show on a terminal what is going on, and pass our warnings on to stderr.
 
-    Yields a function to call with the share of the work that is done.
+    Yields what to call with the share of the work that is done.
     """
     from rich.text import Text
 
@@ -201,9 +225,9 @@ def progress(doing: str) -> Iterator[Callable[[float], None]]:
     with warnings_shown():
         if console.is_terminal:
             with console.status(Text(doing)) as status:
-                yield lambda done: status.update(Text(f"{doing}: {done:.0%}"))
+                yield ProgressLine(doing, lambda line: status.update(Text(line)))
         else:
-            yield lambda done: None
+            yield ProgressLine(doing, lambda line: None)
 
 
 @contextmanager

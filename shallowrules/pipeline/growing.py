@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -15,17 +15,23 @@ from shallowrules import growing
 from shallowrules.clustering import UNLABELLED, fit_clusterer
 from shallowrules.encoding import Encoding
 from shallowrules.errors import counted
-from shallowrules.growing import GrownTree, GrowthData, Progress, find_unique_rows
+from shallowrules.growing import GrownTree, GrowthData, Progress, UniqueRows, find_unique_rows
 from shallowrules.pipeline.data import FitData, FitParameters, Log
 from shallowrules.refining import refine
 from shallowrules.searching import part_of
-from shallowrules.thorough import Budget, Thorough
+from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
 
 __all__ = ["grow"]
 
 
-def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, log: Log) -> list[tuple[GrownTree, ...]]:
+def grow(
+    data: FitData,
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None = None,
+) -> list[tuple[GrownTree, ...]]:
     """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
 
     Where greedy trees are equal, they are the same object.
@@ -38,6 +44,8 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
     progress : callable or None
         Called now and then with the share of the work that is done, and at the end with 1.
     log : callable
+    tell_best : callable or None
+        Called in a thorough search with J of the best tree so far.
 
     Returns
     -------
@@ -46,11 +54,11 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
     """
     kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
     log(f"growing a tree for {counted(len(kept), 'cluster')}")
-    grown = _grow_for(data, kept, tradeoffs, progress, log)
+    grown = _grow_for(data, kept, tradeoffs, progress, log, tell_best)
     separates = method != "exkmc" or data.parameters.base == "imm"
     if separates and len(used) < len(kept) and any(trees[0].n_leaves < len(kept) for trees in grown):
         # More centers than distinct rows: without the centers that no row has, cuts get valid.
-        smaller = _grow_for(data, used, tradeoffs, progress, log)
+        smaller = _grow_for(data, used, tradeoffs, progress, log, tell_best)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
     if progress is not None:
         progress(1.0)
@@ -58,7 +66,12 @@ def grow(data: FitData, tradeoffs: Sequence[float], progress: Progress | None, l
 
 
 def _grow_for(
-    data: FitData, kept: NDArray[np.integer], tradeoffs: Sequence[float], progress: Progress | None, log: Log
+    data: FitData,
+    kept: NDArray[np.integer],
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None,
 ) -> list[tuple[GrownTree, ...]]:
     """Grow the trees that explain the centers `kept`."""
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
@@ -100,22 +113,45 @@ def _grow_for(
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
         trees = [over_the_table[id(tree)]]
         if refines and tree.n_leaves == len(kept) > 1:
-            refinement = refine(
-                tree,
-                unique,
-                tradeoff=tradeoff,
-                reference_cost=data.reference_cost,
-                reference_labels=_renumbered(reference.labels, kept),
-                moves_leaves=parameters.clusterer is None,
-                random_seed=_seed_of(parameters.random_state),
-                thorough=_thorough(parameters, len(kept), log),
-                n_threads=n_threads,
-                progress=part_of(progress, 1 + i, n_parts),
-            )
-            log(refinement.summary())
-            trees.append(_over_the_table(refinement.tree, encoding, kept))
+            thorough = _thorough(parameters, len(kept), log, tell_best)
+            part = part_of(progress, 1 + i, n_parts)
+            refined = _refined(tree, unique, data, kept, tradeoff, thorough, log, part)
+            trees.append(_over_the_table(refined, encoding, kept))
         grown.append(tuple(trees))
     return grown
+
+
+def _refined(
+    tree: GrownTree,
+    unique: UniqueRows,
+    data: FitData,
+    kept: NDArray[np.integer],
+    tradeoff: float,
+    thorough: Thorough | None,
+    log: Log,
+    progress: Progress | None,
+) -> GrownTree:
+    """Return a refined tree; the greedy one if an interrupt ends a thorough search before there is another."""
+    parameters = data.parameters
+    try:
+        refinement = refine(
+            tree,
+            unique,
+            tradeoff=tradeoff,
+            reference_cost=data.reference_cost,
+            reference_labels=_renumbered(data.reference.labels, kept),
+            moves_leaves=parameters.clusterer is None,
+            random_seed=_seed_of(parameters.random_state),
+            thorough=thorough,
+            n_threads=parameters.n_threads,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        if thorough is None:
+            raise
+        return replace(tree, notes=(note_of(0, interrupted=True),))
+    log(refinement.summary())
+    return refinement.tree
 
 
 def _seed_of(random_state: Any) -> int:
@@ -123,7 +159,9 @@ def _seed_of(random_state: Any) -> int:
     return int(random_state) if isinstance(random_state, Integral) else 0
 
 
-def _thorough(parameters: FitParameters, k: int, log: Log) -> Thorough | None:
+def _thorough(
+    parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
+) -> Thorough | None:
     """Return what a thorough search is given, if there is to be one."""
     if parameters.refine != "thorough":
         return None
@@ -132,7 +170,7 @@ def _thorough(parameters: FitParameters, k: int, log: Log) -> Thorough | None:
         fitted = fit_clusterer(KMeans(k, n_init=1, random_state=seed), X, sample_weight=weight)
         return np.asarray(fitted.labels_, dtype=np.int32)
 
-    return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log)
+    return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log, tell_best)
 
 
 def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:

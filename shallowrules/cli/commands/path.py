@@ -49,7 +49,7 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
     check_target(output, *input_files(rows))
     loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
-        model.on_progress = show
+        model.on_progress, model.on_best = show, show.tell_best
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
         if output is not None:
             trees = [(tree.refine, with_table(tree.rules, loaded, chosen)) for tree in found.rule_sets()]
