@@ -43,7 +43,7 @@ numbers = st.one_of(
 )
 columns = st.one_of(
     st.lists(numbers, min_size=2, max_size=60).map(np.array),
-    st.lists(st.floats(-1e30, 1e30, width=32), min_size=2, max_size=60).map(
+    st.lists(st.floats(-(2.0**90), 2.0**90, width=32), min_size=2, max_size=60).map(
         lambda values: np.array(values, dtype=np.float32)
     ),
     st.lists(st.integers(-300, 300), min_size=2, max_size=60).map(np.array),
