@@ -64,8 +64,8 @@ def main(data: Path) -> None:
             page.wait_for_timeout(300)
             if media:
                 page.emulate_media(media=media)
-            go = "at => { document.activeElement.blur(); at ? document.querySelector(at).scrollIntoView() : scrollTo(0, 0) }"
-            page.evaluate(go, at)
+            page.evaluate("document.activeElement.blur()")
+            page.evaluate("at => at ? document.querySelector(at).scrollIntoView() : scrollTo(0, 0)", at)
             image = Image.open(BytesIO(page.screenshot())).convert("RGB")
             image.quantize(96).save(ROOT / "docs" / "page" / f"{table}-{state}.png", optimize=True)
             context.close()
