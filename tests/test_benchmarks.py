@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, Tree
 
 pytestmark = pytest.mark.slow
 
@@ -458,3 +458,23 @@ def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> No
     )
     assert re.findall(r"(\w+) +to (\w+) +[0-9]", done.stdout) == list(product(("csv", "parquet"), repeat=2))
     assert "≤" not in done.stdout
+
+
+def test_work_counts_what_the_definitions_say() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SPEED.with_name("work.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
+    )
+    assert "visits, millions (2,000 x 10)" in done.stdout
+    counted = re.findall(r"rows .* ([0-9.,]+) +([0-9.,]+) +([0-9.]+)$", done.stdout, re.MULTILINE)
+    assert [float(ratio) >= 1.0 for _, _, ratio in counted] == [True] * 4
+    visits = runpy.run_path(str(SPEED.with_name("work.py")))["visits"]
+    feature, left, right = [0, 1, -1, -1, -1], [1, 2, -1, -1, -1], [4, 3, -1, -1, -1]
+    rows = np.array([10, 6, 4, 2, 4])
+    tree = Tree(
+        np.array(feature, dtype=np.int32),
+        np.zeros(5),
+        *(np.array(values, dtype=np.int32) for values in (left, right, [-1, -1, 0, 1, 2])),
+        rows,
+        rows.astype(float),
+    )
+    assert list(visits(tree, 3).values()) == [30, 48, 42, 126]
