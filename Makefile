@@ -74,6 +74,13 @@ $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
 	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
 	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
+# dbt runs what the exporter of that name writes. It wants an environment of its own: its requirements contradict those of
+# mypy. Later versions fetch a program from the network while they are installed.
+build/dbt/bin/dbt: | $(BIN)/python
+	@$(BIN)/python -m venv --without-pip build/dbt
+	@$(BIN)/python -m pip --python build/dbt/bin/python install -q 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
+	@touch $@
+
 # Always runs: a change of the switches of setup.py does not change any source.
 build:
 	@rm -f $(VENV)/with-*

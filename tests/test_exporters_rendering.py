@@ -46,6 +46,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch):
     export(example_rules(), "python", vectorized=True)
     export(example_rules(), "markdown")
     export(example_rules(), "html")
+    export(example_rules(), "dbt")
     assert sorted(used) == TEMPLATES
 
 

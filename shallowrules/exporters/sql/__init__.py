@@ -9,7 +9,9 @@ from shallowrules.exporters.sql.exporter import (
     SqlOptions,
     cluster_predicates,
     fastest_case,
+    lacks_value,
     neither_predicate,
+    plain_sql,
 )
 
 __all__ = [
@@ -23,5 +25,7 @@ __all__ = [
     "cluster_predicates",
     "dialect_of_database",
     "fastest_case",
+    "lacks_value",
     "neither_predicate",
+    "plain_sql",
 ]

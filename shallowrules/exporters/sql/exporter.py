@@ -151,52 +151,17 @@ class SqlExporter:
             If the dialect cannot hold a name, or takes two for one.
         """
         settings = SqlOptions(**options)
-        dialect, predicates = _prepare(rules, settings)
-        cluster_as = "number" if settings.style in ("check", "drift") else settings.cluster_as
-        writing = WRITING[dialect.name or "ansi"]
-        if settings.style == "column" and writing.column is None:
-            raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
-        labels = _label_literals(rules.clusters, cluster_as, dialect)
-        otherwise = _otherwise(rules.clusters, settings, dialect)
-        context = describe(
-            rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)}
-        )
-        for cluster in context["clusters"]:
-            cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
-            cluster["label"] = labels[cluster["index"]]
-        table = split_table(settings.table)
-        if settings.style == "ordered":
-            context.update(_describe_branches(rules, labels, cluster_as, predicates, otherwise))
-        if settings.style == "check":
-            context["check"] = _describe_check(rules, predicates, table)
-        if settings.style == "drift":
-            context["names"] = _names_of_parts(("labelled", "counts", "training", "shares"), table, "drift")
-        context.update(
-            dialect=settings.dialect,
-            table=table,
-            cluster_column=settings.cluster_column,
-            into=settings.target,
-            writing=asdict(writing),
-            cluster_type="number" if cluster_as == "number" else "text",
-            compared=_compared(cluster_as, dialect),
-            otherwise=otherwise,
-            qualify_star=dialect.names.qualify_star,
-            alias=dialect.names.alias,
-            no_table=dialect.names.no_table,
-            max_branches=dialect.limits.branches or len(rules),
-            header=header_lines(rules, predicates.names, dialect, _without_cluster(settings)),
-            options={**vars(settings), "columns": dict(settings.columns), "template": None},
-        )
-        text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
-        caveat = dialect.limits.caveat(text)
-        if caveat:
-            context["header"].append(caveat)
-            text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+        text = _write(rules, settings)
         return text if settings.template is not None else _raw(text)
 
     def check_columns(self, names: Sequence[str], **options: Any) -> None:
         """Refuse options that go with no rules over columns of these names."""
         _name_columns(names, SqlOptions(**options))
+
+
+def plain_sql(rules: RuleSet, **options: Any) -> str:
+    """Return the text that `SqlExporter` gives, as an engine takes it: a Jinja file may read something into it."""
+    return _write(rules, SqlOptions(**options))
 
 
 def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
@@ -210,6 +175,20 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
     """
     _, predicates = _prepare(rules, SqlOptions(**options))
     return {cluster.index: predicates.of_cluster(rules.rules_of(cluster.index)) for cluster in rules.by_size}
+
+
+def lacks_value(rules: RuleSet, **options: Any) -> str:
+    """Return what is true of the rows without a value in a column that the rules test; empty where there are none.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    **options
+        Of `SqlOptions`: dialect and columns.
+    """
+    _, predicates = _prepare(rules, SqlOptions(**options))
+    found = [predicates.without_value(feature, rules.columns[feature]) for feature in rules.tested_columns]
+    return " OR ".join(f"({predicate})" for predicate in found if predicate)
 
 
 def fastest_case(rules: RuleSet, **options: Any) -> str:
@@ -229,6 +208,50 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates.names, dialect, labels, without)
+
+
+def _write(rules: RuleSet, settings: SqlOptions) -> str:
+    """Return the rules in one style and dialect."""
+    dialect, predicates = _prepare(rules, settings)
+    cluster_as = "number" if settings.style in ("check", "drift") else settings.cluster_as
+    writing = WRITING[dialect.name or "ansi"]
+    if settings.style == "column" and writing.column is None:
+        raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
+    labels = _label_literals(rules.clusters, cluster_as, dialect)
+    otherwise = _otherwise(rules.clusters, settings, dialect)
+    context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
+    for cluster in context["clusters"]:
+        cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
+        cluster["label"] = labels[cluster["index"]]
+    table = split_table(settings.table)
+    if settings.style == "ordered":
+        context.update(_describe_branches(rules, labels, cluster_as, predicates, otherwise))
+    if settings.style == "check":
+        context["check"] = _describe_check(rules, predicates, table)
+    if settings.style == "drift":
+        context["names"] = _names_of_parts(("labelled", "counts", "training", "shares"), table, "drift")
+    context.update(
+        dialect=settings.dialect,
+        table=table,
+        cluster_column=settings.cluster_column,
+        into=settings.target,
+        writing=asdict(writing),
+        cluster_type="number" if cluster_as == "number" else "text",
+        compared=_compared(cluster_as, dialect),
+        otherwise=otherwise,
+        qualify_star=dialect.names.qualify_star,
+        alias=dialect.names.alias,
+        no_table=dialect.names.no_table,
+        max_branches=dialect.limits.branches or len(rules),
+        header=header_lines(rules, predicates.names, dialect, _without_cluster(settings)),
+        options={**vars(settings), "columns": dict(settings.columns), "template": None},
+    )
+    text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+    caveat = dialect.limits.caveat(text)
+    if caveat:
+        context["header"].append(caveat)
+        text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+    return text
 
 
 def _raw(text: str) -> str:
