@@ -217,7 +217,7 @@ def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
         ),
         (
             ["--sql-dialekt", "duckdb"],
-            "No such option '--sql-dialekt'. (Did you mean one of: '--dialect', ",
+            "No such option '--sql-dialekt'. (Did you mean one of: '--html-dialect', '--sql-dialect', ",
         ),
         (["--sql-dialect", "klingon"], "--sql-dialect: unknown SQL dialect 'klingon'; known are: ansi"),
         (["--dialect", "klingon"], "--dialect: unknown SQL dialect 'klingon'; known are: ansi"),

@@ -12,6 +12,7 @@ from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export, rendering
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.sql import DIALECTS, STYLES
+from shallowrules.rules import RulePath
 
 TEMPLATES = sorted(path.name for path in files("shallowrules.templates").iterdir() if path.name.endswith(".j2"))
 
@@ -28,7 +29,7 @@ def write(tmp_path):
     return write
 
 
-def test_every_template_is_rendered_by_the_tests(monkeypatch):
+def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
     from jinja2 import PackageLoader
 
     used = set()
@@ -45,7 +46,8 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch):
         export(example_rules(), "sql", style=style, dialect="sqlite")
     export(example_rules(), "python", vectorized=True)
     export(example_rules(), "markdown")
-    export(example_rules(), "html")
+    RulePath.of([("full", example_rules()), ("none", example_rules())]).to_json(tmp_path / "path.json")
+    export(example_rules(), "html", path=tmp_path / "path.json")
     export(example_rules(), "dbt")
     assert sorted(used) == TEMPLATES
 

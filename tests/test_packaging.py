@@ -40,7 +40,12 @@ from shallowrules.exporters.sql import STYLES
 
 assert shallowrules.__file__.startswith(sys.prefix), shallowrules.__file__
 model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
-chosen = {"sql": [{"style": style, "dialect": "sqlite"} for style in STYLES], "python": [{"vectorized": True}]}
+shallowrules.tradeoff_path(model, load_iris().data).rule_sets().to_json("path.json")
+chosen = {
+    "sql": [{"style": style, "dialect": "sqlite"} for style in STYLES],
+    "python": [{"vectorized": True}],
+    "html": [{"path": "path.json"}],
+}
 for name in shallowrules.exporter_names():
     for options in chosen.get(name, [{}]):
         assert shallowrules.export(model.rules_, name, **options), (name, options)
