@@ -15,6 +15,7 @@ Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means
 Refined, greedy    the change of the means, and in how many runs the refined tree is better
 Time               refinement beside growth, k-means (one start) and scikit-learn's tree
 Asked and found    what is asked of refinement, and whether it holds
+Gain               J after so many growths of a thorough search, which begins as refinement; drawn with --markdown
 Picture            cost against WAES of all methods, a PNG
 
 Times are those of a k-means of one start and what is grown from it. A round runs everything once, one after the
@@ -31,7 +32,7 @@ import argparse
 import io
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ from statistics import median
 
 import numpy as np
 import sklearn
+from curve import AFTER, Told, draw_curve, gains
 from measuring import (
     ROOT,
     TITLES,
@@ -147,9 +149,9 @@ class Partition:
         """Return the refined tree."""
         return self._refine(tree, unique, None)
 
-    def search(self, tree: GrownTree, unique: UniqueRows) -> Refinement:
-        """Return the tree of a thorough search."""
-        return self._refine(tree, unique, Thorough(Budget.of(BUDGET), self._start, lambda line: None))
+    def search(self, tree: GrownTree, unique: UniqueRows, tell_best: Callable[[float], None]) -> Refinement:
+        """Return the tree of a thorough search, which tells J of the best tree so far."""
+        return self._refine(tree, unique, Thorough(Budget.of(BUDGET), self._start, lambda line: None, tell_best))
 
     def _refine(self, tree: GrownTree, unique: UniqueRows, thorough: Thorough | None) -> Refinement:
         return refine(
@@ -188,10 +190,12 @@ class Measured(Runs):
     """All runs of one table.
 
     `times` has, by name, a value per seed: what each method takes as a multiple of the greedy tree, and the `Ratio`s.
+    `searches` are the thorough ones.
     """
 
     threads: int = 1
     times: dict[str, list[float]] = field(default_factory=dict)
+    searches: list[Told] = field(default_factory=list)
 
     def median_text(self, name: str) -> str:
         """Return the median of a time as text, "–" where it was not taken."""
@@ -216,9 +220,15 @@ def measure_quality(found: Measured, X: NDArray[np.float64], X_cluster: NDArray[
     partition = Partition(X, X_cluster, kmeans)
     greedy, unique = partition.grow_greedy()
     trees = {"greedy": greedy, "refined": partition.refine(greedy, unique).tree}
-    searched, seconds = timed(partial(partition.search, greedy, unique))
+    told: Told = []
+    begin = time.perf_counter()
+    searched, seconds = timed(
+        partial(partition.search, greedy, unique, lambda best: told.append((time.perf_counter() - begin, best)))
+    )
     trees["thorough"] = searched.tree
-    found.times.setdefault("thorough", []).append(1.0 + seconds / timed(partition.grow_greedy)[1])
+    growth = timed(partition.grow_greedy)[1]
+    found.times.setdefault("thorough", []).append(1.0 + seconds / growth)
+    found.searches.append([(by_then / growth, best) for by_then, best in told])
     trees |= {method: partition.grow(method) for method in OTHERS}
     for method, growth in trees.items():
         found.add(method, **partition.figures(growth))
@@ -391,6 +401,12 @@ def durations(results: Sequence[Measured]) -> Sheet:
     return Sheet("Time: median over the seeds (lowest to highest); k-means of one start", headings, rows)
 
 
+def gain_curve(curves: dict[str, list[float]]) -> Sheet:
+    """Return what a thorough search gains by and by."""
+    rows = [[name, *(f"{gain:.2f}" for gain in values)] for name, values in curves.items()]
+    return Sheet("J lower by, %, after so many growths of searching", ["table", *map(str, AFTER)], rows)
+
+
 def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool) -> tuple[Sheet, bool]:
     """Return what is asked and whether it holds, and whether J is never higher."""
     changes = [change_of(found) for found in results]
@@ -514,7 +530,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sheets = [judged]
     sheets += [comparison(results)] if results else []
     sheets += [durations([*results, *([large] if large else [])])]
-    sheets += [quality(results)] if results else []
+    curves = gains({found.table: found.searches for found in results}) if results else {}
+    sheets += [quality(results), gain_curve(curves)] if results else []
     if options.quiet.refusal:
         print(options.quiet.refusal)
     print(f"{options.seeds} seeds, {cores()} cores; numpy {np.__version__}, scikit-learn {sklearn.__version__}")
@@ -529,7 +546,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{sklearn.__version__}."
         )
         measured = "\n\n".join([said, *(sheet.markdown() for sheet in sheets)])
-        holds &= write_measured(options.markdown, SCRIPT, measured, options.quiet)
+        written = write_measured(options.markdown, SCRIPT, measured, options.quiet)
+        if written and results:
+            draw_curve(curves, options.markdown.with_name("refinement-curve.svg"))
+        holds &= written
     return 0 if holds else 1
 
 

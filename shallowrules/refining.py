@@ -239,6 +239,8 @@ def _searched(
             thorough.tell(found, aim)
         for some in _search(sample, tree, unique, aim, random_seed, first):
             on_sample += some
+            if thorough is not None and sample is broad:
+                thorough.tell([greedy, *on_sample], aim)
         found += _judged(on_sample, sample, broad, aim)
         if sample is not broad:
             found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -241,6 +242,10 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     picture = tmp_path / "drawn" / "quality.png"
     done = run_quality("--quick", "-o", str(picture), "--markdown", str(page))
     assert done.returncode == 0, done.stderr
+    curve = ElementTree.parse(page.with_name("refinement-curve.svg"))
+    names = [text.text for text in curve.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"iris", "wine", "all"} < set(names)
+    assert "### J lower by, %, after so many growths of searching" in page.read_text()
     assert "wine: seed 1 of 1" in done.stderr
     assert re.search(r"runs whose J is no higher, of both searches +4 of 4 +all +ok", done.stdout)
     assert done.stdout.count("not judged") == 7
