@@ -129,9 +129,7 @@ def label_file(
     with worded(), open_source(where, **asdict(reading)) as source:
         parts = _parts(source)
         database = parts[0].database
-        [(n_threads,)] = database.execute("SELECT current_setting('threads')").fetchall()
-        # Otherwise rows that are to be written wait in most of the machine's memory.
-        database.execute(f"SET memory_limit = '{(n_threads + 2) * MEMORY_PER_THREAD} MiB'")
+        _bound_memory(database)
         number = absent_name("cluster number", [cluster_column, *(name for file in parts for name in file.names)])
         queries = []
         for file in parts:
@@ -191,13 +189,18 @@ def label_rows(
     ]
     with TemporaryDirectory() as scratch, open_database(scratch) as database:
         database.execute(f"SET pandas_analyze_sample = {2**32 - 1}")  # values have one type: look at all of them
+        _bound_memory(database)
         database.register("arrays", arrays)
         name = _name(rules, quote_name(number))
-        database.execute(
-            f"CREATE TABLE labelled AS SELECT *, {name} AS {quote_name(cluster_column)} "
-            f"FROM (SELECT {', '.join(selected)} FROM arrays) AS numbered"
-        )
-        return _write(database, "labelled", number, target, progress=progress)
+        numbered = f"(SELECT {', '.join(selected)} FROM arrays) AS numbered"
+        labelled = f"(SELECT *, {name} AS {quote_name(cluster_column)} FROM {numbered}) AS labelled"
+        return _write(database, labelled, number, target, progress=progress)
+
+
+def _bound_memory(database: DuckDBPyConnection) -> None:
+    """Bound what DuckDB takes: otherwise rows that are to be written wait in most of the machine's memory."""
+    [(n_threads,)] = database.execute("SELECT current_setting('threads')").fetchall()
+    database.execute(f"SET memory_limit = '{(n_threads + 2) * MEMORY_PER_THREAD} MiB'")
 
 
 def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> str:
