@@ -80,6 +80,9 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
+TEMPLATES = ("*.j2", "*.css", "*.js")
+
+
 def sources(*patterns: str) -> set[str]:
     """Return the files of the package and its templates that match, relative to the repository."""
     return {
@@ -134,7 +137,7 @@ def built(tmp_path_factory) -> Built:
 def test_the_sdist_has_every_source_and_nothing_compiled(built):
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    expected = sources("*.py", "*.pyx", "*.pxd", "*.h", "*.j2", "py.typed")
+    expected = sources("*.py", "*.pyx", "*.pxd", "*.h", *TEMPLATES, "py.typed")
     expected |= {"LICENSE", "Makefile", "MANIFEST.in", "pyproject.toml", "setup.py", "tests/test_packaging.py"}
     assert expected <= names
     assert not {name for name in names if name.endswith((".c", ".so", ".pyd", ".pyc"))}
@@ -146,7 +149,7 @@ def test_the_wheel_has_the_package_its_templates_and_its_license(built):
         names = set(archive.namelist())
     expected = {
         name.replace("templates/", "shallowrules/templates/", 1) if name.startswith("templates/") else name
-        for name in sources("*.py", "*.pxd", "*.j2", "py.typed")
+        for name in sources("*.py", "*.pxd", *TEMPLATES, "py.typed")
     }
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     expected |= {name.removesuffix(".pyx") + suffix for name in sources("*.pyx")}
@@ -236,7 +239,7 @@ def test_compiled_modules_are_kept_until_what_they_come_from_changes(setup_scrip
 def test_templates_are_found_where_the_package_is_installed(folder):
     listing = "import jinja2; print(*jinja2.PackageLoader('shallowrules.templates', '').list_templates())"
     found = run(sys.executable, "-c", listing, cwd=folder).split()
-    assert {path.name for path in (ROOT / "templates").glob("*.j2")} <= set(found)
+    assert {Path(name).name for name in sources(*TEMPLATES)} <= set(found)
 
 
 def installed() -> Path:
@@ -250,7 +253,7 @@ def test_the_wheel_is_what_is_tested():
 
     package = installed() / "shallowrules"
     assert Path(shallowrules.__file__) == package / "__init__.py"
-    for name in sources("*.py", "*.j2", "*.pyi", "py.typed"):
+    for name in sources("*.py", *TEMPLATES, "*.pyi", "py.typed"):
         assert (package / name.removeprefix("shallowrules/")).is_file(), name
     for name in sorted(sources("*.py", "*.pyx")):
         parts = "shallowrules", *Path(name.removeprefix("shallowrules/")).with_suffix("").parts
