@@ -81,16 +81,16 @@ cdef inline const uint8_t* _number(const uint8_t* at, const uint8_t* end, double
 
 
 cdef inline const uint8_t* _whole(const uint8_t* at, const uint8_t* end, int64_t* number) noexcept nogil:
-    """Read a whole number; return the byte behind it, or NULL if it is no plain one."""
+    """Read a whole number; return the byte behind it, a digit where there are too many, or NULL if there is none."""
     cdef bint negative = at < end and at[0] == MINUS
     cdef int64_t digits = 0
     cdef const uint8_t* first
     at += negative
     first = at
-    while at < end and <uint8_t>(at[0] - ZERO) <= 9 and at - first <= MAX_WHOLE_DIGITS:
+    while at < end and <uint8_t>(at[0] - ZERO) <= 9 and at - first < MAX_WHOLE_DIGITS:
         digits = 10 * digits + (at[0] - ZERO)
         at += 1
-    if at == first or at - first > MAX_WHOLE_DIGITS:
+    if at == first:
         return NULL
     number[0] = -digits if negative else digits
     return at
