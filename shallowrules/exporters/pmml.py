@@ -1,0 +1,210 @@
+"""The tree as PMML 4.4, the standard by which KNIME, SAS, SPSS and scoring servers exchange models.
+
+It is a TreeModel of the questions of the tree. A row without a value in a column that it is asked for gets no
+prediction, as in every other form (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets numbers as
+numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from shallowrules.errors import ExportError, counted
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.exporters.context import bounds, check_length
+from shallowrules.rules import Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
+
+__all__ = ["PmmlExporter", "PmmlOptions"]
+
+KINDS = {
+    "float": ("continuous", "double"),
+    "integer": ("continuous", "integer"),
+    "text": ("categorical", "string"),
+    "boolean": ("categorical", "boolean"),
+}
+"""By the type of a column: the operational type and the data type of its field."""
+
+DEEPEST_INDENT = 20
+
+REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot hold."""
+
+
+@dataclass(frozen=True)
+class PmmlOptions:
+    """Options of the exporter ``"pmml"``.
+
+    Parameters
+    ----------
+    cluster_as : {"number", "name"}
+        What the model predicts: the number of a cluster, or its name, the label that it was given.
+    cluster_column : str
+        Name of the field that holds it.
+    """
+
+    cluster_as: ClusterAs = "number"
+    cluster_column: str = "cluster"
+
+    def __post_init__(self) -> None:
+        check_cluster_as(self.cluster_as)
+        check_text("cluster_column", self.cluster_column)
+
+
+class PmmlExporter:
+    """Writes the tree as PMML; options: `PmmlOptions`."""
+
+    name = "pmml"
+    file_extension = ".pmml"
+    media_type = "application/xml"
+    options = PmmlOptions
+
+    def export(self, rules: RuleSet, **options: object) -> str:
+        """Return the document.
+
+        Raises
+        ------
+        OptionError
+            If an option has a value that is not allowed.
+        ExportError
+            If XML cannot hold a name or a category, or a column has the name of the prediction.
+        """
+        settings = PmmlOptions(**options)  # type: ignore[arg-type]
+        check_length(rules)
+        if settings.cluster_column in [column.name for column in rules.columns]:
+            raise ExportError(
+                f"the table has a column {settings.cluster_column!r}: name the prediction otherwise by cluster_column"
+            )
+        return "\n".join(_document(rules, settings)) + "\n"
+
+
+def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
+    """Yield the lines of the document."""
+    target = _attribute(settings.cluster_column)
+    kind = "integer" if settings.cluster_as == "number" else "string"
+    labels = {c.index: str(c.index) if settings.cluster_as == "number" else c.name for c in rules.clusters}
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    statistics = rules.statistics
+    about = (
+        f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
+        f"{statistics.normalized_cost:.3f} times that of the clusters without rules"
+    )
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
+    yield f'  <Header description={_attribute(about)}><Application name="shallowrules"/></Header>'
+    yield f'  <DataDictionary numberOfFields="{len(tested) + 1}">'
+    for column in tested:
+        yield from _data_field(column)
+    yield f'    <DataField name={target} optype="categorical" dataType="{kind}">'
+    for label in labels.values():
+        yield f"      <Value value={_attribute(label)}/>"
+    yield "    </DataField>"
+    yield "  </DataDictionary>"
+    yield (
+        '  <TreeModel functionName="classification" splitCharacteristic="binarySplit" '
+        'missingValueStrategy="nullPrediction" noTrueChildStrategy="returnNullPrediction">'
+    )
+    yield "    <MiningSchema>"
+    for column in tested:
+        given = "" if column.imputed is None else f" missingValueReplacement={_value(column.imputed)}"
+        yield f'      <MiningField name={_attribute(column.name)} invalidValueTreatment="asIs"{given}/>'
+    yield f'      <MiningField name={target} usageType="target"/>'
+    yield "    </MiningSchema>"
+    output = _attribute(f"predicted {settings.cluster_column}")
+    yield "    <Output>"
+    yield f'      <OutputField name={output} feature="predictedValue" optype="categorical" dataType="{kind}"/>'
+    yield "    </Output>"
+    yield from _nodes(rules, labels)
+    yield "  </TreeModel>"
+    yield "</PMML>"
+
+
+def _data_field(column: RuleColumn) -> Iterator[str]:
+    """Yield the field of a column, with the values that mean that there is none."""
+    optype, data_type = KINDS[column.type]
+    opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'
+    conversion = column.conversion
+    nulls = list(conversion.nulls) if column.type == "text" else [_plain(n) for n in conversion.null_numbers]
+    if not column.is_numeric and column.type != "text":
+        nulls = []
+    if not nulls:
+        yield f"{opening}/>"
+        return
+    yield f"{opening}>"
+    for null in nulls:
+        yield f'      <Value value={_attribute(null)} property="missing"/>'
+    yield "    </DataField>"
+
+
+def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:
+    """Yield the nodes, each with what is true of its rows, and those below it."""
+    predicates = _Predicates()
+    pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; or ~depth to close
+    while pending:
+        index, predicate, depth = pending.pop()
+        indent = "  " * min(depth, DEEPEST_INDENT)
+        if index < 0:
+            yield f"{indent}</Node>"
+            continue
+        node = rules.nodes[index]
+        if isinstance(node, Leaf):
+            score = _attribute(labels[node.cluster])
+            yield f'{indent}<Node id="{index}" score={score} recordCount="{node.rows}">{predicate}</Node>'
+            continue
+        yield f'{indent}<Node id="{index}">{predicate}'
+        column = rules.columns[node.column]
+        pending.append((-1, "", depth))
+        pending += [
+            (child, predicates(node.condition(column, goes_left)), depth + 1)
+            for child, goes_left in ((node.right, False), (node.left, True))
+        ]
+
+
+class _Predicates(ConditionVisitor[str]):
+    """Conditions as predicates, which a missing value makes unknown."""
+
+    def between(self, condition: Between) -> str:
+        """Return a comparison, or two."""
+        lower, upper = bounds(condition)
+        limits = (("greaterThan", lower), ("lessOrEqual", upper))
+        return _compound("and", condition.column, [(sign, bound) for sign, bound in limits if bound is not None])
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return tests for equality."""
+        return _compound("or", condition.column, [("equal", value) for value in condition.values])
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return tests for inequality."""
+        return _compound("and", condition.column, [("notEqual", value) for value in condition.values])
+
+
+def _compound(joined_by: str, column: RuleColumn, tests: list[tuple[str, Value | int | float]]) -> str:
+    """Return tests of a column as one predicate."""
+    if not tests:
+        return "<False/>"
+    field = _attribute(column.name)
+    simple = [f'<SimplePredicate field={field} operator="{sign}" value={_value(value)}/>' for sign, value in tests]
+    if len(simple) == 1:
+        return simple[0]
+    return f'<CompoundPredicate booleanOperator="{joined_by}">{"".join(simple)}</CompoundPredicate>'
+
+
+def _value(value: Value | int | float) -> str:
+    return _attribute(value if isinstance(value, str) else _plain(value))
+
+
+def _plain(value: bool | int | float) -> str:
+    """Return a number or a truth value as XML writes it."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _attribute(text: str) -> str:
+    """Return a value of an attribute in quotes; ExportError if XML cannot hold it."""
+    found = REFUSED.search(text)
+    if found is not None:
+        raise ExportError(
+            f"XML cannot hold the character U+{ord(found[0]):04X} of {text!r}: rename the column or category"
+        )
+    return quoteattr(text)

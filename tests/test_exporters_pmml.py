@@ -1,0 +1,131 @@
+"""The tree as PMML: its XML, and what a scoring engine makes of it."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from rulesets import (
+    MIXED,
+    boundary_rows,
+    chain_rules,
+    example_of_categories,
+    example_rules,
+    hostile_names,
+    hostile_texts,
+    make_rules,
+    route,
+    rule_sets,
+)
+
+from shallowrules.errors import ExportError
+from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.rules import Leaf
+
+XML = "{http://www.dmg.org/PMML-4_4}"
+NO_PREDICTION = (None, "", -(2**63))
+"""What the engine gives for none, by the type of the prediction."""
+
+
+def in_xml(rules, **options):
+    """Return the document, None where XML cannot hold a name or a category."""
+    try:
+        return export(rules, "pmml", **options)
+    except ExportError:
+        return None
+
+
+def test_it_meets_the_contract():
+    check_exporter(get_exporter("pmml"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
+def test_names_stay_in_their_attributes(rules):
+    text = in_xml(rules, cluster_as="name", cluster_column="predicted by rules")
+    if text is None:
+        return
+    root = ElementTree.fromstring(text)
+    fields = [field.get("name") for field in root.iter(f"{XML}DataField")]
+    assert fields == [*(rules.columns[j].name for j in rules.tested_columns), "predicted by rules"]
+    leaves = [node for node in root.iter(f"{XML}Node") if node.get("score") is not None]
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    assert [leaf.get("score") for leaf in leaves] == [
+        names[node.cluster] for node in rules.nodes if isinstance(node, Leaf)
+    ]
+    assert {p.get("field") for p in root.iter(f"{XML}SimplePredicate")} <= set(fields[:-1])
+
+
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\ud800", "\uffff"])
+def test_what_xml_cannot_hold_is_named(character):
+    with pytest.raises(ExportError, match=f"U\\+{ord(character):04X}"):
+        export(make_rules([(f"a{character}", "float")], (0, 1.0, 0, 1)), "pmml")
+
+
+def test_a_column_of_the_name_of_the_prediction():
+    with pytest.raises(ExportError, match="'cluster'"):
+        export(make_rules([("cluster", "float")], (0, 1.0, 0, 1)), "pmml")
+
+
+def test_a_deep_tree():
+    rules = chain_rules(3000)
+    text = export(rules, "pmml")
+    assert text.count("<Node ") == len(rules.nodes)
+    assert text.count("</Node>") == len(rules.nodes)
+
+
+@pytest.fixture(scope="module")
+def score():
+    """Return a function that gives the predictions of a document for rows."""
+    if shutil.which("java") is None:
+        pytest.skip("java is not installed")
+    pypmml = pytest.importorskip("pypmml", reason="pypmml is not installed: pip install 'shallowrules[engines]'")
+
+    def score(text, rows):
+        model = pypmml.Model.fromString(text)
+        try:
+            found = [next(iter(model.predict(row).values())) for row in rows]
+        finally:
+            model.close()
+        return [-1 if cluster in NO_PREDICTION or cluster != cluster else cluster for cluster in found]
+
+    yield score
+    pypmml.PMMLContext.getOrCreate().shutdown()
+
+
+def named(rules, rows):
+    return [dict(zip([column.name for column in rules.columns], row, strict=True)) for row in rows]
+
+
+@pytest.mark.slow
+def test_an_engine_gives_the_clusters_of_the_tree(score):
+    cases = [(example_rules(), 0), (example_of_categories(), 1)]
+
+    @settings(
+        max_examples=30, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(rules=rule_sets(hostile_names, kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
+    def draw(rules, seed):
+        if in_xml(rules) is not None:
+            cases.append((rules, seed))
+
+    draw()
+    assert len(cases) > 10
+    for rules, seed in cases:
+        rows = boundary_rows(rules, seed)
+        assert score(export(rules, "pmml"), named(rules, rows)) == [route(rules, row) for row in rows], rules
+
+
+@pytest.mark.slow
+def test_an_engine_takes_what_means_no_value_as_missing(score):
+    rules = make_rules([("x", "float"), ("c", "text")], (0, 0.5, 0, (1, "A", 1, 2)))
+    nulls = tuple(replace(column, nulls=("NA", "-9")) for column in rules.columns)
+    rows = [{"x": -9.0, "c": "A"}, {"x": 1.0, "c": "NA"}, {"x": 1.0, "c": "B"}, {"x": math.nan, "c": "A"}]
+    assert score(export(replace(rules, columns=nulls), "pmml"), rows) == [-1, -1, 2, -1]
+    imputed = (replace(nulls[0], imputed=0.25), replace(nulls[1], imputed="A"))
+    assert score(export(replace(rules, columns=imputed), "pmml"), rows) == [0, 1, 2, 0]
