@@ -107,6 +107,7 @@
   const say = (words) => { byId("said").textContent = words; };
   async function copy(form) {
     const content = text(data.forms[form][shown]);
+    say(""); // what is said again is announced again
     try {
       await navigator.clipboard.writeText(content);
     } catch {

@@ -155,9 +155,7 @@ def test_copies_are_what_the_exporters_make(show, wine):
     }
     for form, text in made.items():
         page.click(f'[data-copy="{form}"]')
-        page.wait_for_function(
-            "form => document.getElementById('said').textContent.startsWith(form + ' copied')", arg=form
-        )
+        page.locator("#said", has_text=f"{form} copied").wait_for()
         assert page.evaluate("navigator.clipboard.readText()") == text
 
 
@@ -265,7 +263,7 @@ def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
         found = [cluster for cluster, _ in type_rows(page, tree.rules, rows)]
         assert found == tree.rules.assign(rows).tolist()
         page.click('[data-copy="SQL"]')
-        page.wait_for_function("document.getElementById('said').textContent.startsWith('SQL copied')")
+        page.locator("#said", has_text="SQL copied").wait_for()
         assert page.evaluate("navigator.clipboard.readText()") == export(tree.rules, "sql", style="select")
         page.focus("#slider")
         page.keyboard.press("ArrowRight")
