@@ -90,7 +90,7 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
     environment = kind(
         loader=PackageLoader("shallowrules.templates", ""),
         undefined=StrictUndefined,
-        autoescape=lambda name: name is not None and name.endswith((".html", ".html.j2")),
+        autoescape=lambda name: name is not None and name.endswith((".html", ".html.j2", ".svg", ".svg.j2")),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

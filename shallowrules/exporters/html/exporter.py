@@ -29,6 +29,7 @@ from shallowrules.exporters.html.text import pack, share_pieces
 from shallowrules.exporters.html.walking import describe_inputs, describe_walk
 from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.options import on_command_line
+from shallowrules.exporters.palette import DARK, LIGHT, cluster_colours
 from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.exporters.sql import SqlExporter
@@ -37,10 +38,7 @@ from shallowrules.exporters.wording import describe_figures, format_number
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
 
-__all__ = ["COLOURS", "HtmlExporter", "HtmlOptions"]
-
-COLOURS = 10
-"""Colours of the page's style; clusters have numbers too, and the eleventh cluster has the colour of the first."""
+__all__ = ["HtmlExporter", "HtmlOptions"]
 
 CONFUSION_SHOWN = 30
 """With more clusters the table of both clusterings is left out; each card still says where its rows were."""
@@ -109,10 +107,10 @@ class HtmlExporter:
         trees, shown = [rules], 0
         if settings.path is not None:
             trees, shown = join_path(read_path(settings.path), rules)
-        colours = _colours(trees)
+        colours = cluster_colours(trees)
         described = [_describe(tree, colours, 1 if i == shown else len(trees)) for i, tree in enumerate(trees)]
         data = self._data(trees, described, shown, settings)
-        script, style = _shipped("page.js"), _shipped("page.css")
+        script, style = _shipped("page.js"), _style()
         context = {
             "title": settings.title,
             "tree": described[shown],
@@ -166,12 +164,6 @@ def _text(exporter: Any, rules: RuleSet, **options: Any) -> str:
     return text
 
 
-def _colours(trees: Sequence[RuleSet]) -> dict[int, int]:
-    """Return the colour of every cluster of the trees."""
-    indices = sorted({cluster.index for rules in trees for cluster in rules.clusters})
-    return {index: place % COLOURS for place, index in enumerate(indices)}
-
-
 def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str, Any]:
     """Return what the page says of a tree, one of so many."""
     pictures = Pictures.of(rules)
@@ -215,6 +207,14 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
 
 
 @cache
+def _style() -> str:
+    """Return the style of the page: the colours of clusters, light and dark, and all else."""
+    light, dark = (
+        "".join(f".k{place}{{--c:{colour}}}" for place, colour in enumerate(colours)) for colours in (LIGHT, DARK)
+    )
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{_shipped('page.css')}"
+
+
 def _shipped(name: str) -> str:
     """Return a file of ours that the page holds as it is."""
     return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,27 @@
+"""Colours of clusters, for whatever draws them: apart from one another to people who see few colours, and to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shallowrules.rules import RuleSet
+
+__all__ = ["DARK", "LIGHT", "cluster_colours"]
+
+LIGHT = (
+    *("#0b62a8", "#b34700", "#00785a", "#a3266e", "#6a51b5"),
+    *("#806200", "#00738f", "#b3261e", "#52606f", "#4f7300"),
+)
+"""On white, with white text on them. The eleventh cluster has the first colour again: clusters have numbers too."""
+
+DARK = (
+    *("#6fb3ee", "#f29a5c", "#4fc9a4", "#ec86bd", "#b3a1f2"),
+    *("#d6b54a", "#5cc3de", "#f58d84", "#a7b4c2", "#a3c95a"),
+)
+"""On black, with black text on them."""
+
+
+def cluster_colours(trees: Iterable[RuleSet]) -> dict[int, int]:
+    """Return the place of the colour of every cluster of some trees: of one number it is the same in all."""
+    indices = sorted({cluster.index for rules in trees for cluster in rules.clusters})
+    return {index: place % len(LIGHT) for place, index in enumerate(indices)}
