@@ -64,7 +64,7 @@ def test_the_emitted_forms_agree_with_the_rules(folder):
     result = call("verify", "t_rules/rules.json", "t.csv")
     assert result.exit_code == 0
     assert result.stderr == ""
-    assert re.search(r"Python\s+\d+\s+0\b", result.stdout)
+    assert re.search(r"Python, nested\s+\d+\s+0\b", result.stdout)
     # Every style in DuckDB and in SQLite, and one on the file as DuckDB reads it.
     assert result.stdout.count("SQL, ") == 2 * len(LABELLING_STYLES) + 1
 
