@@ -137,7 +137,7 @@ def contract_faults(exporter: Any) -> list[str]:
     return faults
 
 
-def check_exporter(exporter: Any) -> None:
+def check_exporter(exporter: Any, **options: Any) -> None:
     """Hold an exporter class against the contract; for the tests of a plugin's author.
 
     Looks at its attributes, then exports a small tree with awkward names and a tree that is
@@ -147,6 +147,9 @@ def check_exporter(exporter: Any) -> None:
     ----------
     exporter : type
         The class that the entry point names.
+    **options
+        To export with, where the samples are refused without: their columns are named ``a "quoted" `name` | <b>`` and
+        ``order``, their clusters ``0`` and ``it's */ -- {{ two }}``.
 
     Raises
     ------
@@ -156,9 +159,9 @@ def check_exporter(exporter: Any) -> None:
     faults = contract_faults(exporter)
     if not faults:
         for rules in _samples():
-            exported = exporter().export(rules)
+            exported = exporter().export(rules, **options)
             faults += [f"`export` {fault}" for fault in exported_faults(exported)]
-            if not faults and exported != exporter().export(rules):
+            if not faults and exported != exporter().export(rules, **options):
                 faults.append("`export` gave two results for the same rules")
             if faults:
                 break
