@@ -283,10 +283,10 @@ def measure(name: str, clock: Clock, folder: Path, seeds: range, *, quick: bool)
     X_cluster = into_space(name, X)
     log(f"{name}: {X.shape[0]} rows x {X.shape[1]} columns, {k} clusters")
     found = Measured(name)
-    for seed in seeds:
+    for number, seed in enumerate(seeds, 1):
         measure_quality(found, X, X_cluster, k, seed)  # warms everything up, too
         measure_times(found, clock, X, X_cluster, k, seed, quick=quick)
-        log(f"  {name}: seed {seed} of {seeds[0]} to {seeds[-1]}")
+        log(f"  {name}: seed {number} of {len(seeds)}")
     return found
 
 
