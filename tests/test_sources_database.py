@@ -347,10 +347,10 @@ def test_a_password_is_in_nothing_that_is_said_or_written(place, running, tmp_pa
     if place == "mysql":
         server.query(
             "GRANT SELECT ON test.* TO reader@localhost",
-            ["CREATE USER IF NOT EXISTS reader@localhost IDENTIFIED BY 'hidden'"],
+            ["CREATE USER IF NOT EXISTS reader@localhost IDENTIFIED BY 'h1dd3n-w0rd'"],
         )
     user = {"postgres": "shallowrules", "mysql": "reader"}[place]
-    url = re.sub("://[^/]*@", f"://{user}:hidden@", server.url)
+    url = re.sub("://[^/]*@", f"://{user}:h1dd3n-w0rd@", server.url)
     kinds = [("id", server.types["integer"]), *((name, server.types["float"]) for name in "xy")]
     rng = np.random.default_rng(0)
     server.create("points", kinds, [[i, *map(float, rng.normal(size=2))] for i in range(60)])
@@ -366,4 +366,4 @@ def test_a_password_is_in_nothing_that_is_said_or_written(place, running, tmp_pa
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 5
     for text in (refused.output, done.output, missing.output, *(path.read_text() for path in files)):
-        assert "hidden" not in text
+        assert "h1dd3n-w0rd" not in text
