@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
+from shallowrules.files import atomic_write
 from shallowrules.rules import version1
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.entries import read_object, write_object
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
 
-__all__ = ["FORMAT", "dump", "load", "parse", "write"]
+__all__ = ["FORMAT", "dump", "load", "read_file", "write"]
+
+T = TypeVar("T")
 
 FORMAT = "shallowrules/2"
 
@@ -97,12 +101,32 @@ def _load_node(item: Any, where: str, ignored: list[str]) -> Node:
     return read_object(NODE_KINDS[kind], entries, where, ignored)
 
 
-def write(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON text."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def write(document: Mapping[str, Any], path: str | Path | None = None) -> str:
+    """Return a document as JSON text, and write it to a file if one is given: whole, or the file stays as it was."""
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if path is not None:
+        atomic_write(path, text)
+    return text
 
 
-def parse(text: bytes) -> Any:
+def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
+    """Return what is made of the data in a file.
+
+    Raises
+    ------
+    RulesFormatError
+        If the file is no JSON, or `make` refuses its data; names the file.
+    OSError
+        If it cannot be read.
+    """
+    text = Path(path).read_bytes()
+    try:
+        return make(_parse(text))
+    except RulesFormatError as error:
+        raise RulesFormatError(f"{path}: {error}") from error.__cause__
+
+
+def _parse(text: bytes) -> Any:
     """Return the data that a JSON text holds.
 
     Raises

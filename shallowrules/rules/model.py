@@ -16,8 +16,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import RulesFormatError, counted
-from shallowrules.files import atomic_write
+from shallowrules.errors import counted
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster, Statistics
@@ -225,10 +224,7 @@ class RuleSet:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the rules as JSON text, and write it to `path` if one is given."""
-        text = document.write(self.to_dict())
-        if path is not None:
-            atomic_write(path, text)
-        return text
+        return document.write(self.to_dict(), path)
 
     @cached_property
     def sha256(self) -> str:
@@ -246,11 +242,7 @@ class RuleSet:
         OSError
             If it cannot be read.
         """
-        text = Path(path).read_bytes()
-        try:
-            return cls.from_dict(document.parse(text))
-        except RulesFormatError as error:
-            raise RulesFormatError(f"{path}: {error}") from error.__cause__
+        return document.read_file(path, cls.from_dict)
 
 
 def _printable(text: str) -> str:

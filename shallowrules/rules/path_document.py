@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import RulesFormatError
-from shallowrules.files import atomic_write
 from shallowrules.rules import document
 from shallowrules.rules.model import RuleSet
 
@@ -142,10 +141,7 @@ class RulePath:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the path as JSON text, and write it to `path` if one is given."""
-        text = document.write(self.to_dict())
-        if path is not None:
-            atomic_write(path, text)
-        return text
+        return document.write(self.to_dict(), path)
 
     @classmethod
     def from_json(cls, path: str | Path) -> RulePath:
@@ -158,11 +154,7 @@ class RulePath:
         OSError
             If it cannot be read.
         """
-        text = Path(path).read_bytes()
-        try:
-            return cls.from_dict(document.parse(text))
-        except RulesFormatError as error:
-            raise RulesFormatError(f"{path}: {error}") from error.__cause__
+        return document.read_file(path, cls.from_dict)
 
 
 def _read_tree(tree: Any, number: int, columns: list[Any], shared: dict[str, Any]) -> PathTree:
