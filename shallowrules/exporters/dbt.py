@@ -20,6 +20,7 @@ from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql import lacks_value, plain_sql
+from shallowrules.exporters.sql.dialect import JINJA_MARK
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
@@ -30,10 +31,7 @@ Materialized = Literal["view", "table"]
 
 MODEL, CLUSTER_COLUMN, TABLE, MAX_SHIFT = map(OptionName, ("model", "cluster_column", "table", "max_shift"))
 
-MARK = re.compile(r"\{[{%#]")
-"""What begins an expression, a statement or a comment of Jinja."""
-
-CHANGED = re.compile(rf"{MARK.pattern}|\r")
+CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
 """What Jinja does not leave as it is: it takes every way to end a line for one."""
 
 OPENING = re.compile(r"\{(?=[{%#])")
@@ -81,7 +79,11 @@ class DbtOptions:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name):
             raise OptionError(MODEL, f" must be of ASCII letters, digits and _, not {self.name!r}")
         check_choice("materialized", self.materialized, get_args(Materialized), option="materialized")
-        if not isinstance(self.cluster_column, str) or not self.cluster_column or MARK.search(self.cluster_column):
+        if (
+            not isinstance(self.cluster_column, str)
+            or not self.cluster_column
+            or JINJA_MARK.search(self.cluster_column)
+        ):
             raise OptionError(CLUSTER_COLUMN, " must be a name without marks of Jinja")
         if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1 or math.isnan(self.max_shift):
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")
@@ -114,10 +116,10 @@ class DbtExporter:
         dialect = find_dialect(settings.dialect)
         sql: dict[str, Any] = {"dialect": settings.dialect, "columns": settings.columns}
         select = plain_sql(rules, style="select", table=[ROWS], cluster_column=settings.cluster_column, **sql)
-        labels = {cluster.index: str(cluster.index) for cluster in rules.clusters}
         context = describe(rules, lambda rule: {})
         for cluster in context["clusters"]:
-            cluster["label"] = labels[cluster["index"]]
+            cluster["label"] = str(cluster["index"])
+        numbers = {cluster.index for cluster in rules.clusters}
         context.update(
             labelled=LABELLED,
             cluster_column=settings.cluster_column,
@@ -125,7 +127,7 @@ class DbtExporter:
             no_table=dialect.names.no_table,
             alias=dialect.names.alias,
             lacks_value=lacks_value(rules, **sql),
-            unlabelled=next(number for number in count(-1, -1) if str(number) not in labels.values()),
+            unlabelled=next(number for number in count(-1, -1) if number not in numbers),
         )
         parts = split_table(settings.table)
         read, model = _call("source" if len(parts) > 1 else "ref", parts), _call("ref", [settings.name])

@@ -32,6 +32,9 @@ __all__ = [
     "fold_nothing",
 ]
 
+JINJA_MARK = re.compile(r"\{[{%#]")
+"""What begins an expression, a statement or a comment of Jinja."""
+
 JINJA_END = re.compile(r"(?<=\{)(?=%[-+]?\s*endraw)")
 """Where the mark ``{% endraw %}`` of a Jinja file is cut in two."""
 

@@ -18,7 +18,6 @@ gets).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
@@ -30,7 +29,7 @@ from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.dialect import JINJA_END, Dialect
+from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
 from shallowrules.exporters.sql.ordered import nested_case, ordered_predicates
@@ -61,9 +60,6 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 
 WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
-
-JINJA_MARK = re.compile(r"\{[{%#]")
-"""What begins an expression, a statement or a comment of Jinja."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 
