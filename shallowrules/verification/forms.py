@@ -110,7 +110,8 @@ def verify(
     parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
     yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
-    found_by = [_emitted_python(rules, part.table) for part in parts]
+    label = _emitted_python(rules)
+    found_by = [label(part.table) for part in parts]
     for form in found_by[0] if found_by else ():
         yield _compare(form, parts, [found[form] for found in found_by])
     no_numbers = texts_without_number(rules)
@@ -173,22 +174,26 @@ def _compare(
     return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, () if first is None else (first,))
 
 
-def _emitted_python(rules: RuleSet, table: Table) -> dict[str, NDArray[np.int64]]:
-    """Return what the emitted modules say of a table's rows, by the form: each style, and the function of columns."""
+def _emitted_python(rules: RuleSet) -> Callable[[Table], dict[str, NDArray[np.int64]]]:
+    """Return what labels a table's rows by the emitted modules, by form: each style, and the function of columns."""
     functions = {
         f"Python, {style}": _run(export(rules, "python", style=style))["assign_cluster"]
         for style in get_args(PythonStyle)
     }
-    found = {form: np.full(table.n_rows, NO_CLUSTER, dtype=np.int64) for form in functions}
-    for row, values in enumerate(python_rows(table)):
-        given = dict(zip(table.names, values, strict=True))
-        for form, function in functions.items():
-            label = function(given)
-            if label is not None:
-                found[form][row] = label
-    columns = {column.name: _as_given(column) for column in table.columns} or {"no column": [None] * table.n_rows}
-    found["Python, vectorized"] = _run(export(rules, "python", vectorized=True))["assign_clusters"](columns)
-    return found
+    assign_clusters = _run(export(rules, "python", vectorized=True))["assign_clusters"]
+
+    def label(table: Table) -> dict[str, NDArray[np.int64]]:
+        found = {form: np.full(table.n_rows, NO_CLUSTER, dtype=np.int64) for form in functions}
+        for row, values in enumerate(python_rows(table)):
+            given = dict(zip(table.names, values, strict=True))
+            for form, function in functions.items():
+                cluster = function(given)
+                if cluster is not None:
+                    found[form][row] = cluster
+        columns = {column.name: _as_given(column) for column in table.columns} or {"no column": [None] * table.n_rows}
+        return {**found, "Python, vectorized": assign_clusters(columns)}
+
+    return label
 
 
 def _run(module: str) -> dict[str, Any]:
