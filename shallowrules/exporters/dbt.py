@@ -7,7 +7,6 @@ read into a name or a text becomes an expression of Jinja that gives it, so that
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,7 +84,7 @@ class DbtOptions:
             or JINJA_MARK.search(self.cluster_column)
         ):
             raise OptionError(CLUSTER_COLUMN, " must be a name without marks of Jinja")
-        if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1 or math.isnan(self.max_shift):
+        if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from shallowrules.errors import ExportError, counted
@@ -61,7 +62,7 @@ class PmmlExporter:
     media_type = "application/xml"
     options = PmmlOptions
 
-    def export(self, rules: RuleSet, **options: object) -> str:
+    def export(self, rules: RuleSet, **options: Any) -> str:
         """Return the document.
 
         Raises
@@ -71,7 +72,7 @@ class PmmlExporter:
         ExportError
             If XML cannot hold a name or a category, or a column has the name of the prediction.
         """
-        settings = PmmlOptions(**options)  # type: ignore[arg-type]
+        settings = PmmlOptions(**options)
         check_length(rules)
         if settings.cluster_column in [column.name for column in rules.columns]:
             raise ExportError(
@@ -126,9 +127,11 @@ def _data_field(column: RuleColumn) -> Iterator[str]:
     optype, data_type = KINDS[column.type]
     opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'
     conversion = column.conversion
-    nulls = list(conversion.nulls) if column.type == "text" else [_plain(n) for n in conversion.null_numbers]
-    if not column.is_numeric and column.type != "text":
-        nulls = []
+    nulls: list[str] = []
+    if column.is_numeric:
+        nulls = [_plain(number) for number in conversion.null_numbers]
+    elif column.type == "text":
+        nulls = list(conversion.nulls)
     if not nulls:
         yield f"{opening}/>"
         return

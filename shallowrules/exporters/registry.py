@@ -75,7 +75,7 @@ def get_exporter(name: str) -> type[Exporter]:
     return found
 
 
-BuiltInText = Literal["markdown", "python", "sql"]
+BuiltInText = Literal["html", "markdown", "mermaid", "pmml", "python", "sql", "svg"]
 """The built-in exporters that give text."""
 
 

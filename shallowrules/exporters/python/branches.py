@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from shallowrules.exporters.context import bounds
@@ -90,21 +92,19 @@ def lay_out(
     return list(writers[style](_Writing(rules, variables, labels, remark)))
 
 
+@dataclass(frozen=True)
 class _Writing:
-    """What the styles are written with."""
+    """What the styles are written with: see `lay_out`."""
 
-    def __init__(
-        self,
-        rules: RuleSet,
-        variables: Mapping[int, str],
-        labels: Mapping[int, str],
-        remark: Callable[[int], str],
-    ) -> None:
-        self.rules = rules
-        self.variables = variables
-        self.labels = labels
-        self.remark = remark
-        self.valued = Conditions(variables, valued=True)
+    rules: RuleSet
+    variables: Mapping[int, str]
+    labels: Mapping[int, str]
+    remark: Callable[[int], str]
+
+    @cached_property
+    def valued(self) -> Conditions:
+        """Conditions on columns that are known to have values."""
+        return Conditions(self.variables, valued=True)
 
     def given(self, leaf: int, cluster: int) -> str:
         """Return the line that ends in a leaf."""
@@ -133,18 +133,14 @@ def _ordered(writing: _Writing) -> Iterator[str]:
         if branch.without is not None:
             missing = writing.missing(branch.without)
             if missing:
-                yield f"if {_all_of([*tests, missing])}:"
+                yield f"if {' and '.join([*tests, missing])}:"
                 yield f"{INDENT}return None  # no value"
             continue
         line = writing.given(branch.leaf, branch.cluster)  # type: ignore[arg-type]  # a branch without `without`
         if tests:
-            yield f"if {_all_of(tests)}:"
+            yield f"if {' and '.join(tests)}:"
             line = INDENT + line
         yield line
-
-
-def _all_of(tests: list[str]) -> str:
-    return " and ".join(tests)
 
 
 def _nested(writing: _Writing) -> Iterator[str]:
