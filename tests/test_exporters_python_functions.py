@@ -118,6 +118,20 @@ def converting_rules(draw):
     return replace(rules, columns=tuple(columns))
 
 
+@pytest.mark.parametrize("kind", ["float", "integer"])
+@pytest.mark.parametrize("cell", [[7], [[7]], (7, 8), [], [None], ["7"], np.array([7]), [7.0, 8.0]])
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_a_list_in_a_list_is_no_number(kind, cell, n_rows):
+    threshold = 7.0 if kind == "float" else 7
+    function = run(make_rules([("x", kind)], (0, threshold, 0, 1)), vectorized=True)["assign_clusters"]
+    for column in ([cell] * n_rows, (cell,) * n_rows):  # NumPy makes an array of two dimensions of most
+        with pytest.raises(TypeError, match=re.escape("column 'x'")):
+            function({"x": column})
+    for column in (np.ones((n_rows, 1)), np.ones((n_rows, 0)), np.array(7), 7):
+        with pytest.raises(ValueError, match=re.escape("column 'x' is not one-dimensional")):
+            function({"x": column})
+
+
 @settings(max_examples=60, deadline=None)
 @given(rules=converting_rules(), data=st.data())
 def test_all_functions_agree_on_whatever_rows_hold(rules, data):
