@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import place_rows
+from shallowrules._kernel import count_in_bins, place_rows
 from shallowrules.conversion import Number
 from shallowrules.summation import group_sums
 
@@ -41,8 +40,8 @@ MIN_EXPONENT = -280
 MAX_MULTIPLE = 2**50
 """Of larger multiples a double does not tell neighbors with room to spare."""
 
-CHUNK = 4096
-"""Rows counted column by column, so that columns that lie side by side in memory are read once."""
+MAX_EXACT_EXPONENT = 22
+"""Powers of ten up to this one are doubles."""
 
 EXACT = Context(prec=800, rounding=ROUND_CEILING)
 """Enough digits for any sum of two doubles."""
@@ -86,18 +85,25 @@ class NarrowBins:
                 return None
             if last - first > NARROW_BINS or max(-first, last) >= MAX_MULTIPLE:
                 continue
-            edges = np.array([float(Decimal(i).scaleb(exponent)) for i in range(first, last + 1)])
+            edges = _multiples_of_power(first, last, exponent)
             if np.isfinite(edges).all() and (np.diff(edges) > 0).all():
                 return cls(first, exponent, edges, least == Decimal(first + 1).scaleb(exponent))
         return None
 
-    def _place(self, values: NDArray[Any], groups: NDArray[np.int32], **results: NDArray[Any]) -> None:
-        """Count rows, or find where they are counted: see `place_rows`."""
-        if values.dtype not in (np.float32, np.float64, np.int64):
+    def column(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64], float, float, float]:
+        """Return what the kernel takes of a column and its bins."""
+        if values.dtype not in (np.float32, np.float64, np.int64) or not values.dtype.isnative:
             values = values.astype(np.float64)
-        # Powers of ten up to 10**22 are exact; where rounding misplaces a row, its neighbors' edges mend it.
-        up, down = 10.0 ** max(-self.exponent, 0), 10.0 ** max(self.exponent, 0)
-        place_rows(values, groups, self.edges, up, down, self.first, **results)
+        # Where rounding misplaces a row, its neighbors' edges mend it.
+        return values, self.edges, 10.0 ** max(-self.exponent, 0), 10.0 ** max(self.exponent, 0), float(self.first)
+
+
+def _multiples_of_power(first: int, last: int, exponent: int) -> NDArray[np.float64]:
+    """Return the doubles nearest to the multiples of a power of ten from the first to the last."""
+    if abs(exponent) <= MAX_EXACT_EXPONENT:  # both numbers are doubles, and one operation rounds once
+        multiples = np.arange(first, last + 1).astype(np.float64)
+        return multiples * 10.0**exponent if exponent >= 0 else multiples / 10.0**-exponent
+    return np.array([float(Decimal(i).scaleb(exponent)) for i in range(first, last + 1)])
 
 
 def count_rows(
@@ -127,29 +133,14 @@ def count_rows(
     -------
     list of ndarray of int64, or of float64 with weights, shape (n_groups, n_bins)
     """
-    shapes = [(n_groups, len(each.edges) - 1) for each in bins]
     if weight is None:
-
-        def count_part(part: slice) -> list[NDArray[np.int64]]:
-            counts = [np.zeros(rows * cells, np.int64) for rows, cells in shapes]
-            for start in range(part.start, part.stop, CHUNK):
-                chunk = slice(start, min(start + CHUNK, part.stop))
-                for each, values, found in zip(bins, columns, counts, strict=True):
-                    each._place(values[chunk], groups[chunk], counts=found)
-            return counts
-
-        n_parts = max(1, min(n_threads, len(groups) // (16 * CHUNK)))
-        ends = [len(groups) * i // n_parts for i in range(n_parts + 1)]
-        with ThreadPoolExecutor(n_parts) as threads:
-            parts = list(threads.map(count_part, map(slice, ends, ends[1:])))
-        return [
-            np.sum(found, axis=0).reshape(shape) for found, shape in zip(zip(*parts, strict=True), shapes, strict=True)
-        ]
+        return count_in_bins(list(map(NarrowBins.column, bins, columns)), groups, n_groups, n_threads)
     sums = []
-    places = np.empty(len(groups), np.int32)
-    for each, values, shape in zip(bins, columns, shapes, strict=True):
-        each._place(values, groups, places=places)
-        sums.append(group_sums(weight[:, None], places, shape[0] * shape[1]).reshape(shape))
+    for each, values in zip(bins, columns, strict=True):
+        n_bins = len(each.edges) - 1
+        converted, edges, up, down, first = each.column(values)
+        places = place_rows(converted, groups, edges, up, down, first)
+        sums.append(group_sums(weight[:, None], places, n_groups * n_bins).reshape(n_groups, n_bins))
     return sums
 
 

@@ -13,7 +13,7 @@ from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.refinement.perturbing import perturb_tree
 from shallowrules._kernel.refinement.row_keys import row_keys
-from shallowrules._kernel.shared.bin_counts import place_rows
+from shallowrules._kernel.shared.bin_counts import count_in_bins, place_rows
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.group_sums import sums_of_parts
@@ -28,6 +28,7 @@ __all__ = [
     "GrowthInput",
     "Ranges",
     "column_ranges",
+    "count_in_bins",
     "deduplicate",
     "encode",
     "eval_wad",

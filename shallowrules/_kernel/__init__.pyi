@@ -17,6 +17,7 @@ __all__ = [
     "GrowthInput",
     "Ranges",
     "column_ranges",
+    "count_in_bins",
     "deduplicate",
     "encode",
     "eval_wad",
@@ -53,6 +54,12 @@ class ByteScan:
     def add(self, following: ByteScan) -> bool: ...
 
 def column_ranges(array: NDArray[Any], n_threads: int = 1) -> Ranges: ...
+def count_in_bins(
+    columns: list[tuple[NDArray[Any], NDArray[np.float64], float, float, float]],
+    groups: NDArray[np.int32],
+    n_groups: int,
+    n_threads: int = 1,
+) -> list[NDArray[np.int64]]: ...
 def deduplicate(
     X_explain: NDArray[Any],
     X_cluster: NDArray[Any],
@@ -160,9 +167,7 @@ def place_rows(
     up: float,
     down: float,
     first: float,
-    counts: NDArray[np.int64] | None = None,
-    places: NDArray[np.int32] | None = None,
-) -> None: ...
+) -> NDArray[np.int32]: ...
 def read_number_rows(
     content: memoryview | bytes, delimiter: int, arrays: list[NDArray[Any]], row: int, last: int
 ) -> tuple[int, int]: ...
