@@ -6,7 +6,7 @@ from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
 from shallowrules._kernel.growth.objective cimport Objective
 from shallowrules._kernel.growth.state cimport (
-    CenterOrder, Cut, CutRun, Histograms, NearestLists, Node, ScanBuffers, Slots, Table
+    CenterOrder, Cut, CutRun, Histograms, NearestLists, Node, RowBuffers, ScanBuffers, Slots, Table
 )
 
 cdef enum Goal:
@@ -29,7 +29,7 @@ cdef struct RowSource:
     const Slots* slots
     const NearestLists* lists
     const FixedPoint* fixed     # the units of their steps
-    double* point               # [m] for one row
+    RowBuffers* buffers
 
 
 cdef struct Candidate:

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
-from shallowrules._kernel.growth.dense_sweep cimport dense_step
+from shallowrules._kernel.growth.dense_sweep cimport dense_steps
 from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.imm cimport own_mistake
@@ -23,7 +23,7 @@ from shallowrules._kernel.growth.objective cimport (
     Objective, highest_tie_limit, objective_bound, objective_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
-    MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
+    LANES, MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
     highest_code, is_dense, is_imm, lowest_code
 )
 from shallowrules._kernel.shared.matrix cimport entry
@@ -63,16 +63,28 @@ cdef inline bint _is_valid(const Node* node, int n_centers, Py_ssize_t rows_left
     return rows_left >= n_left and node.last_counted - node.first - rows_left >= n_centers - n_left
 
 
-cdef int64_t _own_step(
+cdef void _take_steps(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, int feature,
-    Py_ssize_t slot,
+    const Py_ssize_t* picked, int count, Item* items,
 ) noexcept nogil:
-    """Return what a row adds to the sum that is minimised, at the cuts from its own value on."""
-    if is_imm(rows.slots):
-        return own_mistake(table, rows.slots, feature, slot)
-    if is_dense(table, node):
-        return dense_step(table, rows.slots, centers, node, rows.fixed, feature, slot, rows.point)
-    return listed_step(table, rows.slots, rows.lists, centers, node, rows.fixed, feature, slot, rows.point)
+    """Write to `items` what rows add to the sum that is minimised, at the cuts from their own values on.
+
+    picked: the slots of the rows, at most LANES.
+    """
+    cdef int i
+    cdef int64_t steps[LANES]
+    if not is_imm(rows.slots) and is_dense(table, node):
+        dense_steps(table, rows.slots, centers, node, rows.fixed, feature, picked, count, rows.buffers, steps)
+        for i in range(count):
+            items[i].step = steps[i]
+        return
+    for i in range(count):
+        if is_imm(rows.slots):
+            items[i].step = own_mistake(table, rows.slots, feature, picked[i])
+        else:
+            items[i].step = listed_step(
+                table, rows.slots, rows.lists, centers, node, rows.fixed, feature, picked[i], rows.buffers.point
+            )
 
 
 cdef Py_ssize_t _gather_rows(
@@ -84,6 +96,8 @@ cdef Py_ssize_t _gather_rows(
     These codes lie from `low` to `high`.
     """
     cdef Py_ssize_t count = 0, begin, end, slot
+    cdef Py_ssize_t picked[LANES]
+    cdef int n_left
     cdef const Slots* slots = rows.slots
     cdef const int* codes = slots.codes + feature * table.n_rows
     cdef Item* items = scan.items
@@ -98,11 +112,16 @@ cdef Py_ssize_t _gather_rows(
                 continue
             items[count].code = codes[slot]
             items[count].value = entry(&table.X_explain, slots.row[slot], feature)
-            items[count].step = _own_step(table, centers, node, rows, feature, slot)
             items[count].weight = (
                 llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
             )
+            picked[count % LANES] = slot
             count += 1
+            if count % LANES == 0:
+                _take_steps(table, centers, node, rows, feature, picked, LANES, items + count - LANES)
+    n_left = count % LANES
+    if n_left:
+        _take_steps(table, centers, node, rows, feature, picked, n_left, items + count - n_left)
     qsort(items, count, sizeof(Item), by_value)
     return count
 

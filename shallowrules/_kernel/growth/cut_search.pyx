@@ -92,7 +92,7 @@ cdef inline RowSource _rows_of(
     const Slots* slots, const NearestLists* lists, const NodeSearch* search, int thread
 ) noexcept nogil:
     """Return what a thread reads the rows of opened bins from."""
-    return RowSource(slots, lists, &search.fixed, search.scratches[thread].rows.point)
+    return RowSource(slots, lists, &search.fixed, &search.scratches[thread].rows)
 
 
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil:

@@ -13,6 +13,9 @@ cdef extern from "growth/dense_sweep.h":
     int default_dense_limit "sr_dense_limit"(int instructions) noexcept nogil
     enum: MAX_DENSE "SR_MAX_DENSE"
 
+cdef enum:
+    MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
+
 
 cdef double bound_scale(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
@@ -28,7 +31,7 @@ cdef void sum_rows(
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil
-cdef int64_t dense_step(
+cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
-    int feature, Py_ssize_t slot, double* point,
+    int feature, const Py_ssize_t* picked, int count, RowBuffers* rows, int64_t* steps,
 ) noexcept nogil

@@ -13,10 +13,10 @@ from libc.string cimport memset
 
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, in_units, llrint
 from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histograms
-from shallowrules._kernel.shared.matrix cimport prefetch_rows, load_block, load_point
-from shallowrules._kernel.growth.nearest_lists cimport distance_to, list_members
+from shallowrules._kernel.shared.matrix cimport load_block, prefetch_rows
+from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally
+    BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
@@ -45,7 +45,7 @@ cdef extern from "growth/dense_sweep.h" nogil:
 
 cdef enum:
     SAMPLE_GROUPS = 8       # groups of rows that tell the scale of a node's distances
-    FLUSH_BLOCKS = 7        # blocks whose units fit in 32 bits together: 112 of the 127 groups that do
+    MAX_GROUPS = 127        # groups of rows whose units fit in 32 bits together
 
 # What one row may add to a bound before it is capped, in mean distances to the nearest center: at least MIN_ROW_CAP, at
 # most MAX_ROW_CAP where the sample has rows that need more. Capping any scale is right, only slower: a node with a
@@ -60,7 +60,14 @@ cdef void _measure(
 ) noexcept nogil:
     """Write the distances of up to 16 slots to the node's centers to rows.lane_distance; the next go on to `end`."""
     prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
-    load_block(&table.X_cluster, slots.row + first, last - first, rows.lanes, LANES)
+    _measure_rows(table, slots.row + first, last - first, n_members, rows)
+
+
+cdef void _measure_rows(
+    const Table* table, const int* row, Py_ssize_t count, int n_members, RowBuffers* rows
+) noexcept nogil:
+    """Write the distances of up to 16 rows to the centers in rows.members to rows.lane_distance."""
+    load_block(&table.X_cluster, row, count, rows.lanes, LANES)
     sr_lane_distances(
         table.instructions, rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
         rows.lane_distance,
@@ -189,7 +196,7 @@ cdef void _sweep_block(
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = table.n_codes
     cdef int n_members = node.last_center - node.first_center
     cdef int* place = dense.place
-    cdef int64_t weight_units[BLOCK]
+    cdef int64_t weight_units[DENSE_BLOCK]
     for i in range(end - begin if table.weighted else 0):
         weight_units[i] = llrint(slots.weight[begin + i] * table.weight_scale)
     for f in range(table.n_features):
@@ -208,6 +215,14 @@ cdef void _sweep_block(
                 histograms.weight[f * n_codes + place[i]] += weight_units[i]
 
 
+cdef inline Py_ssize_t _block_rows(int n_members) noexcept nogil:
+    """Return how many rows of a node are swept together: a part of a chunk."""
+    cdef Py_ssize_t n_rows = DENSE_BLOCK
+    while n_rows > BLOCK and n_rows * n_members > MAX_BLOCK_UNITS:
+        n_rows //= 2
+    return n_rows
+
+
 cdef void bound_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
@@ -219,6 +234,7 @@ cdef void bound_rows(
     cdef Py_ssize_t last = min(node.first + chunks.last * CHUNK, node.last), r, chunk = chunks.first
     cdef Share block
     cdef int n_members = node.last_center - node.first_center, n_unflushed = 0
+    cdef Py_ssize_t n_rows = _block_rows(n_members)
     cdef int largest[LANES]
     cdef double cost = 0.0
     _place_members(centers, node, rows.members, dense)
@@ -227,12 +243,12 @@ cdef void bound_rows(
     memset(dense.sums, 0, table.n_features * n_members * LANES * sizeof(int))
     block.first = node.first + chunks.first * CHUNK
     while block.first < last:
-        block.last = min(block.first + BLOCK, last)
+        block.last = min(block.first + n_rows, last)
         cost = _take_units(table, slots, n_members, rows, dense, scale, block, last, largest, cost)
         _sweep_block(table, slots, centers, node, histograms, dense, block)
         block.first = block.last
-        n_unflushed += 1
-        if n_unflushed == FLUSH_BLOCKS or block.first == last:
+        n_unflushed += n_rows // LANES
+        if n_unflushed + n_rows // LANES > MAX_GROUPS or block.first == last:
             _flush_sums(table, centers, node, dense.sums, histograms.center_step)
             n_unflushed = 0
         if (block.first - node.first) % CHUNK == 0 or block.first == last:
@@ -314,25 +330,32 @@ cdef void to_differences(
         before = after
 
 
-cdef int64_t dense_step(
+cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
-    int feature, Py_ssize_t slot, double* point,
+    int feature, const Py_ssize_t* picked, int count, RowBuffers* rows, int64_t* steps,
 ) noexcept nogil:
-    """Return the nearest of the node's centers on the left of a row's value, less the nearest on the right of it.
+    """Write of some rows the nearest of the node's centers on the left of the row's value, less that on its right.
 
-    point: [m], for the row.
+    picked: the slots of the rows, at most LANES.
     """
     cdef const int* center_codes = table.center_codes + feature * table.n_centers
-    cdef int code = slots.codes[feature * table.n_rows + slot], j, center
-    cdef double weight = 1.0 if slots.weight == NULL else slots.weight[slot], d
-    cdef double left = INFINITY, right = INFINITY, nearest
-    load_point(&table.X_cluster, slots.row[slot], point)
-    for j in range(node.first_center, node.last_center):
-        center = centers.order[j]
-        d = distance_to(table, point, center)
-        if center_codes[center] <= code:
-            left = min(left, d)
-        else:
-            right = min(right, d)
-    nearest = min(left, right)
-    return in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)
+    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef int n_members = node.last_center - node.first_center, code, r, j
+    cdef int here[LANES]
+    cdef double weight, d, left, right, nearest
+    for r in range(count):
+        here[r] = slots.row[picked[r]]
+    list_members(centers, node, rows.members)
+    _measure_rows(table, here, count, n_members, rows)
+    for r in range(count):
+        code = codes[picked[r]]
+        left = right = INFINITY
+        for j in range(n_members):
+            d = rows.lane_distance[j * LANES + r]
+            if center_codes[rows.members[j]] <= code:
+                left = min(left, d)
+            else:
+                right = min(right, d)
+        nearest = min(left, right)
+        weight = 1.0 if slots.weight == NULL else slots.weight[picked[r]]
+        steps[r] = in_units(weight * (left - nearest), fixed) - in_units(weight * (right - nearest), fixed)

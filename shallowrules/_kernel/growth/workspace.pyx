@@ -11,9 +11,11 @@ import numpy as np
 from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t, uint64_t
 
-from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit, instructions_of_machine
+from shallowrules._kernel.growth.dense_sweep cimport (
+    MAX_BLOCK_UNITS, MAX_DENSE, default_dense_limit, instructions_of_machine
+)
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
+    BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport matrix_of
@@ -185,13 +187,13 @@ cdef class Workspace:
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
         cdef Py_ssize_t dense = min(k, self.state.table.dense_limit)
         return [
-            (<size_t>&scratch.dense.place, BLOCK, np.int32),
+            (<size_t>&scratch.dense.place, DENSE_BLOCK, np.int32),
             (<size_t>&scratch.dense.member_place, k, np.int32),
             (<size_t>&scratch.dense.at, dense, np.int32),
             (<size_t>&scratch.dense.edge, dense, np.int32),
-            (<size_t>&scratch.dense.units, (BLOCK, dense), np.int32),
+            (<size_t>&scratch.dense.units, max(MAX_BLOCK_UNITS, BLOCK * dense), np.int32),
             (<size_t>&scratch.dense.sums, (d, dense, LANES), np.int32),
-            (<size_t>&scratch.dense.own, BLOCK, np.int32),
+            (<size_t>&scratch.dense.own, DENSE_BLOCK, np.int32),
             (<size_t>&scratch.dense.exact_units, (dense, LANES), np.int64),
             (<size_t>&scratch.dense.exact_sums, (dense, LANES), np.int64),
         ]

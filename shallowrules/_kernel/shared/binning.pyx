@@ -32,6 +32,7 @@ cdef struct Grid:
     int n_cells
     const int* start        # [n_cells + 1] first edge of each cell
     const int* base         # [n_cells] code of a value in the cell below its first edge
+    const int* whole        # [n_cells] code of all values in the cell, -1 where an edge parts them
     const double* edge      # edge values, ascending
     const int* step         # [n_edges] 2: the edge is a code of its own; 1: the upper end of a bin
     # code of a value = base + sum of the steps of the cell's edges below it (+ 1 if it is a
@@ -40,7 +41,7 @@ cdef struct Grid:
 
 
 cdef enum:
-    ROWS = 248      # coded together, column by column, so that grids stay in the cache; no power of two, see below
+    ROWS = 504      # coded together, column by column, so that grids stay in the cache; no power of two, see below
 
 
 cdef struct Buckets:
@@ -56,6 +57,16 @@ cdef inline int cell_of(const Grid* grid, double value) noexcept nogil:
     if place >= grid.n_cells:
         return grid.n_cells - 1
     return <int>place
+
+
+cdef inline void find_cells(const Grid* grid, const double* values, Py_ssize_t count, int* cells) noexcept nogil:
+    """Write the cells of values, as `cell_of` finds them, without branches."""
+    cdef double place, low = grid.low, factor = grid.factor, top = grid.n_cells - 1
+    cdef Py_ssize_t i
+    for i in range(count):
+        place = (values[i] - low) * factor
+        place = place if place > 0.0 else 0.0
+        cells[i] = <int>(place if place < top else top)
 
 
 cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
@@ -197,7 +208,7 @@ cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, list keep):
     """Make the grid of a column; return one more than its largest code, and the codes of the centers' coordinates."""
     cdef Py_ssize_t i
     cdef const double[::1] edge_view
-    cdef const int[::1] step_view, at_view, start_view, base_view
+    cdef const int[::1] step_view, at_view, start_view, base_view, whole_view
     cdef int64_t[::1] cell
     low, high = ends
     width = high - low
@@ -218,11 +229,12 @@ cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, list keep):
     offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
     start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
     base = (offset + before[start[:n_cells]]).astype(np.int32)
+    whole = np.where(start[1:] == start[:n_cells], base, -1).astype(np.int32)
     at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
-    step_view, at_view, start_view, base_view = step, at, start, base
+    step_view, at_view, start_view, base_view, whole_view = step, at, start, base, whole
     grid.edge, grid.step, grid.code_at = &edge_view[0], &step_view[0], &at_view[0]
-    grid.start, grid.base = &start_view[0], &base_view[0]
-    keep += [edge, step, at, start, base]
+    grid.start, grid.base, grid.whole = &start_view[0], &base_view[0], &whole_view[0]
+    keep += [edge, step, at, start, base, whole]
     return int(before.max() + (n_cells if cells_are_bins else 1)) + 1, at[np.searchsorted(edge, coordinates)]
 
 
@@ -232,7 +244,7 @@ cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, in
     cdef int n_edges, cell = 0, code = 0
     cdef double low = ends[0], width = ends[1] - low
     singles = np.unique(coordinates)
-    numbers, values = np.empty(2 * n_most + 2 * n_cells + 1, dtype=np.int32), np.empty(n_most)
+    numbers, values = np.empty(2 * n_most + 3 * n_cells + 1, dtype=np.int32), np.empty(n_most)
     is_single_array = np.empty(n_most, dtype=np.uint8)
     cdef int[::1] number = numbers
     cdef double[::1] edge = values
@@ -241,6 +253,7 @@ cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, in
     cdef int* code_at = step + n_most
     cdef int* start = code_at + n_most
     cdef int* base = start + n_cells + 1
+    cdef int* whole = base + n_cells
     grid.low, grid.n_cells = low, n_cells
     grid.factor = n_cells / width if width > 0 and isfinite(width) and isfinite(n_cells / width) else 0.0
     n_edges = _find_rank_edges(sample, singles, n_cells, edge, is_single)
@@ -257,7 +270,9 @@ cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, in
         start[cell] = n_edges
         if cell < n_cells:
             base[cell] = code
-    grid.edge, grid.step, grid.code_at, grid.start, grid.base = &edge[0], step, code_at, start, base
+    for cell in range(n_cells):
+        whole[cell] = base[cell] if start[cell] == start[cell + 1] else -1
+    grid.edge, grid.step, grid.code_at, grid.start, grid.base, grid.whole = &edge[0], step, code_at, start, base, whole
     keep += [numbers, values]
     return code + 1, [code_of(grid, value) for value in coordinates]
 
@@ -294,6 +309,8 @@ cdef void _encode_part(
     cdef double* first_of
     cdef double value
     cdef int code, seen
+    cdef int cells[ROWS]
+    cdef const int* whole
     while i < last:
         count = min(ROWS, last - i)
         load_block(matrix, rows + i, count, buffer, count)  # columns 4096 bytes apart would share cache sets
@@ -301,9 +318,13 @@ cdef void _encode_part(
             out = codes + f * m + i
             rows_of = buckets.rows + f * n_codes
             first_of = buckets.value + f * n_codes
+            whole = grids[f].whole
+            find_cells(&grids[f], buffer + f * count, count, cells)
             for r in range(count):
                 value = buffer[f * count + r]
-                code = code_of(&grids[f], value)
+                code = whole[cells[r]]
+                if code < 0:
+                    code = code_of(&grids[f], value)
                 out[r] = code
                 seen = rows_of[code]
                 if seen < 0:
