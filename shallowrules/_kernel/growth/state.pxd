@@ -15,7 +15,7 @@ cdef enum:
     LIST_LENGTH = 8         # nearest centers that a row keeps, SR_LIST of list_sweep.h
     MIN_LIST_LENGTH = 3     # shorter lists are filled again
     BLOCK = 256             # rows that are swept together
-    DENSE_BLOCK = 1024      # the same at a dense node, at most: with 256, growth of 300,000 x 50 took 1.17 times as long
+    DENSE_BLOCK = 1024      # the same at a dense node, at most: each reads the histograms of all features once
     LANES = 16              # rows whose distances are taken together, SR_LANES of lanes.h
     MAX_RUNS = 16           # runs of cuts listed at a node; if there are more, its rows are summed exactly instead
     LEAF = -1               # as a node's feature
