@@ -35,7 +35,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others sanitize wheel lint format bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others sanitize wheel lint format docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -47,6 +47,7 @@ help:
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
+	@echo "make docs      the site of docs/, in build/site"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks"
 	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part of them"
@@ -97,7 +98,7 @@ demo: $(VENV)/with-cli
 
 # --write puts what comes into the page.
 demo-database: $(VENV)/with-test
-	@$(BIN)/python docs/database_demo.py
+	@$(BIN)/python docs/run_pages.py database
 
 # The commands are those that the page shows.
 examples: $(VENV)/with-cli
@@ -182,6 +183,11 @@ lint: $(VENV)/with-dev
 format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Warnings are errors. The variable is about another version of mkdocs, which the site does not use.
+docs: $(VENV)/with-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs -q build
+	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test
 	@for name in paper quality reading database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done

@@ -1,4 +1,4 @@
-"""Screenshots of the page, to docs/page: `docs/page_pictures.py DATA`, with the folder that has letter and telco.
+"""Screenshots of the page, to docs/page: `docs/page_pictures.py DATA`, with the folder of the tables.
 
 Needs chromium and playwright; the test module `tests/browser.py` starts them.
 """
@@ -26,7 +26,7 @@ NAMES = {"#cluster-2 .naming input": "Light and lean", "#cluster-1 .naming input
 
 
 def make_pages(data: Path, folder: Path) -> None:
-    """Write the pages of wine, with a slider, telco and letter."""
+    """Write the pages of wine, with a slider, of the example tables and of letter."""
 
     def run(*arguments: object) -> None:
         subprocess.run([*COMMAND, *map(str, arguments)], check=True, cwd=folder, capture_output=True)
@@ -36,6 +36,9 @@ def make_pages(data: Path, folder: Path) -> None:
     run("run", "wine.csv", "-k", 3, "--html-path", "path.json", "--html-title", "Three kinds of wine")
     telco = ("--exclude", "customerID", "--null", "", "--impute", "median", "--html-title", "Telephone customers")
     run("run", data / "telco_customer_churn.csv", "-k", 5, *telco, "-o", "telco_rules")
+    wholesale = ("--exclude", "Customer ID,Channel,Region", "--html-title", "Customers of a wholesaler")
+    run("run", data / "wholesale_customers.csv", "-k", 4, *wholesale, "-o", "wholesale_rules")
+    run("run", data / "bank_marketing.csv", "-k", 5, "--html-title", "Customers of a bank", "-o", "bank_rules")
     letter = np.load(data / "letter.npz")
     frame = pd.DataFrame(letter["X"].astype(int), columns=[str(name) for name in letter["feature_names"]])
     frame.to_csv(folder / "letter.csv", index=False)
@@ -78,6 +81,8 @@ def main(data: Path) -> None:
         shoot("wine", "without-script", java_script_enabled=False)
         shoot("telco", "light", height=1400)
         shoot("telco", "cards", at="#cards")
+        shoot("wholesale", "light", height=1400)
+        shoot("bank", "light", height=1400)
         shoot("letter", "light", height=1100)
         shoot("letter", "dark-cards", at="#cluster-23", color_scheme="dark")
 
