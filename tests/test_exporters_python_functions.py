@@ -35,7 +35,7 @@ from rulesets import (
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.python.branches import Conditions
-from shallowrules.exporters.python.exporter import MODULE_NAMES
+from shallowrules.exporters.python.module import MODULE_NAMES
 from shallowrules.rules import RuleSet
 
 STYLES = ("flat", "ordered", "nested")

@@ -45,7 +45,8 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
     for style in STYLES:
         export(example_rules(), "sql", style=style, dialect="sqlite")
     export(example_rules(), "python", vectorized=True)
-    export(example_rules(), "markdown")
+    for name in ("markdown", "pandas", "polars"):
+        export(example_rules(), name)
     RulePath.of([("full", example_rules()), ("none", example_rules())]).to_json(tmp_path / "path.json")
     export(example_rules(), "html", path=tmp_path / "path.json")
     export(example_rules(), "dbt")

@@ -1,6 +1,7 @@
-"""Rules as a Python module: the exporter, what it reads of a row, and how it lays out its tests."""
+"""Rules as Python modules: the exporters, what they read of a row or column, and how tests are laid out."""
 
 from shallowrules.exporters.python.branches import Style
 from shallowrules.exporters.python.exporter import PythonExporter, PythonOptions
+from shallowrules.exporters.python.frames import FrameOptions, PandasExporter, PolarsExporter
 
-__all__ = ["PythonExporter", "PythonOptions", "Style"]
+__all__ = ["FrameOptions", "PandasExporter", "PolarsExporter", "PythonExporter", "PythonOptions", "Style"]

@@ -1,0 +1,196 @@
+"""Rules as Python modules for whole dataframes: a function that gives a Series of pandas, and an expression of Polars.
+
+Both write each rule whole, as a mask of rows: the rules are disjoint, so that they can stand in any order. Columns are
+read as everywhere: those whose type leaves no doubt at once, any other value by value, by the functions that the module
+of the exporter ``"python"`` has.
+
+Templates see, besides `shallowrules.exporters.python.module`: ``label_type`` (Python text of the type of the labels),
+and for Polars of every input also ``plain_nulls`` (Python text of the list of what means "no value" in a column of the
+input's own type).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from shallowrules.errors import ExportError
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.exporters.context import bounds
+from shallowrules.exporters.python.inputs import name_variables
+from shallowrules.exporters.python.module import MODULE_NAMES, check_function_name, describe_module, write_module
+from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet, Value
+
+__all__ = ["FrameOptions", "PandasExporter", "PolarsExporter"]
+
+
+@dataclass(frozen=True)
+class FrameOptions:
+    """Options of the exporters ``"pandas"`` and ``"polars"``.
+
+    Parameters
+    ----------
+    function_name : str
+        Name of the function that labels a dataframe.
+    cluster_as : {"number", "name"}
+        What it gives for a cluster: its number, or its name, the label that it was given.
+    cluster_column : str
+        Name of the column that it gives.
+    template : str or path, optional
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
+    """
+
+    function_name: str = "assign_cluster"
+    cluster_as: ClusterAs = "number"
+    cluster_column: str = "cluster"
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_cluster_as(self.cluster_as)
+        check_function_name(self.function_name)
+        check_text("cluster_column", self.cluster_column)
+
+
+class PandasExporter:
+    """Writes rules as a Python module with a function of a dataframe of pandas; options: `FrameOptions`."""
+
+    name = "pandas"
+    file_extension = ".py"
+    file_stem = "rules_pandas"
+    media_type = "text/x-python"
+    options: ClassVar[type] = FrameOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return a module with a function that gives the rows of a dataframe their clusters.
+
+        Raises
+        ------
+        OptionError
+            If the function's name is not allowed.
+        ExportError
+            If a user's template does not give valid Python.
+        """
+        settings = FrameOptions(**options)
+        variables = name_variables(rules, {settings.function_name, *MODULE_NAMES})
+        context = describe_module(rules, settings, variables, _Masks(variables).of_rule)
+        context["label_type"] = repr("Int64" if settings.cluster_as == "number" else "string")
+        return write_module("module_pandas.py.j2", context, settings.template)
+
+
+class PolarsExporter:
+    """Writes rules as a Python module with an expression of Polars; options: `FrameOptions`."""
+
+    name = "polars"
+    file_extension = ".py"
+    file_stem = "rules_polars"
+    media_type = "text/x-python"
+    options: ClassVar[type] = FrameOptions
+
+    def export(self, rules: RuleSet, **options: Any) -> str:
+        """Return a module with a function that returns an expression, which gives rows their clusters.
+
+        Raises
+        ------
+        OptionError
+            If the function's name is not allowed.
+        ExportError
+            If Polars cannot hold a name, a category or a threshold, or a user's template does not give valid Python.
+        """
+        settings = FrameOptions(**options)
+        _check_for_polars(rules, settings)
+        variables = name_variables(rules, {settings.function_name, settings.cluster_column, *MODULE_NAMES})
+        context = describe_module(rules, settings, variables, _Expressions(variables).of_rule)
+        context["label_type"] = "pl.Int64" if settings.cluster_as == "number" else "pl.String"
+        for input_, feature in zip(context["inputs"], variables, strict=True):
+            input_["plain_nulls"] = repr(_plain_nulls(rules.columns[feature]))
+        return write_module("module_polars.py.j2", context, settings.template)
+
+
+class _Masks(ConditionVisitor[str]):
+    """Conditions as masks of the rows of NumPy arrays; numbers are NaN where one is missing, categories None."""
+
+    def __init__(self, variables: Mapping[int, str]) -> None:
+        self.variables = variables
+
+    def of_rule(self, rule: Rule) -> str:
+        """Return the mask of the rows that a rule matches."""
+        return " & ".join(map(self, rule.conditions)) or "np.ones(len(frame), dtype=bool)"
+
+    def between(self, condition: Between) -> str:
+        """Return a comparison or two, which NaN does not meet."""
+        return _comparisons(self.variables[condition.feature], condition)
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return a test for equality, which None does not meet."""
+        variable, values = self.variables[condition.feature], condition.values
+        return f"({variable} == {values[0]!r})" if len(values) == 1 else f"_one_of({variable}, {values!r})"
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return a test for inequality, and that there is a value."""
+        variable, values = self.variables[condition.feature], condition.values
+        test = f"({variable} != {values[0]!r})" if len(values) == 1 else f"~_one_of({variable}, {values!r})"
+        return f"pd.notna({variable}) & {test}"
+
+
+class _Expressions(ConditionVisitor[str]):
+    """Conditions as expressions of Polars, which null makes null."""
+
+    def __init__(self, variables: Mapping[int, str]) -> None:
+        self.variables = variables
+
+    def of_rule(self, rule: Rule) -> str:
+        """Return what is true of the rows that a rule matches."""
+        return " & ".join(map(self, rule.conditions))
+
+    def between(self, condition: Between) -> str:
+        """Return a comparison or two."""
+        return _comparisons(self.variables[condition.feature], condition)
+
+    def one_of(self, condition: OneOf) -> str:
+        """Return a test for equality."""
+        return self._is(condition.feature, condition.values)
+
+    def none_of(self, condition: NoneOf) -> str:
+        """Return a test for inequality."""
+        return f"~{self._is(condition.feature, condition.values)}"
+
+    def _is(self, feature: int, values: tuple[Value, ...]) -> str:
+        if len(values) == 1:
+            return f"({self.variables[feature]} == {values[0]!r})"
+        return f"{self.variables[feature]}.is_in({list(values)!r})"
+
+
+def _comparisons(variable: str, condition: Between) -> str:
+    lower, upper = bounds(condition)
+    tests = ((">", lower), ("<=", upper))
+    return " & ".join(f"({variable} {sign} {bound!r})" for sign, bound in tests if bound is not None)
+
+
+def _plain_nulls(column: RuleColumn) -> list[Any]:
+    """Return what means "no value" in a column of its own type: doubles, whole numbers of 64 bits, or texts."""
+    if column.type == "float":
+        return [float(number) for number in column.conversion.null_numbers]
+    if column.type == "integer":
+        found = column.conversion.null_numbers
+        return [int(number) for number in found if number == int(number) and int(number) in INT64]
+    return list(column.conversion.nulls) if column.type == "text" else []
+
+
+def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
+    """Raise ExportError for what no expression of Polars can hold."""
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    categories = [value for column in tested for value in (*column.values, *column.nulls) if isinstance(value, str)]
+    labels = [cluster.name for cluster in rules.clusters] if settings.cluster_as == "name" else []
+    for text in (*(column.name for column in tested), *categories, *labels, settings.cluster_column):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ExportError(f"Polars cannot hold the text {text!r}: it has half a surrogate pair") from error
+    for node in rules.nodes:
+        if isinstance(node, Cut) and rules.columns[node.column].type == "integer" and node.threshold >= INT64[-1]:
+            raise ExportError(
+                f"a rule compares column {rules.columns[node.column].name!r} with {node.threshold}, the largest whole "
+                "number of 64 bits, and Polars has no larger ones in such a column: use the exporter python or pandas"
+            )

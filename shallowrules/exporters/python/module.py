@@ -1,0 +1,147 @@
+"""What every emitted Python module has: its names and literals, what its template sees, and that it compiles.
+
+Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
+column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
+``decimal``, what makes text a value, empty if nothing, ``holds_numbers`` where rows may give its categories as
+numbers, ``imputed`` or none, ``null_numbers``, those that mean "no value", ``arguments`` of the function that
+reads a value, behind the value, and ``unread``, what is true of a value that has to be read, empty for any),
+``grammar`` (the patterns of numbers, and the texts that are truth values), ``test`` (Python text) of every rule, and
+``label`` (Python text) of every rule and cluster: what its rows get.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+from shallowrules.errors import ExportError, OptionError, OptionName
+from shallowrules.exporters.base import ClusterAs, check_text
+from shallowrules.exporters.context import describe
+from shallowrules.exporters.python.inputs import describe_input
+from shallowrules.exporters.rendering import one_line, render
+from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, RuleSet
+
+__all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
+
+FUNCTION_NAME = OptionName("function_name")
+
+VECTORIZED = "assign_clusters"
+"""The function of columns."""
+
+# What the shipped templates define or import, and their functions' parameters and variables.
+MODULE_NAMES = frozenset(
+    {
+        *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
+        *("re", "row", VECTORIZED, "columns"),
+        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
+        *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
+        *("_rows",),
+        *("Iterable", "cluster", "clusters", "cs", "frame", "math", "pd", "pl"),
+        *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_one_of", "_read", "_values", "_within_64_bits"),
+    }
+)
+
+
+class PythonLanguage:
+    """How data is written in Python."""
+
+    def identifier(self, name: str) -> str:
+        """Return a column name as the text literal by which a row is asked for it."""
+        return repr(name)
+
+    def string(self, text: str) -> str:
+        """Return a text literal."""
+        return repr(text)
+
+    def number(self, value: int | float) -> str:
+        """Return the shortest literal that gives exactly this number."""
+        return repr(value)
+
+    def comment(self, text: str) -> str:
+        """Return text for a comment or docstring, on one line and without escapes or quotes that end it."""
+        return one_line(text).replace("\\", "/").replace('"', "'")
+
+
+PYTHON = PythonLanguage()
+
+
+class ModuleOptions(Protocol):
+    """The options that every emitted module has."""
+
+    @property
+    def function_name(self) -> str:
+        """Name of the function that gives rows their cluster."""
+
+    @property
+    def cluster_as(self) -> ClusterAs:
+        """What it gives for a cluster."""
+
+    @property
+    def template(self) -> str | Path | None:
+        """A template in place of the shipped one."""
+
+
+def check_function_name(value: object) -> None:
+    """Raise OptionError unless the value of the option ``function_name`` can be the name of a function."""
+    name = check_text("function_name", value)
+    # Python folds other alphabets' letters in names to ASCII ones, so ASCII is what is told apart.
+    if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
+        raise OptionError(FUNCTION_NAME, f" {name!r} is not a Python name: use ASCII letters, digits and _")
+    if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):
+        raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs: use another")
+
+
+def cluster_labels(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, str]:
+    """Return Python text for what rows of each cluster get."""
+    return {c.index: repr(c.name if cluster_as == "name" else c.index) for c in rules.clusters}
+
+
+def describe_module(
+    rules: RuleSet,
+    settings: ModuleOptions,
+    variables: Mapping[int, str],
+    test_of: Callable[[Rule], str],
+) -> dict[str, Any]:
+    """Return what a template sees.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    settings : dataclass of options
+    variables : mapping from int to str
+        What holds the value of each tested column.
+    test_of : callable
+        Gives Python text of what is true of the rows that a rule matches.
+    """
+    labels = cluster_labels(rules, settings.cluster_as)
+    context = describe(rules, lambda rule: {"test": test_of(rule), "label": labels[rule.cluster]})
+    for cluster in context["clusters"]:
+        cluster["label"] = labels[cluster["index"]]
+    return {
+        **context,
+        "function_name": settings.function_name,
+        "inputs": [describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
+        "grammar": {
+            "text": f"{PLAIN.pattern}|{GRAMMAR.infinity}",
+            "whole": GRAMMAR.whole,
+            "nan": GRAMMAR.nan,
+            "longest": GRAMMAR.longest,
+            "true": repr((*TRUE_TEXTS, 1)),
+            "false": repr((*FALSE_TEXTS, 0)),
+        },
+        "options": {**asdict(settings), "template": None},  # type: ignore[call-overload]  # it is a dataclass
+    }
+
+
+def write_module(template: str, context: Mapping[str, Any], own_template: str | Path | None) -> str:
+    """Return a module, made by a shipped template or the user's; ExportError if it is not valid Python."""
+    text = render(PYTHON, template, context, own_template)
+    try:
+        compile(text, "<exported rules>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise ExportError(f"the template does not give valid Python: {error}") from error
+    return text
