@@ -64,7 +64,7 @@ LEADING_BACK = {
 
 # What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
 EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow", "chdb", "pyspark"}
-EXTRAS |= {"adbc_driver_manager", "adbc_driver_postgresql", "psycopg"}
+EXTRAS |= {"adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "xlsxwriter"}
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+)?c?import[ \t]+(?P<names>[^\n#]+)", re.MULTILINE

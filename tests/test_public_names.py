@@ -116,7 +116,7 @@ def test_usage_type_checks(tmp_path, added, complaint):
 WITHOUT_EXTRAS = """
 import sys
 
-EXTRAS = "click rich duckdb matplotlib sqlalchemy pandas polars pyarrow".split()
+EXTRAS = "click rich duckdb matplotlib sqlalchemy pandas polars pyarrow xlsxwriter".split()
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
@@ -129,7 +129,13 @@ import shallowrules
 
 model = shallowrules.ExplainableKMeans(2, random_state=0).fit([[0.0], [1.0], [5.0], [6.0]])
 assert model.predict([[0.5], [5.5]]).tolist() == model.labels_[[0, 2]].tolist()
-assert all(shallowrules.export(model.rules_, name) for name in shallowrules.exporter_names())
+assert all(shallowrules.export(model.rules_, name) for name in shallowrules.exporter_names() if name != "xlsx")
+try:
+    shallowrules.export(model.rules_, "xlsx")
+except shallowrules.errors.MissingExtraError as error:
+    assert "pip install 'shallowrules[xlsx]'" in str(error), error
+else:
+    raise AssertionError("the workbook was written without XlsxWriter")
 """
 
 

@@ -7,7 +7,6 @@ numbers: what is text in a file is for the engine to convert, but for the texts 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from xml.sax.saxutils import quoteattr
 from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, check_length
+from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 
 __all__ = ["PmmlExporter", "PmmlOptions"]
@@ -29,9 +29,6 @@ KINDS = {
 """By the type of a column: the operational type and the data type of its field."""
 
 DEEPEST_INDENT = 20
-
-REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -205,9 +202,4 @@ def _plain(value: bool | int | float) -> str:
 
 def _attribute(text: str) -> str:
     """Return a value of an attribute in quotes; ExportError if XML cannot hold it."""
-    found = REFUSED.search(text)
-    if found is not None:
-        raise ExportError(
-            f"XML cannot hold the character U+{ord(found[0]):04X} of {text!r}: rename the column or category"
-        )
-    return quoteattr(text)
+    return quoteattr(check_xml_text(text))
