@@ -11,7 +11,19 @@
   };
 
   async function unpack(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+    const [length, letters] = text.trim().split(" ");
+    const place = (i) => letters.charCodeAt(i) - (letters[i] > "<" ? 34 : 33);
+    const bytes = new Uint8Array(Number(length));
+    for (let i = 0, filled = 0, held = 0, bits = 0; filled < bytes.length;) {
+      if (bits < 8) {
+        held = (held << 13) | (93 * place(i) + place(i + 1));
+        bits += 13;
+        i += 2;
+      }
+      bits -= 8;
+      bytes[filled++] = held >> bits;
+      held &= (1 << bits) - 1;
+    }
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Response(stream).json();
   }
@@ -22,7 +34,9 @@
   } catch {
     return; // a browser without DecompressionStream shows the page as it is without JavaScript
   }
-  let shown = data.shown;
+  let shown = data.shown, at = 0;
+  // A piece is lines, each by how much further than the line before it stands.
+  data.pieces = data.pieces.map((steps) => steps.map((step) => data.lines[at += step]).join(""));
   const tree = () => data.trees[shown];
   const text = (numbers) => numbers.map((number) => data.pieces[number]).join("");
 

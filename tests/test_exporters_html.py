@@ -9,11 +9,13 @@ import re
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import accumulate, chain
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from rulesets import (
     MIXED,
     balanced_rules,
@@ -25,6 +27,7 @@ from rulesets import (
     make_rules,
     rule_sets,
 )
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, export, tradeoff_path
@@ -56,7 +59,19 @@ class Reader(HTMLParser):
 def unpacked(page):
     """Return what the page's script gets."""
     [packed] = re.findall(r'<script type="application/octet-stream" id="data">(.*?)</script>', page)
-    return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+    length, _, letters = packed.partition(" ")
+    places = [ord(letter) - (34 if letter > "<" else 33) for letter in letters]
+    pairs = zip(places[::2], places[1::2], strict=True)
+    bits = "".join(f"{93 * first + second:013b}" for first, second in pairs)
+    compressed = bytes(int(bits[8 * i : 8 * i + 8], 2) for i in range(int(length)))
+    data = json.loads(zlib.decompress(compressed, -15))
+    return {**data, "pieces": joined(data["pieces"], data["lines"])}
+
+
+def joined(steps, lines):
+    """Return the texts of pieces."""
+    places = iter(accumulate(chain.from_iterable(steps)))
+    return ["".join(lines[next(places)] for _ in piece) for piece in steps]
 
 
 def text_of(data, numbers):
@@ -151,12 +166,22 @@ def test_a_histogram_is_drawn_bin_by_bin():
     assert (place_value(-1, (10, 20)), place_value(99, (10, 20))) == (0, 216)
 
 
-def test_pieces_are_shared():
+def test_pieces_and_their_lines_are_shared():
     texts = ["# T\n## A\na\n## B\nb\n", "# T\n## A\na\n## B\nc\n", ""]
-    numbers, pieces = share_pieces({"one": texts, "two": ["## A\na\n"]})
+    numbers, steps, lines = share_pieces({"one": texts, "two": ["## A\na\n"]})
+    pieces = joined(steps, lines)
     assert ["".join(pieces[i] for i in found) for found in numbers["one"]] == texts
     assert "".join(pieces[i] for i in numbers["two"][0]) == "## A\na\n"
     assert sorted(pieces) == ["", "# T\n", "## A\na\n", "## B\nb\n", "## B\nc\n"]
+    assert sorted(lines) == ["# T\n", "## A\n", "## B\n", "a\n", "b\n", "c\n"]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.lists(st.text("## A1.,\n\r\u2028<é😀", max_size=40), max_size=4)))
+def test_any_texts_come_back(forms):
+    numbers, steps, lines = share_pieces(forms)
+    pieces = joined(steps, lines)
+    assert {form: ["".join(pieces[i] for i in text) for text in texts] for form, texts in numbers.items()} == forms
+    assert len(set(lines)) == len(lines)
 
 
 def test_a_page_of_wine_is_small_and_one_of_50_clusters_is_not_large():
@@ -169,6 +194,57 @@ def test_a_page_of_wine_is_small_and_one_of_50_clusters_is_not_large():
     assert page.count('<article class="card') == 50
     assert len(page.encode()) < 400_000
     assert len(export(example_rules(), "html").encode()) < 60_000
+
+
+def of_many_clusters(n_rows, spread):
+    random = np.random.default_rng(0)
+    centers = random.random((50, 16))
+    values = centers[np.arange(n_rows) % 50] + random.normal(0, spread, (n_rows, 16))
+    return pd.DataFrame(np.floor(10 * values), columns=[f"x{i}" for i in range(16)]).astype(int)
+
+
+@pytest.fixture(scope="module")
+def long_path():
+    """Return a path of 20 trees of 50 clusters."""
+    clusterer = KMeans(50, n_init=1, random_state=0)
+    model = ExplainableKMeans(clusterer=clusterer, refine="none")
+    tradeoffs = [0, *np.geomspace(3e-4, 3, 60)]
+    path = tradeoff_path(model, of_many_clusters(5000, 0.3), tradeoffs=tradeoffs).rule_sets()
+    assert len(path) >= 20
+    return replace(path, trees=path.trees[:20])
+
+
+def test_a_page_of_50_clusters_and_20_trees_is_below_500_kb(long_path, tmp_path):
+    long_path.to_json(tmp_path / "path.json")
+    page = export(long_path.trees[0].rules, "html", path=tmp_path / "path.json")
+    data = unpacked(page)
+    assert len(data["trees"]) == 20
+    assert all(len(clusters) == 50 for clusters in data["clusters"])
+    assert len(page.encode()) < 500_000
+    for i, tree in enumerate(long_path):
+        assert text_of(data, data["forms"]["Sheet"][i]) == export(
+            tree.rules, "markdown", title="Clusters and their rules"
+        )
+        assert text_of(data, data["forms"]["SQL"][i]) == export(tree.rules, "sql", style="select")
+
+
+def test_of_many_clusters_the_largest_moves_are_shown_and_the_rest_counted(long_path):
+    rules = long_path.trees[5].rules
+    page = export(rules, "html")
+    moves = sorted(
+        (
+            (weight, cluster.index, origin)
+            for cluster in rules.clusters
+            for origin, weight in zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
+            if origin != cluster.index and weight
+        ),
+        key=lambda move: (-move[0], move[1:]),
+    )
+    [table] = re.findall(r'<table class="confusion">.*?</table>', page, re.DOTALL)
+    cells = [re.sub("<[^>]*>", " ", row).split()[:3] for row in re.findall(r"<tr>.*?</tr>", table)[1:]]
+    assert cells == [[str(index), str(origin), f"{weight:g}"] for weight, index, origin in moves[:20]]
+    share = sum(weight for weight, *_ in moves[20:]) / rules.statistics.weight
+    assert f"and so are {len(moves) - 20} smaller such groups, which hold {100 * share:.1f} % of the table" in page
 
 
 # --- a path

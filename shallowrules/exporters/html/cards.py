@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from shallowrules.errors import counted
 from shallowrules.exporters.context import percent
-from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value
+from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.wording import (
     ConditionWords,
     describe_missing,
@@ -203,7 +203,7 @@ def _picture(
         "table_transform": f"matrix(1 0 0 {scale:.2f} 0 {HEIGHT * (1 - scale):.0f})",
         "width": width,
         "bounds": _bound_labels(bounds, width),
-        "allowed": [{"x": x, "width": round(end - x, 1)} for x, end in sorted(set(allowed))],
+        "allowed": [{"x": x, "width": short(end - x)} for x, end in sorted(set(allowed))],
         "mean": format_number(cast(float, cluster.means[index])),
         "table_mean": format_number(cast(float, column.mean)),
     }
@@ -231,8 +231,8 @@ def _bars(column: RuleColumn, here: Sequence[float], table: Sequence[float]) -> 
         "bars": [
             {
                 "value": list_values([column.values[i]]),
-                "here": round(100 * here[i], 1),
-                "table": round(100 * table[i], 1),
+                "here": short(100 * here[i]),
+                "table": short(100 * table[i]),
                 "here_text": percent(here[i]),
                 "table_text": percent(table[i]),
             }

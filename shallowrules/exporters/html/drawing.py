@@ -12,7 +12,7 @@ from shallowrules.exporters.tree_layout import Place, lay_out
 from shallowrules.exporters.wording import branch_label
 from shallowrules.rules import Leaf, Node, RuleColumn, RuleSet
 
-__all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value"]
+__all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value", "short"]
 
 LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 190
 """Pixels of the drawing of a tree."""
@@ -112,6 +112,12 @@ def draw_bins(shares: Sequence[float], most: float) -> str:
     return "".join(steps) + (f"h{across}V{HEIGHT}z" if level != HEIGHT else "z")
 
 
+def short(number: float) -> float:
+    """Return a number to a tenth, a whole one without a fraction: a page has thousands of them."""
+    tenth = round(number, 1)
+    return int(tenth) if tenth == int(tenth) else tenth
+
+
 def place_value(value: float, edges: Sequence[float]) -> float:
     """Return where a value lies in the picture of a histogram."""
     wide = bin_width(len(edges) - 1)
@@ -120,4 +126,4 @@ def place_value(value: float, edges: Sequence[float]) -> float:
     if value >= edges[-1]:
         return wide * (len(edges) - 1)
     i = bisect_left(edges, value) - 1
-    return round(wide * (i + (value - edges[i]) / (edges[i + 1] - edges[i])), 1)
+    return short(wide * (i + (value - edges[i]) / (edges[i + 1] - edges[i])))

@@ -41,7 +41,9 @@ from shallowrules.rules import RuleSet
 __all__ = ["HtmlExporter", "HtmlOptions"]
 
 CONFUSION_SHOWN = 30
-"""With more clusters the table of both clusterings is left out; each card still says where its rows were."""
+"""With more clusters the table of both clusterings is a list of its largest cells off the diagonal."""
+
+MOVES_SHOWN = 20
 
 
 class PageLanguage:
@@ -121,7 +123,7 @@ class HtmlExporter:
             "style": Markup(style),
             "script_hash": _hash(script),
             "style_hash": _hash(style),
-            "data": data,
+            "data": Markup(data),  # letters that end no script
         }
         return render(PAGE, "page.html.j2", context)
 
@@ -138,7 +140,7 @@ class HtmlExporter:
         }
         if len(trees) > 1:
             texts["html"] = [render(PAGE, "page_tree.html.j2", {"tree": each}) for each in described]
-        forms, pieces = share_pieces(texts)
+        forms, pieces, lines = share_pieces(texts)
         return pack(
             {
                 "key": trees[shown].sha256[:16],
@@ -151,6 +153,7 @@ class HtmlExporter:
                 "trees": [describe_walk(tree) for tree in trees],
                 "forms": forms,
                 "pieces": pieces,
+                "lines": lines,
             }
         )
 
@@ -187,9 +190,11 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
 
 
 def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None:
-    """Return the table of the rules' clusters against those of the clustering without rules."""
-    if len(rules.clusters) > CONFUSION_SHOWN or not any(cluster.reference_clusters for cluster in rules.clusters):
+    """Return the table of the rules' clusters against those of the clustering without rules, or its largest cells."""
+    if not any(cluster.reference_clusters for cluster in rules.clusters):
         return None
+    if len(rules.clusters) > CONFUSION_SHOWN:
+        return _largest_moves(rules, colours)
     heads = sorted({index for cluster in rules.clusters for index in cluster.reference_clusters})
     rows = []
     for cluster in rules.clusters:
@@ -203,7 +208,37 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
             for head in heads
         ]
         rows.append({"index": cluster.index, "colour": colours[cluster.index], "cells": cells})
-    return {"heads": [{"index": head, "colour": colours.get(head)} for head in heads], "rows": rows}
+    return {"heads": [{"index": head, "colour": colours.get(head)} for head in heads], "rows": rows, "moves": []}
+
+
+def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
+    """Return the largest cells of that table off its diagonal, and what all others hold."""
+    moves = [
+        (weight, cluster.index, origin)
+        for cluster in rules.clusters
+        for origin, weight in zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
+        if origin != cluster.index and weight > 0
+    ]
+    moves.sort(key=lambda move: (-move[0], move[1:]))
+    total = rules.statistics.weight
+    return {
+        "heads": [],
+        "rows": [],
+        "moves": [
+            {
+                "index": index,
+                "colour": colours[index],
+                "origin": origin,
+                "origin_colour": colours.get(origin),
+                "text": format_number(weight),
+                "share": percent(weight / total),
+            }
+            for weight, index, origin in moves[:MOVES_SHOWN]
+        ],
+        "left_out": len(moves[MOVES_SHOWN:]),
+        "left_out_share": percent(sum(weight for weight, *_ in moves[MOVES_SHOWN:]) / total),
+        "clusters": len(rules.clusters),
+    }
 
 
 @cache
