@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree, perturb_tree, row_keys
 from shallowrules.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
+from shallowrules.summation import group_means
 from shallowrules.tree import LEAF
 
 __all__ = [
@@ -408,19 +409,11 @@ def leaf_means(sample: CodedTable, tree: CutTree, k: int) -> Centers:
 
 def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Centers:
     """Return the means of groups of rows, each of which has some."""
-    weight = sample.weights
-    order = np.argsort(labels, kind="stable")
-    first = np.searchsorted(labels[order], np.arange(k))
-    total = np.add.reduceat(weight[order], first)[:, None]
-
-    def mean(array: NDArray[Any]) -> NDArray[np.float64]:
-        rows = array[sample.rows[order]].astype(np.float64)
-        sums: NDArray[np.float64] = np.add.reduceat(rows * weight[order][:, None], first)
-        return sums / total
-
-    X_explain, X_cluster = sample.coded.X_explain, sample.coded.X_cluster
-    explain_means = mean(X_explain)
-    return explain_means, explain_means if X_cluster is X_explain else mean(X_cluster)
+    X_explain, X_cluster, rows = sample.coded.X_explain, sample.coded.X_cluster, sample.rows
+    explain_means = group_means(X_explain[rows], labels, k, sample.weight)
+    if X_cluster is X_explain:
+        return explain_means, explain_means
+    return explain_means, group_means(X_cluster[rows], labels, k, sample.weight)
 
 
 def side_by_side(

@@ -42,7 +42,7 @@ ALLOWED = {
     "clustering": {"_kernel", "encoding", "summation"},
     "_kernel": set(),
     "summation": {"_kernel"},
-    "growing": {"_kernel", "tree"},
+    "growing": {"_kernel", "tree", "summation"},
     "tree": set(),
     "thresholds": set(),
     "rules": {"table", "tree"},
