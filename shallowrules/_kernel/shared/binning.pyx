@@ -13,7 +13,6 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport floor, isfinite
-from libc.stdint cimport int64_t
 
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.matrix import column_ranges
@@ -87,26 +86,23 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     return grid.code_at[low - 1] + 1
 
 
-def _edges(sample, singles, low, high, n_cells):
-    """Return (edge values, which are singles, whether cells are bins) for one column.
-
-    `sample` is sorted, `singles` (the centers' coordinates) too, without duplicates.
-    """
-    if high > low:
-        new = np.empty(len(sample), dtype=bool)
-        new[0] = True
-        n = len(sample)
-        np.not_equal(sample[1:], sample[: n - 1], out=new[1:])
-        first = np.flatnonzero(new)
-        cells = np.clip((sample - low) * (n_cells / (high - low)), 0, n_cells - 1).astype(np.int64)
-        counts = np.bincount(cells, minlength=n_cells).astype(float)
-        effective = n**2 / (counts @ counts)
-        if effective < min(n_cells, len(first)) / CROWDED:
-            n_most = n + len(singles)
-            edges, is_single = np.empty(n_most), np.empty(n_most, dtype=np.uint8)
-            n_edges = _find_rank_edges(sample, singles, n_cells, edges, is_single)
-            return edges[:n_edges], is_single[:n_edges].view(bool), False
-    return singles, np.ones(len(singles), dtype=bool), True
+cdef bint _is_crowded(const Grid* grid, const double[::1] sample) noexcept:
+    """Return whether the values of a sorted sample crowd in few cells."""
+    cdef Py_ssize_t n = sample.shape[0], i, here = 0, n_distinct = 1
+    cdef int cell, before = -1
+    cdef double squares = 0.0
+    if grid.factor == 0.0:
+        return False
+    for i in range(n):
+        cell = cell_of(grid, sample[i])
+        n_distinct += i > 0 and sample[i] != sample[i - 1]
+        if cell != before:
+            squares += <double>here * here
+            here = 0
+            before = cell
+        here += 1
+    squares += <double>here * here
+    return <double>n * n / squares < <double>min(<Py_ssize_t>grid.n_cells, n_distinct) / CROWDED
 
 
 cdef int _find_rank_edges(
@@ -178,7 +174,7 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
         Rows of the fullest code that is not single-valued.
     """
     cdef Matrix matrix = matrix_of(X_explain)
-    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, f
+    cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, f, c
     cdef int n_cells = <int>min(ranks, m) if ranks else min(MAX_CELLS, max(MIN_CELLS, m // 4)), n_codes = 0
     if d > MANY_COLUMNS and not ranks:
         n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
@@ -188,62 +184,47 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
     cdef unsigned char[:, ::1] grids = grids_array
     cdef Grid* grid
-    center_codes = np.empty((d, len(explain_centers)), dtype=np.int32)
+    coordinates_array = np.array(np.asarray(explain_centers).T, dtype=np.float64, order="C")
+    center_codes_array = np.empty(coordinates_array.shape, dtype=np.int32)
+    cdef const double[:, ::1] coordinates = coordinates_array, values = sample
+    cdef double[:, ::1] singles = np.sort(coordinates_array, axis=1)
+    cdef int[:, ::1] center_codes = center_codes_array
+    cdef const double[::1] lowest = np.minimum(low, coordinates_array.min(axis=1))
+    cdef const double[::1] highest = np.maximum(high, coordinates_array.max(axis=1))
     keep = []
     for f in range(d):
-        coordinates = explain_centers[:, f]
-        ends = float(min(low[f], coordinates.min())), float(max(high[f], coordinates.max()))
         grid = <Grid*>&grids[f, 0]
-        if ranks:
-            made = _make_rank_grid(grid, sample[f], coordinates, ends, n_cells, keep)
-        else:
-            made = _make_grid(grid, sample[f], coordinates, ends, n_cells, keep)
-        column_codes, center_codes[f] = made
-        n_codes = max(n_codes, column_codes)
+        n_codes = max(
+            n_codes, _make_grid(grid, values[f], singles[f], lowest[f], highest[f], n_cells, ranks != 0, keep)
+        )
+        for c in range(center_codes.shape[1]):
+            center_codes[f, c] = code_of(grid, coordinates[f, c])
     codes, single_valued, largest = _code_rows(&matrix, rows, <const Grid*>&grids[0, 0], n_codes, n_threads)
-    return codes, center_codes, n_codes, single_valued, largest
+    return codes, center_codes_array, n_codes, single_valued, largest
 
 
-cdef _make_grid(Grid* grid, sample, coordinates, ends, int n_cells, list keep):
-    """Make the grid of a column; return one more than its largest code, and the codes of the centers' coordinates."""
-    cdef Py_ssize_t i
-    cdef const double[::1] edge_view
-    cdef const int[::1] step_view, at_view, start_view, base_view, whole_view
-    cdef int64_t[::1] cell
-    low, high = ends
-    width = high - low
-    factor = n_cells / width if width > 0 and np.isfinite(width) and np.isfinite(n_cells / width) else 0.0
-    edge, is_single, cells_are_bins = _edges(
-        sample, np.unique(coordinates), low, high if factor else low, n_cells
-    )
-    edge = np.ascontiguousarray(edge, dtype=np.float64)
-    grid.low = low
-    grid.factor = factor
-    grid.n_cells = n_cells
-    cell_array = np.empty(len(edge), dtype=np.int64)
-    edge_view, cell = edge, cell_array
-    for i in range(cell.shape[0]):
-        cell[i] = cell_of(grid, edge_view[i])
-    step = np.where(is_single, 2, 1).astype(np.int32)
-    before = np.concatenate([[0], np.cumsum(step)])
-    offset = np.arange(n_cells) if cells_are_bins else np.zeros(n_cells, dtype=np.int64)
-    start = np.searchsorted(cell_array, np.arange(n_cells + 1)).astype(np.int32)
-    base = (offset + before[start[:n_cells]]).astype(np.int32)
-    whole = np.where(start[1:] == start[:n_cells], base, -1).astype(np.int32)
-    at = (offset[cell_array] + before[: len(edge)] + np.where(is_single, 1, 0)).astype(np.int32)
-    step_view, at_view, start_view, base_view, whole_view = step, at, start, base, whole
-    grid.edge, grid.step, grid.code_at = &edge_view[0], &step_view[0], &at_view[0]
-    grid.start, grid.base, grid.whole = &start_view[0], &base_view[0], &whole_view[0]
-    keep += [edge, step, at, start, base, whole]
-    return int(before.max() + (n_cells if cells_are_bins else 1)) + 1, at[np.searchsorted(edge, coordinates)]
+cdef int _make_grid(
+    Grid* grid, const double[::1] sample, double[::1] singles, double low, double high, int n_cells, bint by_rank,
+    list keep,
+) except -1:
+    """Make the grid of a column; return one more than its largest code.
 
-
-cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, int n_cells, list keep):
-    """Make the grid of a column whose codes are bins of equally many rows, as `_make_grid` makes others."""
-    cdef Py_ssize_t n_most = sample.shape[0] + len(coordinates), i
+    Parameters
+    ----------
+    sample : ndarray, sorted
+    singles : ndarray, sorted
+        The centers' coordinates. Overwritten.
+    low, high : what the column's values and centers lie between
+    n_cells : int
+    by_rank : bool
+        Whether codes are bins of equally many rows in any case, and not only where values crowd.
+    keep : list
+        Gets what the grid points to.
+    """
+    cdef Py_ssize_t n_most = sample.shape[0] + singles.shape[0], n_singles = 1, i
     cdef int n_edges, cell = 0, code = 0
-    cdef double low = ends[0], width = ends[1] - low
-    singles = np.unique(coordinates)
+    cdef bint cells_are_bins
+    cdef double width = high - low
     numbers, values = np.empty(2 * n_most + 3 * n_cells + 1, dtype=np.int32), np.empty(n_most)
     is_single_array = np.empty(n_most, dtype=np.uint8)
     cdef int[::1] number = numbers
@@ -254,27 +235,37 @@ cdef _make_rank_grid(Grid* grid, const double[::1] sample, coordinates, ends, in
     cdef int* start = code_at + n_most
     cdef int* base = start + n_cells + 1
     cdef int* whole = base + n_cells
+    for i in range(1, singles.shape[0]):
+        if singles[i] != singles[n_singles - 1]:
+            singles[n_singles] = singles[i]
+            n_singles += 1
     grid.low, grid.n_cells = low, n_cells
     grid.factor = n_cells / width if width > 0 and isfinite(width) and isfinite(n_cells / width) else 0.0
-    n_edges = _find_rank_edges(sample, singles, n_cells, edge, is_single)
+    cells_are_bins = not by_rank and not _is_crowded(grid, sample)
+    if cells_are_bins:
+        n_edges = <int>n_singles
+        for i in range(n_singles):
+            edge[i], is_single[i] = singles[i], True
+    else:
+        n_edges = _find_rank_edges(sample, singles[:n_singles], n_cells, edge, is_single)
     start[0] = base[0] = 0
     for i in range(n_edges):
         while cell < cell_of(grid, edge[i]):
             cell += 1
-            start[cell], base[cell] = <int>i, code
+            start[cell], base[cell] = <int>i, code + cell * cells_are_bins
         step[i] = 2 if is_single[i] else 1
-        code_at[i] = code + is_single[i]
+        code_at[i] = code + cell * cells_are_bins + is_single[i]
         code += step[i]
     while cell < n_cells:
         cell += 1
         start[cell] = n_edges
         if cell < n_cells:
-            base[cell] = code
+            base[cell] = code + cell * cells_are_bins
     for cell in range(n_cells):
         whole[cell] = base[cell] if start[cell] == start[cell + 1] else -1
     grid.edge, grid.step, grid.code_at, grid.start, grid.base, grid.whole = &edge[0], step, code_at, start, base, whole
     keep += [numbers, values]
-    return code + 1, [code_of(grid, value) for value in coordinates]
+    return code + (n_cells if cells_are_bins else 1)
 
 
 cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, int n_codes, int n_threads):
