@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from browser import Opened, WithoutScript, chromium, type_rows
+from markdown_it import MarkdownIt
 from rulesets import as_columns, boundary_rows, example_of_categories, example_rules, make_rules, text_rules
 from sklearn.datasets import load_wine
 
@@ -274,3 +275,41 @@ def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
 
 COLOURS = """Object.fromEntries([...document.querySelectorAll('.card')].map(
   card => [card.id, [...card.classList].find(name => /^k[0-9]$/.test(name))]).sort())"""
+
+
+# --- names that are read from right to left
+
+# Where a category and the number after it begin, of each text "category: 12.3 %" on the page.
+POSITIONS = """category => {
+  const places = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode());) {
+    const at = node.data.indexOf(category), after = node.data.indexOf(": ", at) + 2;
+    if (at < 0 || after < 2 || !node.data.endsWith("%") || !node.parentElement.offsetWidth) continue;
+    const left = (start, end) => {
+      const range = document.createRange();
+      range.setStart(node, start);
+      range.setEnd(node, end);
+      return range.getBoundingClientRect();
+    };
+    places.push({text: node.data, category: left(at, at + category.length).right, number: left(after, after + 1).left,
+                 percent: left(node.data.length - 1, node.data.length).left});
+  }
+  return places;
+}"""
+
+
+@pytest.mark.parametrize("category", ["תל אביב", "القاهرة", "א1", "1א", "١٢", "plain"])
+def test_the_share_of_a_category_stands_to_the_right_of_it(browser, tmp_path, category):
+    rules = make_rules([("עיר", "text"), ("x", "float")], (0, category, (1, 0.5, 0, 1), 2))
+    sheet = MarkdownIt("commonmark").enable("table").render(export(rules, "markdown"))
+    forms = {"page": export(rules, "html"), "sheet": f'<!doctype html><meta charset="utf-8">{sheet}'}
+    for form, text in forms.items():
+        path = tmp_path / f"{form}.html"
+        path.write_text(text, encoding="utf-8")
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        places = page.evaluate(POSITIONS, category)
+        page.close()
+        assert places, form
+        for place in places:
+            assert place["category"] <= place["number"] < place["percent"], (form, place)

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
+from unicodedata import bidirectional
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
 
-__all__ = ["Language", "escape_markdown", "one_line", "render"]
+__all__ = ["Language", "escape_markdown", "isolate", "one_line", "render"]
 
 
 class Language(Protocol):
@@ -141,6 +142,18 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+def isolate(text: str) -> str:
+    """Return text on one line; if it reads from right to left, between marks that keep its surroundings in order.
+
+    Without them ``name: 35.5 %`` is shown as ``% 35.5 :name`` where the name is Hebrew. The marks are invisible:
+    U+2068 FIRST STRONG ISOLATE and U+2069 POP DIRECTIONAL ISOLATE.
+    """
+    text = one_line(text)
+    if any(bidirectional(character) in ("R", "AL", "AN") for character in text):
+        return f"\u2068{text}\u2069"
+    return text
+
+
 # Where Markdown (CommonMark with tables) would see syntax. An underscore inside a word is not syntax.
 _MD_SYNTAX = re.compile(r"[\\`*\[\]|~$!]|(?<![^\W_])_|_(?![^\W_])|(?<=[hpsHPS]):(?=//)|(?<=[wW])\.|@")
 _MD_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -152,6 +165,6 @@ def escape_markdown(text: object) -> str:
     escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip()).translate(_MD_HTML)
     start = _MD_LINE_START.match(escaped)
     if start is None:
-        return escaped
+        return isolate(escaped)
     head, tail = start[2], escaped[start.end() :]
-    return f"{head}\\{tail}" if head.isdigit() else f"\\{head}{tail}"
+    return isolate(f"{head}\\{tail}" if head.isdigit() else f"\\{head}{tail}")

@@ -1,7 +1,7 @@
 """What the forms for people say of rules, in the same words: conditions, numbers, figures, what sets a cluster apart.
 
-Names and categories go through a function that a form gives, which makes them safe there: Markdown escapes its syntax;
-a page, whose template escapes everything, needs none.
+Names and categories go through a function that a form gives, which makes them safe there: Markdown escapes its syntax.
+A page, whose template escapes everything, needs only that words from right to left keep to themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from shallowrules.errors import counted
 from shallowrules.exporters.context import bounds, percent
+from shallowrules.exporters.rendering import isolate, one_line
 from shallowrules.rules import (
     Between,
     Cluster,
@@ -70,7 +71,7 @@ def format_exact(bound: int | float) -> str:
 class ConditionWords(ConditionVisitor[str]):
     """What a condition asks of a column, to follow "is"."""
 
-    def __init__(self, escape: Escape = str) -> None:
+    def __init__(self, escape: Escape = isolate) -> None:
         self.escape = escape
 
     def between(self, condition: Between) -> str:
@@ -91,7 +92,7 @@ class ConditionWords(ConditionVisitor[str]):
         return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
 
 
-def describe_missing(column: RuleColumn, escape: Escape = str) -> str:
+def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
     """Return what a missing value is taken as, in brackets, or nothing."""
     if column.imputed is None:
         return ""
@@ -106,16 +107,16 @@ def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) ->
         return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
     if not goes_left and column.type == "boolean":
         return list_values([value for value in (False, True) if value not in node.values])
-    values = list_values(node.values)
+    values = list_values(node.values, one_line)  # nothing stands behind it
     return values if goes_left else f"not {values}"
 
 
-def list_values(values: Sequence[Value], escape: Escape = str) -> str:
+def list_values(values: Sequence[Value], escape: Escape = isolate) -> str:
     """Return categories, apart by commas."""
     return ", ".join(escape(format_value(value)) for value in values)
 
 
-def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = str) -> str:
+def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = isolate) -> str:
     """Return precision and recall of a cluster as a sentence."""
     if labelled:
         label = escape(repr(cluster.name))
@@ -129,7 +130,7 @@ def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = str) -> 
     )
 
 
-def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = str) -> list[dict[str, Any]]:
+def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate) -> list[dict[str, Any]]:
     """Return a line per column: tested ones first, then those in which the cluster stands out most."""
     tested = set(rules.tested_columns)
     lines = []

@@ -91,7 +91,7 @@ def _widths(rules: RuleSet, nodes: Sequence[Node], places: Sequence[Place]) -> t
 
 def _label_of(parent: Node, columns: Sequence[RuleColumn], place: Place) -> str:
     assert not isinstance(parent, Leaf)
-    return one_line(branch_label(parent, columns[parent.column], place.goes_left))
+    return branch_label(parent, columns[parent.column], place.goes_left)
 
 
 def bin_width(n_bins: int) -> int:

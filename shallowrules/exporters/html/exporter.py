@@ -53,7 +53,11 @@ class PageLanguage:
         """Return a name on one line, without characters that turn the text around them."""
         return one_line(str(name))
 
-    string = comment = identifier
+    comment = identifier
+
+    def string(self, words: object) -> str:
+        """Return words of the page's own, in which names keep to themselves already (`isolate`)."""
+        return str(words)
 
     def number(self, value: int | float) -> str:
         """Return a number to read."""
