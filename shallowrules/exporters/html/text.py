@@ -22,7 +22,7 @@ BITS = 13
 NUMBER = re.compile(r"[0-9.,]+")
 
 ALIKE = 40
-"""Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages of 20 trees."""
+"""Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages."""
 
 
 def shorten(text: str, length: int) -> str:
