@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
-    *("--disable-sync", "--no-first-run"),
-]
+from shallowrules.errors import MissingExtraError
+from shallowrules.verification.runners.page import open_chromium, type_rows
+
+__all__ = ["Opened", "WithoutScript", "chromium", "type_rows"]
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Start the browser; skip where it or playwright is not installed."""
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install 'shallowrules[engines]'"
-    )
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+    with ExitStack() as opened:
         try:
-            yield browser
-        finally:
-            browser.close()
+            browser = opened.enter_context(open_chromium())
+        except MissingExtraError as error:
+            pytest.skip(str(error))
+        yield browser
 
 
 class Opened:
@@ -69,27 +62,3 @@ class WithoutScript(Opened):
 
     def __init__(self, browser: Any, path: Any) -> None:
         super().__init__(browser, path, java_script_enabled=False)
-
-
-TYPE_ROWS = """rows => rows.map(row => {
-  for (const field of document.querySelectorAll('#row [data-c]')) field.value = row[field.dataset.c] ?? '';
-  document.querySelector('#row').dispatchEvent(new Event('input'));
-  const answer = document.querySelector('#answer');
-  return [answer.dataset.cluster ?? null, answer.dataset.move ? JSON.parse(answer.dataset.move) : null];
-})"""
-
-
-def type_rows(page: Any, rules: Any, rows: Sequence[Sequence[Any]]) -> list[tuple[int | None, Any]]:
-    """Type rows into the page; return the cluster of each, None for none, and the smallest change that it names."""
-    typed = [{str(i): _field(rules.columns[i], row[i]) for i in rules.tested_columns} for row in rows]
-    found = page.evaluate(TYPE_ROWS, typed)
-    return [(None if cluster in (None, "") else int(cluster), move) for cluster, move in found]
-
-
-def _field(column: Any, value: Any) -> str:
-    """Return what stands in the field of a column for a value."""
-    if value is None or value != value:
-        return ""
-    if column.is_numeric:
-        return repr(value)
-    return str(column.values.index(value)) if value in column.values else "other"

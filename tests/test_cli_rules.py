@@ -10,7 +10,7 @@ from commandline import call, refused, write_groups
 from rulesets import make_rules
 
 from shallowrules.rules import RuleSet
-from shallowrules.verification import forms
+from shallowrules.verification import runners
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_missing_rules():
 
 def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     (folder / "t.csv").write_text("x,n\n0.1,1\n0.9,3\n")
-    export = forms.export
+    export = runners.sql.export
 
     def faulty(rules, name, **settings):
         return export(rules, name, **settings).replace(" <= 0.5", " < 0.5")
@@ -125,9 +125,10 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
         found = predicates(rules, **settings)
         return {cluster: predicate.replace(" <= 0.5", " < 0.5") for cluster, predicate in found.items()}
 
-    predicates = forms.cluster_predicates
-    monkeypatch.setattr(forms, "export", faulty)
-    monkeypatch.setattr(forms, "cluster_predicates", faulty_predicates)
+    predicates = runners.sql.cluster_predicates
+    monkeypatch.setattr(runners.python, "export", faulty)
+    monkeypatch.setattr(runners.sql, "export", faulty)
+    monkeypatch.setattr(runners.sql, "cluster_predicates", faulty_predicates)
     result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)

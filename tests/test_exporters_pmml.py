@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
+from contextlib import ExitStack
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -23,13 +23,12 @@ from rulesets import (
     rule_sets,
 )
 
-from shallowrules.errors import ExportError
+from shallowrules.errors import ExportError, MissingExtraError
 from shallowrules.exporters import check_exporter, export, get_exporter
 from shallowrules.rules import Leaf
+from shallowrules.verification.runners.pmml import NO_PREDICTION, open_models
 
 XML = "{http://www.dmg.org/PMML-4_4}"
-NO_PREDICTION = (None, "", -(2**63))
-"""What the engine gives for none, by the type of the prediction."""
 
 
 def in_xml(rules, **options):
@@ -82,20 +81,21 @@ def test_a_deep_tree():
 @pytest.fixture(scope="module")
 def score():
     """Return a function that gives the predictions of a document for rows."""
-    if shutil.which("java") is None:
-        pytest.skip("java is not installed")
-    pypmml = pytest.importorskip("pypmml", reason="pypmml is not installed: pip install 'shallowrules[engines]'")
 
     def score(text, rows):
-        model = pypmml.Model.fromString(text)
+        model = read(text)
         try:
             found = [next(iter(model.predict(row).values())) for row in rows]
         finally:
             model.close()
         return [-1 if cluster in NO_PREDICTION or cluster != cluster else cluster for cluster in found]
 
-    yield score
-    pypmml.PMMLContext.getOrCreate().shutdown()
+    with ExitStack() as opened:
+        try:
+            read = opened.enter_context(open_models())
+        except MissingExtraError as error:
+            pytest.skip(str(error))
+        yield score
 
 
 def named(rules, rows):
@@ -129,3 +129,12 @@ def test_an_engine_takes_what_means_no_value_as_missing(score):
     assert score(export(replace(rules, columns=nulls), "pmml"), rows) == [-1, -1, 2, -1]
     imputed = (replace(nulls[0], imputed=0.25), replace(nulls[1], imputed="A"))
     assert score(export(replace(rules, columns=imputed), "pmml"), rows) == [0, 1, 2, 0]
+
+
+@pytest.mark.slow
+def test_an_engine_cuts_no_fraction_off_a_whole_number(score):
+    rules = make_rules([("n", "integer")], (0, 1, 0, (0, 7, 1, 2)))
+    rows = [{"n": value} for value in (1, 1.4, 2, 7, 7.5, -(2**63), 2**63 - 1)]
+    assert score(export(rules, "pmml"), rows) == [0, 1, 1, 1, 2, 0, 2]
+    rules = make_rules([("n", "integer")], (0, 2**53 + 1, 0, 1))
+    assert score(export(rules, "pmml"), [{"n": 2**53 + step} for step in range(4)]) == [0, 0, 1, 1]

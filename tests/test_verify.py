@@ -23,7 +23,8 @@ from shallowrules.exporters import sql
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.sources import file_relation, read_table
 from shallowrules.table import Column, Table
-from shallowrules.verification import forms, verify, walk
+from shallowrules.verification import runners, walk
+from shallowrules.verification import verify as verify_forms
 from shallowrules.verification.comparing import SEVERAL
 
 FORMS = [
@@ -34,6 +35,14 @@ FORMS = [
     "Python, vectorized",
     *(f"SQL, {dialect}, {style}" for dialect in ("duckdb", "sqlite") for style in sql.LABELLING_STYLES),
 ]
+
+
+EXPORTERS = ("python", "sql")
+
+
+def verify(*arguments, **options):
+    """Compare the forms that need no other program."""
+    return verify_forms(*arguments, **{"exporters": EXPORTERS, **options})
 
 
 def random_table(rules, n_rows=200, dtype=np.float64):
@@ -136,13 +145,13 @@ def test_sql_that_imputes_what_is_no_number_is_found(monkeypatch):
     table = {"n": np.array(["0", "1", "NA", None], object)}
     assert all(comparison.disagreements == 0 for comparison in verify(rules, table))
     imputing = replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9", "abc")),))
-    predicates, export = forms.cluster_predicates, forms.export
+    predicates, export = runners.sql.cluster_predicates, runners.sql.export
 
     def wrong(rules, name, **options):
         return export(imputing if name == "sql" else rules, name, **options)
 
-    monkeypatch.setattr(forms, "export", wrong)
-    monkeypatch.setattr(forms, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
+    monkeypatch.setattr(runners.sql, "export", wrong)
+    monkeypatch.setattr(runners.sql, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
     found = [comparison for comparison in verify(rules, table) if comparison.disagreements]
     assert {comparison.form.split(",")[0] for comparison in found} == {"SQL"}
     assert all(comparison.first.origin.startswith("row with a text that is no number") for comparison in found)
@@ -203,15 +212,15 @@ def shifted(rules, by):
 def test_a_form_that_is_off_by_one_float_is_found(monkeypatch, exporter):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     wrong = shifted(rules, math.ulp(0.5))
-    export = forms.export
+    export = runners.sql.export
 
     def faulty(rules, name, **options):
         return export(wrong if name == exporter else rules, name, **options)
 
-    predicates = forms.cluster_predicates
+    predicates = runners.sql.cluster_predicates
     of = {"sql": wrong}.get(exporter, rules)
-    monkeypatch.setattr(forms, "export", faulty)
-    monkeypatch.setattr(forms, "cluster_predicates", lambda rules, **options: predicates(of, **options))
+    monkeypatch.setattr(getattr(runners, exporter), "export", faulty)
+    monkeypatch.setattr(runners.sql, "cluster_predicates", lambda rules, **options: predicates(of, **options))
     found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.9]})}
     for form, comparison in found.items():
         if form.lower().startswith(exporter):
@@ -230,8 +239,8 @@ def test_overlapping_predicates_are_found(monkeypatch):
         found = predicates(rules, **options)
         return {cluster: re.sub(r"> \S+", "> 0.4", predicate) for cluster, predicate in found.items()}
 
-    predicates = forms.cluster_predicates
-    monkeypatch.setattr(forms, "cluster_predicates", overlapping)
+    predicates = runners.sql.cluster_predicates
+    monkeypatch.setattr(runners.sql, "cluster_predicates", overlapping)
     found = {comparison.form: comparison for comparison in verify(rules, {"x": [0.1, 0.45]}, ["sqlite"])}
     where = found["SQL, sqlite, where"]
     assert where.disagreements >= 1

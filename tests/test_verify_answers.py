@@ -17,7 +17,7 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.sources.database import DatabaseSource
-from shallowrules.verification import Answers, forms, verify
+from shallowrules.verification import Answers, runners, verify
 from shallowrules.verification import database as verification
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL
 from shallowrules.verification.database import verify_database
@@ -138,12 +138,12 @@ def test_files_are_verified_by_it_too(tmp_path, monkeypatch, cluster_as, otherwi
 
 
 def test_a_row_that_does_not_come_back_is_a_mismatch(monkeypatch):
-    export = forms.export
+    export = runners.sql.export
 
     def shortened(*arguments, **options):
         return export(*arguments, **options) + (" WHERE x = x" if options.get("style") == "select" else "")
 
-    monkeypatch.setattr(forms, "export", shortened)
+    monkeypatch.setattr(runners.sql, "export", shortened)
     found = {each.form: each for each in verify(small_rules(), {"x": [0.1, None], "i": [1, 2]}, ["sqlite"])}
     select = found["SQL, sqlite, select"]
     assert (select.first.expected, select.first.found) == (None, NO_ANSWER)
@@ -161,7 +161,7 @@ def test_any_number_may_be_a_cluster():
 
 def test_overlapping_predicates_of_any_numbers(monkeypatch):
     rules = make_rules([("x", "float")], (0, 0.5, -2, -3))
-    monkeypatch.setattr(forms, "cluster_predicates", lambda *a, **o: {-2: "x <= 0.5", -3: "x <= 9"})
+    monkeypatch.setattr(runners.sql, "cluster_predicates", lambda *a, **o: {-2: "x <= 0.5", -3: "x <= 9"})
     found = {each.form: each for each in verify(rules, {"x": [0.1, 0.7]}, ["sqlite"])}
     assert (found["SQL, sqlite, where"].first.expected, found["SQL, sqlite, where"].first.found) == (-2, SEVERAL)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shallowrules.exporters import InstalledExporter
     from shallowrules.rules import RuleSet
     from shallowrules.tradeoff import TradeoffPath
-    from shallowrules.verification import Comparison, Difference
+    from shallowrules.verification import Comparison, Difference, NotRun
 
 __all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules", "show_shifts"]
 
@@ -123,8 +123,10 @@ def show_exporters(installed: Iterable[InstalledExporter]) -> None:
     _console(False).print(table)
 
 
-def show_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """Print how every form of the rules did, and the first row of each that went wrong."""
+def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun] = ()) -> None:
+    """Print how every form of the rules did, what was not run, and the first row of each form that went wrong."""
+    from shallowrules.verification.comparing import grouped_by_reason
+
     console = _console(False)
     table = _table("form", "rows compared", "disagreements")
     table.columns[1].justify = table.columns[2].justify = "right"
@@ -132,6 +134,8 @@ def show_comparisons(comparisons: Sequence[Comparison]) -> None:
         style = "bold red" if comparison.disagreements else "green"
         table.add_row(comparison.form, f"{comparison.rows:,}", Text(f"{comparison.disagreements:,}", style))
     console.print(table)
+    for names, reason in grouped_by_reason(not_run):
+        console.print(Text(f"not run: {one_line(', '.join(names))}: {one_line(reason)}"))
     for comparison in comparisons:
         if comparison.first is not None:
             console.print(Text(f"{comparison.form}: {_describe(comparison.first)}"))

@@ -2,7 +2,9 @@
 
 It is a TreeModel of the questions of the tree. A row without a value in a column that it is asked for gets no
 prediction, as in every other form (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets numbers as
-numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value".
+numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value". Some engines
+(PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell neighbors
+apart there.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, check_length
 from shallowrules.exporters.xml_text import check_xml_text
-from shallowrules.rules import Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
+from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 
-__all__ = ["PmmlExporter", "PmmlOptions"]
+__all__ = ["EXACT", "PmmlExporter", "PmmlOptions", "is_exact_in_doubles"]
 
 KINDS = {
     "float": ("continuous", "double"),
@@ -27,6 +29,9 @@ KINDS = {
     "boolean": ("categorical", "boolean"),
 }
 """By the type of a column: the operational type and the data type of its field."""
+
+EXACT = 2**53
+"""Below it a double holds every whole number. An engine cuts fractions off in a field of type integer."""
 
 DEEPEST_INDENT = 20
 
@@ -93,8 +98,8 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
     yield f'  <Header description={_attribute(about)}><Application name="shallowrules"/></Header>'
     yield f'  <DataDictionary numberOfFields="{len(tested) + 1}">'
-    for column in tested:
-        yield from _data_field(column)
+    for feature in rules.tested_columns:
+        yield from _data_field(rules, feature)
     yield f'    <DataField name={target} optype="categorical" dataType="{kind}">'
     for label in labels.values():
         yield f"      <Value value={_attribute(label)}/>"
@@ -119,9 +124,12 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     yield "</PMML>"
 
 
-def _data_field(column: RuleColumn) -> Iterator[str]:
+def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
     """Yield the field of a column, with the values that mean that there is none."""
+    column = rules.columns[feature]
     optype, data_type = KINDS[column.type]
+    if column.type == "integer" and is_exact_in_doubles(rules, feature):
+        data_type = "double"
     opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'
     conversion = column.conversion
     nulls: list[str] = []
@@ -136,6 +144,12 @@ def _data_field(column: RuleColumn) -> Iterator[str]:
     for null in nulls:
         yield f'      <Value value={_attribute(null)} property="missing"/>'
     yield "    </DataField>"
+
+
+def is_exact_in_doubles(rules: RuleSet, feature: int) -> bool:
+    """Return whether doubles tell any whole number from each threshold of a column."""
+    thresholds = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)
+    return all(abs(threshold) < EXACT for threshold in thresholds)
 
 
 def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:

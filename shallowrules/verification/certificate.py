@@ -15,7 +15,7 @@ from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 from shallowrules.rules import RuleSet
 from shallowrules.verification.answers import Answers
-from shallowrules.verification.comparing import Comparison, Difference
+from shallowrules.verification.comparing import Comparison, Difference, NotRun, grouped_by_reason
 
 __all__ = ["BoundaryRows", "Certificate", "Unlabelled"]
 
@@ -71,6 +71,8 @@ class Certificate:
     comparisons : tuple of Comparison
         Of each style of SQL, on the rows.
     boundary : BoundaryRows
+    not_run : tuple of NotRun
+        The installed exporters besides ``"sql"``, of which nothing was run.
     time : datetime
     """
 
@@ -90,6 +92,7 @@ class Certificate:
     unlabelled: tuple[Unlabelled, ...]
     comparisons: tuple[Comparison, ...]
     boundary: BoundaryRows
+    not_run: tuple[NotRun, ...] = ()
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -128,6 +131,7 @@ class Certificate:
             },
             "styles": list(map(_comparison, self.comparisons)),
             "boundary_rows": boundary,
+            "not_run": [{"exporter": each.exporter, "reason": each.reason} for each in self.not_run],
         }
 
     def to_json(self) -> str:
@@ -175,6 +179,8 @@ class Certificate:
                 yield _line("boundary", _summary(comparison))
             out = counted(self.boundary.left_out, "boundary row")
             yield _line("left out", f"{out} with a value that the type of its column refuses")
+        for names, reason in grouped_by_reason(self.not_run):
+            yield _line("not run", one_line(f"{', '.join(names)}: {reason}"))
         for comparison in (*self.comparisons, *self.boundary.comparisons):
             for difference in comparison.differences:
                 yield _line("differs", f"{comparison.form}: {_describe(difference)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,16 @@ import numpy as np
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.table import Table
 
-__all__ = ["NO_ANSWER", "SEVERAL", "Comparison", "Difference", "cluster_of", "python_rows"]
+__all__ = [
+    "NO_ANSWER",
+    "SEVERAL",
+    "Comparison",
+    "Difference",
+    "NotRun",
+    "cluster_of",
+    "grouped_by_reason",
+    "python_rows",
+]
 
 SEVERAL = "more than one cluster"
 NO_ANSWER = "a value that is no cluster's"
@@ -54,6 +63,22 @@ class Comparison:
     def first(self) -> Difference | None:
         """The first difference, if there is any."""
         return self.differences[0] if self.differences else None
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """An installed exporter of which nothing was run, and why."""
+
+    exporter: str
+    reason: str
+
+
+def grouped_by_reason(not_run: Iterable[NotRun]) -> list[tuple[list[str], str]]:
+    """Return the names of exporters by the reason why they were not run, in the order of the reasons."""
+    names: dict[str, list[str]] = {}
+    for each in not_run:
+        names.setdefault(each.reason, []).append(each.exporter)
+    return [(found, reason) for reason, found in names.items()]
 
 
 def _place(found: int | str | None) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shallowrules.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.errors import DataError, OptionError
-from shallowrules.exporters import export
+from shallowrules.exporters import export, installed_exporters
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dialect_of_database
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
@@ -35,9 +35,11 @@ from shallowrules.verification.comparing import (
     SEVERAL,
     Comparison,
     Difference,
+    NotRun,
     cluster_of,
     python_rows,
 )
+from shallowrules.verification.runners import cannot_be_run
 from shallowrules.verification.temporary import temporary_table
 from shallowrules.verification.walking import Walk, walk_columns
 
@@ -174,6 +176,7 @@ class _Verification:
             unlabelled=tuple(self._unlabelled(read)),
             comparisons=tuple(comparisons),
             boundary=self._compare_boundary(),
+            not_run=tuple(_not_run()),
         )
 
     def _engine(self) -> tuple[str, str]:
@@ -307,6 +310,13 @@ class _Verification:
             return column
 
         return _Read(table, numbers_found, walk_columns(self.rules, table.n_rows, read), strays)
+
+
+def _not_run() -> Iterator[NotRun]:
+    """Yield the other exporters than that of SQL: a database runs nothing else that they write."""
+    for exporter in installed_exporters():
+        if exporter.name != "sql":
+            yield NotRun(exporter.name, cannot_be_run(exporter) or "verify runs it on the rows of a file")
 
 
 def _decoded(column: Column) -> Column:

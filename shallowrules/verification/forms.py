@@ -1,56 +1,41 @@
 """Every form of the rules against the tree, on the rows of a file.
 
-`RuleSet.assign`, the emitted Python and the emitted SQL, executed in engines of this machine, have to give each row
-the cluster that the tree gives it. Besides the rows of a table these are rows on every threshold and next to it, with
-missing values, and with infinities.
+`RuleSet.assign` and what the exporters write, run by engines of this machine, have to give each row the cluster that
+the tree gives it. Besides the rows of a table these are rows on every threshold and next to it, with missing values,
+and with infinities.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shallowrules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
 from shallowrules.engines import ENGINES, Engine
-from shallowrules.engines.duckdb import import_duckdb
-from shallowrules.errors import DataError, check_choice, counted
-from shallowrules.exporters import export
-from shallowrules.exporters.python import Style as PythonStyle
-from shallowrules.exporters.sql import ALIASES, LABELLING_STYLES, cluster_predicates
+from shallowrules.errors import EngineError, ExportError, MissingExtraError, OptionError, check_choice
+from shallowrules.exporters import InstalledExporter, export, exporter_names, installed_exporters
+from shallowrules.exporters.sql import ALIASES
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
-from shallowrules.sources.engine import reason
-from shallowrules.table import Column, Table
+from shallowrules.table import Table
 from shallowrules.verification.answers import Answers
-from shallowrules.verification.comparing import (
-    NO_ANSWER,
-    SEVERAL,
-    Comparison,
-    Difference,
-    cluster_of,
-    python_rows,
-)
+from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
+from shallowrules.verification.parts import Part, compare_parts
+from shallowrules.verification.runners import RUNNERS, SQL_RUNNERS, cannot_be_run
+from shallowrules.verification.runners.base import EngineLabeller
+from shallowrules.verification.runners.sql import TABLE, create_table, held_by, labels_of_file
 from shallowrules.verification.walking import walk
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "verify"]
+__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "run_by_themselves", "verify"]
 
 DIALECTS = tuple(ENGINES)
 """The SQL dialects whose engines can be run here, if they are installed."""
 
 DEFAULT_DIALECTS = ("duckdb", "sqlite")
 """Those that are run unless others are asked for."""
-
-TABLE = "data"
-ROW_NUMBER = "row number in shallowrules"
-CLUSTER = "cluster in shallowrules"
 
 
 def verify(
@@ -59,6 +44,9 @@ def verify(
     dialects: Sequence[str] = DEFAULT_DIALECTS,
     relation: str | None = None,
     answers: Answers | None = None,
+    *,
+    exporters: Sequence[str] | None = None,
+    on_not_run: Callable[[NotRun], object] | None = None,
 ) -> Iterator[Comparison]:
     """Compare every form of the rules with the tree, one at a time.
 
@@ -75,27 +63,36 @@ def verify(
         dialect is run on it too.
     answers : Answers, optional
         What SQL gives a row; by default the number of its cluster, NULL where it has none.
+    exporters : sequence of str, optional
+        Names of those whose forms to run; by default all that are installed and can be run here.
+    on_not_run : callable, optional
+        Is called, where `exporters` is None, with each installed exporter of which nothing was run.
 
     Yields
     ------
     Comparison
-        Of ``RuleSet.assign``, each style of the emitted Python and its function of columns, each style of SQL in
-        each dialect, and SQL on the relation.
+        Of ``RuleSet.assign``, each form that an exporter writes (a style of Python, the page in a browser), each form
+        of SQL in each dialect, and SQL on the relation.
 
     Raises
     ------
     DataError
         If the table lacks a tested column, or it holds values of another type than the rules compare.
     OptionError
-        If a dialect cannot be executed here, or what `answers` has for rows without a cluster is a cluster's.
+        If a dialect cannot be executed here, an exporter named by `exporters` is not known or has nothing to run, or
+        what `answers` has for rows without a cluster is a cluster's.
     MissingExtraError
-        If its engine is not installed.
+        If the engine of a dialect is not installed, or that of an exporter named by `exporters`.
     EngineError
         If it does not start, or refuses the SQL.
+    ExportError
+        If SQL, or an exporter named by `exporters`, cannot express the rules.
     """
     dialects = [check_choice("dialect to verify", ALIASES.get(dialect, dialect), DIALECTS) for dialect in dialects]
     for dialect in dialects:
         ENGINES[dialect].check_installed()
+    not_run: list[NotRun] = []
+    chosen = _choose(exporters, not_run)
     answers = Answers(rules) if answers is None else answers
     for dialect in dialects if answers.otherwise is not None else ():
         export(rules, "sql", dialect=dialect, style="case", **answers.options)  # refused before any work
@@ -107,203 +104,99 @@ def verify(
         tables.append(("boundary row in single precision", in_single_precision(boundary)))
     if any(rules.columns[feature].from_text for feature in rules.tested_columns):
         tables.append(("boundary row as text", boundary_texts(rules)))
-    parts = [_Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
+    parts = [Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
 
-    yield _compare("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
-    label = _emitted_python(rules)
-    found_by = [label(part.table) for part in parts]
-    for form in found_by[0] if found_by else ():
-        yield _compare(form, parts, [found[form] for found in found_by])
+    yield compare_parts("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
+    left_out = None if exporters is not None else not_run
+    yield from run_by_themselves(rules, parts, chosen, left_out)
     no_numbers = texts_without_number(rules)
+    with_strays = list(parts)
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
-        parts.append(_Part("row with a text that is no number", no_numbers, unmatched))
-    for dialect in dialects:
+        with_strays.append(Part("row with a text that is no number", no_numbers, unmatched))
+    run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
+    for dialect in dialects if run_in_databases else ():
         with ENGINES[dialect].open() as engine:
-            yield from _compare_sql(rules, engine, parts, answers)
-    if relation is not None and "duckdb" in dialects and table.n_rows:
-        rows = _Part("row", table, parts[0].expected)
-        yield _compare(
-            "SQL, duckdb, on the file itself",
-            [rows],
-            [_labels_of_file(rules, relation, table.n_rows, answers)],
-            answers,
-        )
+            yield from _run_in_database(rules, engine, with_strays, answers, run_in_databases, left_out)
+    if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
+        rows = Part("row", table, parts[0].expected)
+        labels = labels_of_file(rules, relation, table.n_rows, answers)
+        yield compare_parts("SQL, duckdb, on the file itself", [rows], [labels], answers)
+    if exporters is None and on_not_run is not None:
+        for each in not_run:
+            on_not_run(each)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Rows to compare on, what to call one of them, and the clusters that the tree gives them."""
-
-    name: str
-    table: Table
-    expected: NDArray[np.int64]
-
-    def held_by(self, engine: Engine) -> _Part:
-        """Return the rows without those that an engine cannot hold."""
-        held = np.ones(self.table.n_rows, dtype=bool)
-        for column in self.table.columns:
-            if column.is_numeric and not engine.holds_infinity:
-                held &= column.absent | ~np.isinf(column.values)
-            elif column.type == "text" and not engine.holds_nul:
-                held &= np.array([text is None or "\0" not in text for text in column.values], dtype=bool)
-        return self if held.all() else _Part(self.name, self.table.take(np.flatnonzero(held)), self.expected[held])
+def _choose(exporters: Sequence[str] | None, not_run: list[NotRun]) -> list[str]:
+    """Return the names of the exporters whose forms can be run; add the others to a list, or refuse those asked for."""
+    for name in exporters or ():
+        check_choice("exporter to verify", name, exporter_names(), option="exporters")
+    chosen: list[str] = []
+    for each in _installed(exporters):
+        reason = cannot_be_run(each)
+        if reason is None:
+            chosen.append(each.name)
+        elif exporters is None:
+            not_run.append(NotRun(each.name, reason))
+        else:
+            raise OptionError(f"nothing of exporter {each.name!r} can be run: {reason}", option="exporters")
+    return chosen
 
 
-def _compare(
-    form: str,
-    parts: Sequence[_Part],
-    labels: Sequence[NDArray[np.int64]],
-    answers: Answers | None = None,
-    foreign: str = NO_ANSWER,
-) -> Comparison:
-    """Compare the labels that a form gives the rows of some parts; `foreign` says what the answers' own mark means."""
-    disagreements, first = 0, None
-    for part, found in zip(parts, labels, strict=True):
-        differing = np.flatnonzero(found != part.expected)
-        disagreements += len(differing)
-        if first is None and len(differing):
-            row = int(differing[0])
-            [values] = python_rows(part.table.take(differing[:1]))
-            first = Difference(
-                f"{part.name} {row + 1}",
-                dict(zip(part.table.names, values, strict=True)),
-                cluster_of(part.expected[row]),
-                foreign if answers is not None and found[row] == answers.foreign else cluster_of(found[row]),
-            )
-    return Comparison(form, sum(part.table.n_rows for part in parts), disagreements, () if first is None else (first,))
+def _installed(exporters: Sequence[str] | None) -> list[InstalledExporter]:
+    return [each for each in installed_exporters() if exporters is None or each.name in exporters]
 
 
-def _emitted_python(rules: RuleSet) -> Callable[[Table], dict[str, NDArray[np.int64]]]:
-    """Return what labels a table's rows by the emitted modules, by form: each style, and the function of columns."""
-    functions = {
-        f"Python, {style}": _run(export(rules, "python", style=style))["assign_cluster"]
-        for style in get_args(PythonStyle)
-    }
-    assign_clusters = _run(export(rules, "python", vectorized=True))["assign_clusters"]
+def run_by_themselves(
+    rules: RuleSet, parts: Sequence[Part], chosen: Sequence[str], not_run: list[NotRun] | None
+) -> Iterator[Comparison]:
+    """Run the forms that need no database, of some exporters.
 
-    def label(table: Table) -> dict[str, NDArray[np.int64]]:
-        found = {form: np.full(table.n_rows, NO_CLUSTER, dtype=np.int64) for form in functions}
-        for row, values in enumerate(python_rows(table)):
-            given = dict(zip(table.names, values, strict=True))
-            for form, function in functions.items():
-                cluster = function(given)
-                if cluster is not None:
-                    found[form][row] = cluster
-        columns = {column.name: _as_given(column) for column in table.columns} or {"no column": [None] * table.n_rows}
-        return {**found, "Python, vectorized": assign_clusters(columns)}
-
-    return label
-
-
-def _run(module: str) -> dict[str, Any]:
-    """Return what an emitted module defines."""
-    namespace: dict[str, Any] = {"__name__": "emitted_rules"}
-    exec(compile(module, "<emitted rules>", "exec"), namespace)
-    return namespace
+    One that cannot be run here is added to `not_run`; where that is None its error is raised.
+    """
+    for name, runner in RUNNERS.items():
+        if name not in chosen:
+            continue
+        with ExitStack() as opened:
+            try:
+                forms = opened.enter_context(runner(rules))
+            except (MissingExtraError, EngineError, ExportError) as error:
+                if not_run is None:
+                    raise
+                not_run.append(NotRun(name, str(error)))
+                continue
+            for form, each in forms.items():
+                held = parts if each.holds is None else [part.chosen(each.holds(part.table)) for part in parts]
+                if any(part.table.n_rows for part in held) or not_run is None:
+                    yield compare_parts(form, held, [each.label(part.table) for part in held])
+                else:
+                    not_run.append(NotRun(name, f"{form}: none of the rows asks it for a cluster"))
 
 
-def _as_given(column: Column) -> Any:
-    """Return the values of a column, masked where one is missing beyond NaN."""
-    return column.values if column.missing is None else np.ma.MaskedArray(column.values, column.missing)
-
-
-def _compare_sql(rules: RuleSet, engine: Engine, parts: Sequence[_Part], answers: Answers) -> Iterator[Comparison]:
-    """Compare each style of SQL with the tree, on the rows that an engine can hold."""
-    parts = [part.held_by(engine) for part in parts]
-    labellers = {style: _labeller(rules, engine, style, answers) for style in LABELLING_STYLES}
-    found: dict[str, list[NDArray[np.int64]]] = {style: [] for style in LABELLING_STYLES}
-    for part in parts:
-        _create(engine, part.table)
-        for style, label in labellers.items():
-            found[style].append(label(part.table.n_rows))
-        engine.drop(TABLE)
-    for style, labels in found.items():
-        foreign = SEVERAL if style == "where" else NO_ANSWER
-        yield _compare(f"SQL, {engine.dialect}, {style}", parts, labels, answers, foreign)
-
-
-def _create(engine: Engine, table: Table) -> None:
-    """Make a table of numbered rows, every column in its own type."""
-    declared = [(ROW_NUMBER, engine.types["integer"])]
-    for column in table.columns:
-        kind = "float32" if column.values.dtype == np.float32 else column.type
-        declared.append((column.name, engine.types[kind]))
-    rows = ((number, *row) for number, row in enumerate(python_rows(table)))
-    if not engine.holds_nan:
-        rows = (tuple(None if value != value else value for value in row) for row in rows)
-    engine.create(TABLE, declared, rows)
-
-
-def _labeller(rules: RuleSet, engine: Engine, style: str, answers: Answers) -> Callable[[int], NDArray[np.int64]]:
-    """Return what asks an engine for the cluster that SQL of one style gives each of several rows."""
-    number, cluster = engine.quote(ROW_NUMBER), engine.quote(CLUSTER)
-    if style == "where":
-        predicates = cluster_predicates(rules, dialect=engine.dialect)
-        return lambda n_rows: _labels_by_predicate(predicates, engine, n_rows, answers.foreign)
-    options: dict[str, Any] = {"dialect": engine.dialect, "table": [TABLE], "cluster_column": CLUSTER}
-    text = export(rules, "sql", style=style, **options, **answers.options)
-    labelled = text if style == "select" else f"SELECT *, {text}\nAS {cluster} FROM {TABLE}"
-    selected = f"SELECT {number}, {cluster} FROM ({labelled}\n) AS labelled"
-
-    def label(n_rows: int) -> NDArray[np.int64]:
-        labels = np.full(n_rows, answers.foreign, dtype=np.int64)
-        for row, found in engine.query(selected):
-            if row is not None:
-                labels[int(row)] = answers.cluster(found)
-        return labels
-
-    return label
-
-
-def _labels_by_predicate(
-    predicates: Mapping[int, str], engine: Engine, n_rows: int, ambiguous: int
-) -> NDArray[np.int64]:
-    """Return the cluster whose predicate each row meets, `ambiguous` where there are several."""
-    labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
-    for cluster, predicate in predicates.items():
-        found = engine.query(f"SELECT {engine.quote(ROW_NUMBER)} FROM {TABLE} WHERE {predicate}")
-        rows = np.array(found, dtype=np.int64).ravel()
-        labels[rows] = np.where(labels[rows] == NO_CLUSTER, cluster, ambiguous)
-    return labels
-
-
-def _labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> NDArray[np.int64]:
-    """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
-    duckdb = import_duckdb()
-    text = export(rules, "sql", dialect="duckdb", style="case", **answers.options)
-    with duckdb.connect() as database:
+def _run_in_database(
+    rules: RuleSet,
+    engine: Engine,
+    parts: Sequence[Part],
+    answers: Answers,
+    names: Sequence[str],
+    not_run: list[NotRun] | None,
+) -> Iterator[Comparison]:
+    """Compare each form of SQL with the tree, on the rows that an engine can hold."""
+    parts = [part.chosen(held_by(engine, part.table)) for part in parts]
+    labellers: dict[str, EngineLabeller] = {}
+    for name in names:
         try:
-            found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
-        except duckdb.Error as error:
-            raise DataError(
-                f"DuckDB cannot run the rules on the file as it reads it by itself ({reason(error)})"
-                f"{_read_otherwise(rules, database, relation)}"
-            ) from error
-    if len(found) != n_rows:
-        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
-    return np.array([answers.cluster(answer) for (answer,) in found], dtype=np.int64)
-
-
-WANTED_TYPES: Mapping[str, tuple[str, str]] = {
-    "integer": ("BIGINT", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"),
-    "float": ("DOUBLE", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*"),
-    "text": ("VARCHAR", "VARCHAR|ENUM.*"),
-    "boolean": ("BOOLEAN", "BOOLEAN"),
-}
-"""By the type of a column of rules: what to load it as, and the types that do, as a pattern."""
-
-
-def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
-    """Return what to do about the columns that DuckDB reads as another type than the rules compare."""
-    found = {name: str(kind) for name, kind, *_ in database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
-    tested = (rules.columns[feature] for feature in rules.tested_columns)
-    wanted = {
-        column.name: WANTED_TYPES[column.type][0]
-        for column in tested
-        if column.name in found and not re.fullmatch(WANTED_TYPES[column.type][1], found[column.name])
-    }
-    if not wanted:
-        return ""
-    read = ", ".join(f"{name!r} as {found[name]}" for name in wanted)
-    return f": it reads {read}. Say the types when you load it: read_csv(…, types={wanted!r})"
+            labellers |= SQL_RUNNERS[name](rules, engine, answers)
+        except ExportError as error:
+            if not_run is None or name == "sql":
+                raise
+            not_run.append(NotRun(name, f"{engine.dialect}: {error}"))
+    found: dict[str, list[Any]] = {form: [] for form in labellers}
+    for part in parts:
+        create_table(engine, part.table)
+        for form, label in labellers.items():
+            found[form].append(label(part.table.n_rows))
+        engine.drop(TABLE)
+    for form, labels in found.items():
+        foreign = SEVERAL if form.endswith(", where") else NO_ANSWER
+        yield compare_parts(form, parts, labels, answers, foreign)

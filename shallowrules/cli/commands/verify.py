@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shallowrules.exporters.base import ClusterAs
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
-    from shallowrules.verification import Comparison
+    from shallowrules.verification import Comparison, NotRun
     from shallowrules.verification.answers import Answers
 
 __all__ = ["command"]
@@ -44,6 +44,14 @@ __all__ = ["command"]
     help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
     "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
 )
+@click.option(
+    "--exporter",
+    "exporters",
+    multiple=True,
+    metavar="NAME",
+    help="Run what this exporter writes alone; several by repeating the option. [default: all that are installed and "
+    "can be run here]",
+)
 @answer_options
 @columns_option
 @click.option(
@@ -58,6 +66,7 @@ def command(
     rules_file: str,
     tables: Tables,
     dialects: tuple[str, ...],
+    exporters: tuple[str, ...],
     columns: dict[str, str],
     output: Path | None,
     cluster_as: ClusterAs,
@@ -67,7 +76,9 @@ def command(
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
-    what DuckDB reads from it by itself. The exit status is 1 if any row differs. RULES knows how the text of a
+    what DuckDB reads from it by itself. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java
+    are installed, the page where playwright and chromium are; at last it is said of which installed exporters nothing
+    was run, and why. The exit status is 1 if any row differs. RULES knows how the text of a
     column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is what
     `export` writes with these; a row that gets VALUE counts as one without a cluster.
 
@@ -89,6 +100,8 @@ def command(
             raise click.UsageError(
                 "--dialect and --database exclude each other: a database runs SQL of its own dialect"
             )
+        if exporters:
+            raise click.UsageError("--exporter is for rows of a file: a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
             raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
     elif output is not None or columns:
@@ -102,7 +115,7 @@ def command(
     if isinstance(rows, DatabaseRows):
         wrong = _verify_database(rules, rows, columns, output, answers)
     else:
-        wrong = _verify_files(rules, rows, dialects, gather(ReadingOptions, options), answers)
+        wrong = _verify_files(rules, rows, dialects, exporters, gather(ReadingOptions, options), answers)
     if wrong:
         raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
@@ -124,7 +137,12 @@ def _verify_database(
 
 
 def _verify_files(
-    rules: RuleSet, tables: Tables, dialects: tuple[str, ...], reading: ReadingOptions, answers: Answers
+    rules: RuleSet,
+    tables: Tables,
+    dialects: tuple[str, ...],
+    exporters: tuple[str, ...],
+    reading: ReadingOptions,
+    answers: Answers,
 ) -> Sequence[str]:
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
@@ -138,10 +156,21 @@ def _verify_files(
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
     relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
     comparisons: list[Comparison] = []
+    not_run: list[NotRun] = []
     try:
         with progress("comparing"):
-            comparisons.extend(verify_forms(rules, table, dialects or DEFAULT_DIALECTS, relation, answers))
+            comparisons.extend(
+                verify_forms(
+                    rules,
+                    table,
+                    dialects or DEFAULT_DIALECTS,
+                    relation,
+                    answers,
+                    exporters=exporters or None,
+                    on_not_run=not_run.append,
+                )
+            )
     finally:  # what was compared is worth knowing, also if an engine fails after that
         if comparisons:
-            show_comparisons(comparisons)
+            show_comparisons(comparisons, not_run)
     return [comparison.form for comparison in comparisons if comparison.disagreements]

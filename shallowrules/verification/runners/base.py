@@ -1,0 +1,67 @@
+"""What a runner is: it runs what an exporter writes, and gives the clusters of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.engines import Engine
+from shallowrules.rules import RuleSet
+from shallowrules.table import Table
+from shallowrules.verification.answers import Answers
+
+__all__ = ["EngineLabeller", "Form", "Labels", "Runner", "SqlRunner"]
+
+Labels = NDArray[np.int64]
+"""The cluster of each row, -1 for none."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What labels rows.
+
+    Parameters
+    ----------
+    label : callable
+        Gives the clusters of the rows of a table of the tested columns, which are as they were read.
+    holds : callable, optional
+        Tells which rows of a table it can be asked for; by default all.
+    """
+
+    label: Callable[[Table], Labels]
+    holds: Callable[[Table], NDArray[np.bool_]] | None = None
+
+
+class Runner(Protocol):
+    """Runs what an exporter writes: a function in the table `RUNNERS` that opens what that needs."""
+
+    def __call__(self, rules: RuleSet) -> AbstractContextManager[Mapping[str, Form]]:
+        """Return the forms of the rules by their names, until the context ends.
+
+        Raises
+        ------
+        MissingExtraError
+            If what runs them is not installed.
+        EngineError
+            If it does not start.
+        ExportError
+            If the exporter cannot express the rules.
+        """
+        ...
+
+
+EngineLabeller = Callable[[int], Labels]
+"""Gives the clusters of the numbered rows of the engine's table, of which there are so many."""
+
+
+class SqlRunner(Protocol):
+    """Runs what an exporter writes for databases: a function in the table `SQL_RUNNERS`."""
+
+    def __call__(self, rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
+        """Return what labels the rows of the engine's table, by the name of the form."""
+        ...

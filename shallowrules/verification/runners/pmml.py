@@ -1,0 +1,113 @@
+"""PMML, scored by pypmml, which runs PMML4S in a Java of the system."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.engines.spark import JAVA
+from shallowrules.errors import EngineError, MissingExtraError
+from shallowrules.exporters import export
+from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.table import Column, Table
+from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.runners.base import Form, Labels
+
+__all__ = ["open_models", "run_pmml"]
+
+WHAT = "scoring PMML"
+ROWS_AT_ONCE = 5000
+NO_PREDICTION = (None, "", -(2**63))
+"""What the engine gives for none, by the type of the prediction."""
+
+
+@contextmanager
+def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
+    """Start the engine and read the document."""
+    text = export(rules, "pmml")
+    with open_models() as read:
+        model = read(text)
+        try:
+            yield {"PMML": Form(partial(_scored, rules, model), partial(_told_apart, rules))}
+        finally:
+            model.close()
+
+
+@contextmanager
+def open_models() -> Iterator[Any]:
+    """Start the engine, or take the one that runs in this process already; give what makes a model of a document."""
+    try:
+        pypmml = import_module("pypmml")
+    except ImportError:
+        raise MissingExtraError(WHAT, "pypmml", "engines") from None
+    if shutil.which("java") is None:
+        raise MissingExtraError(WHAT, "Java", command=JAVA)
+    context = pypmml.PMMLContext
+    running = context._active_pmml_context is not None
+    try:
+        context.getOrCreate()
+    except Exception as error:
+        raise EngineError("pypmml", "start", str(error)) from error
+    try:
+        yield pypmml.Model.fromString
+    finally:
+        if not running:
+            context.shutdown()
+
+
+def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
+    """Return the rows without large whole numbers beside large thresholds: PMML4S compares these as doubles."""
+    rows = np.ones(table.n_rows, dtype=bool)
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        if column.type == "integer" and not is_exact_in_doubles(rules, feature):
+            values = column.read(table[column.name])
+            rows &= values.absent | (np.abs(values.numbers().astype(np.float64)) < EXACT)
+    return rows
+
+
+def _scored(rules: RuleSet, model: Any, table: Table) -> Labels:
+    columns = {rules.columns[feature].name: rules.columns[feature] for feature in rules.tested_columns}
+    given = Table(tuple(_as_given(columns[column.name], column) for column in table.columns), table.n_rows)
+    rows = [dict(zip(given.names, values, strict=True)) for values in python_rows(given)]
+    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
+    in_json = [place for place, row in enumerate(rows) if all(map(_is_read_from_json, row.values()))]
+    for start in range(0, len(in_json), ROWS_AT_ONCE):
+        places = in_json[start : start + ROWS_AT_ONCE]
+        predicted = json.loads(model.predict(json.dumps([rows[place] for place in places])))
+        labels[places] = [_cluster(each) for each in predicted]
+    for place in set(range(len(rows))).difference(in_json):
+        labels[place] = _cluster(model.predict(rows[place]))
+    return labels
+
+
+def _is_read_from_json(value: Any) -> bool:
+    """Return whether the engine gets a value from JSON as it is, which takes it a fraction of the time.
+
+    JSON has no NaN and no infinity, and the engine makes a number or false of null, and doubles of some large numbers.
+    """
+    if isinstance(value, int | float):
+        return abs(value) < EXACT  # False for NaN
+    return value is not None
+
+
+def _cluster(prediction: Mapping[str, Any]) -> int:
+    [cluster, *_] = prediction.values()
+    return NO_CLUSTER if cluster in NO_PREDICTION or cluster != cluster else int(cluster)
+
+
+def _as_given(column: RuleColumn, given: Column) -> Column:
+    """Return a column as an engine gets it: text is converted already, all else is the model's to do."""
+    if given.type == column.type or (given.is_numeric and column.is_numeric):
+        return given
+    return column.read(given)

@@ -1,0 +1,57 @@
+"""The emitted Python: the function of a row in each style, and the function of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from shallowrules.exporters import export
+from shallowrules.exporters.python import Style
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleSet
+from shallowrules.table import Column, Table
+from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.runners.base import Form, Labels
+
+__all__ = ["run_python"]
+
+
+@contextmanager
+def run_python(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
+    """Define what the modules define."""
+    forms = {
+        f"Python, {style}": Form(partial(_by_row, _run(export(rules, "python", style=style))["assign_cluster"]))
+        for style in get_args(Style)
+    }
+    by_columns = partial(_by_columns, _run(export(rules, "python", vectorized=True))["assign_clusters"])
+    yield {**forms, "Python, vectorized": Form(by_columns)}
+
+
+def _run(module: str) -> dict[str, Any]:
+    """Return what an emitted module defines."""
+    namespace: dict[str, Any] = {"__name__": "emitted_rules"}
+    exec(compile(module, "<emitted rules>", "exec"), namespace)
+    return namespace
+
+
+def _by_row(assign_cluster: Callable[[Mapping[str, Any]], int | None], table: Table) -> Labels:
+    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
+    for row, values in enumerate(python_rows(table)):
+        cluster = assign_cluster(dict(zip(table.names, values, strict=True)))
+        if cluster is not None:
+            labels[row] = cluster
+    return labels
+
+
+def _by_columns(assign_clusters: Callable[[Mapping[str, Any]], Labels], table: Table) -> Labels:
+    columns = {column.name: _as_given(column) for column in table.columns}
+    return assign_clusters(columns or {"no column": [None] * table.n_rows})
+
+
+def _as_given(column: Column) -> Any:
+    """Return the values of a column, masked where one is missing beyond NaN."""
+    return column.values if column.missing is None else np.ma.MaskedArray(column.values, column.missing)

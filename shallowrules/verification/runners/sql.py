@@ -1,0 +1,137 @@
+"""The emitted SQL: each style in an engine, and a file that DuckDB reads by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.engines import Engine
+from shallowrules.engines.duckdb import import_duckdb
+from shallowrules.errors import DataError, counted
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleSet
+from shallowrules.sources.engine import reason
+from shallowrules.table import Table
+from shallowrules.verification.answers import Answers
+from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.runners.base import EngineLabeller, Labels
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["CLUSTER", "TABLE", "answer_each_row", "create_table", "held_by", "labels_of_file", "run_sql"]
+
+TABLE = "data"
+ROW_NUMBER = "row number in shallowrules"
+CLUSTER = "cluster in shallowrules"
+
+
+def run_sql(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
+    """Return what asks an engine for the clusters that each style gives."""
+    options: dict[str, Any] = {"dialect": engine.dialect, "table": [TABLE], "cluster_column": CLUSTER}
+    forms: dict[str, EngineLabeller] = {}
+    for style in LABELLING_STYLES:
+        form = f"SQL, {engine.dialect}, {style}"
+        if style == "where":
+            predicates = cluster_predicates(rules, dialect=engine.dialect)
+            forms[form] = partial(_by_predicates, predicates, engine, answers.foreign)
+        else:
+            text = export(rules, "sql", style=style, **options, **answers.options)
+            query = text if style == "select" else f"SELECT *, {text}\nAS {engine.quote(CLUSTER)} FROM {TABLE}"
+            forms[form] = answer_each_row(query, engine, answers.cluster, answers.foreign)
+    return forms
+
+
+def answer_each_row(query: str, engine: Engine, understood: Callable[[Any], int], unanswered: int) -> EngineLabeller:
+    """Return what runs a query of all columns and `CLUSTER`; `unanswered` is given to a row that it leaves out."""
+    selected = f"SELECT {engine.quote(ROW_NUMBER)}, {engine.quote(CLUSTER)} FROM ({query}\n) AS labelled"
+
+    def label(n_rows: int) -> Labels:
+        labels = np.full(n_rows, unanswered, dtype=np.int64)
+        for row, found in engine.query(selected):
+            if row is not None:
+                labels[int(row)] = understood(found)
+        return labels
+
+    return label
+
+
+def _by_predicates(predicates: Mapping[int, str], engine: Engine, ambiguous: int, n_rows: int) -> Labels:
+    """Return the cluster whose predicate each row meets, `ambiguous` where there are several."""
+    labels = np.full(n_rows, NO_CLUSTER, dtype=np.int64)
+    for cluster, predicate in predicates.items():
+        found = engine.query(f"SELECT {engine.quote(ROW_NUMBER)} FROM {TABLE} WHERE {predicate}")
+        rows = np.array(found, dtype=np.int64).ravel()
+        labels[rows] = np.where(labels[rows] == NO_CLUSTER, cluster, ambiguous)
+    return labels
+
+
+def held_by(engine: Engine, table: Table) -> NDArray[np.bool_]:
+    """Return which rows an engine can hold."""
+    held = np.ones(table.n_rows, dtype=bool)
+    for column in table.columns:
+        if column.is_numeric and not engine.holds_infinity:
+            held &= column.absent | ~np.isinf(column.values)
+        elif column.type == "text" and not engine.holds_nul:
+            held &= np.array([text is None or "\0" not in text for text in column.values], dtype=bool)
+    return held
+
+
+def create_table(engine: Engine, table: Table) -> None:
+    """Make a table of numbered rows, every column in its own type."""
+    declared = [(ROW_NUMBER, engine.types["integer"])]
+    for column in table.columns:
+        kind = "float32" if column.values.dtype == np.float32 else column.type
+        declared.append((column.name, engine.types[kind]))
+    rows = ((number, *row) for number, row in enumerate(python_rows(table)))
+    if not engine.holds_nan:
+        rows = (tuple(None if value != value else value for value in row) for row in rows)
+    engine.create(TABLE, declared, rows)
+
+
+def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> Labels:
+    """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
+    duckdb = import_duckdb()
+    text = export(rules, "sql", dialect="duckdb", style="case", **answers.options)
+    with duckdb.connect() as database:
+        try:
+            found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
+        except duckdb.Error as error:
+            raise DataError(
+                f"DuckDB cannot run the rules on the file as it reads it by itself ({reason(error)})"
+                f"{_read_otherwise(rules, database, relation)}"
+            ) from error
+    if len(found) != n_rows:
+        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
+    return np.array([answers.cluster(answer) for (answer,) in found], dtype=np.int64)
+
+
+WANTED_TYPES: Mapping[str, tuple[str, str]] = {
+    "integer": ("BIGINT", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"),
+    "float": ("DOUBLE", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*"),
+    "text": ("VARCHAR", "VARCHAR|ENUM.*"),
+    "boolean": ("BOOLEAN", "BOOLEAN"),
+}
+"""By the type of a column of rules: what to load it as, and the types that do, as a pattern."""
+
+
+def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
+    """Return what to do about the columns that DuckDB reads as another type than the rules compare."""
+    found = {name: str(kind) for name, kind, *_ in database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+    tested = (rules.columns[feature] for feature in rules.tested_columns)
+    wanted = {
+        column.name: WANTED_TYPES[column.type][0]
+        for column in tested
+        if column.name in found and not re.fullmatch(WANTED_TYPES[column.type][1], found[column.name])
+    }
+    if not wanted:
+        return ""
+    read = ", ".join(f"{name!r} as {found[name]}" for name in wanted)
+    return f": it reads {read}. Say the types when you load it: read_csv(…, types={wanted!r})"

@@ -1,0 +1,193 @@
+"""verify runs whatever an exporter writes that labels rows, and says of all else that it was not run, and why."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from commandline import call
+from rulesets import example_of_categories, example_rules, make_rules, small_rules, text_rules
+
+from shallowrules.errors import MissingExtraError, OptionError
+from shallowrules.exporters import exporter_names
+from shallowrules.exporters.sql import LABELLING_STYLES
+from shallowrules.table import Table
+from shallowrules.verification import runners, verify
+from shallowrules.verification.runners import page, pmml
+
+BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pmml", "python", "sql", "svg"]
+
+
+def found(rules, table, dialects=("sqlite",), **options):
+    """Return comparisons by form, and what was not run by exporter."""
+    not_run = []
+    comparisons = verify(rules, table, dialects, on_not_run=not_run.append, **options)
+    return {each.form: each for each in comparisons}, {each.exporter: each.reason for each in not_run}
+
+
+def rows(rules, n_rows=30):
+    generator = np.random.default_rng(0)
+    table = {}
+    for column in rules.columns:
+        if column.is_numeric:
+            table[column.name] = generator.normal(0, 5, n_rows).round()
+        else:
+            values = [*column.values, "a new one"] if column.type == "text" else [True, False]
+            table[column.name] = generator.choice(np.array(values, object), n_rows)
+    return table
+
+
+def test_every_exporter_of_ours_has_a_runner_or_a_reason():
+    placed = [*runners.RUNNERS, *runners.SQL_RUNNERS, *runners.WITHOUT_LABELS]
+    assert sorted(placed) == sorted(set(placed))
+    assert set(BUILT_IN) <= set(placed) <= set(exporter_names())
+
+
+@pytest.fixture
+def engines():
+    """Skip where PMML cannot be scored or the page not be opened."""
+    try:
+        with page.open_chromium(), pmml.open_models():
+            pass
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [
+        example_rules,
+        example_of_categories,
+        lambda: text_rules(1.5, 2.5),
+        lambda: text_rules(1),
+        lambda: text_rules(2**53 + 1, 3),
+    ],
+    ids=["numbers", "categories", "imputed", "fractions", "large numbers"],
+)
+def test_all_forms_agree(make, engines):
+    rules = make()
+    comparisons, not_run = found(rules, rows(rules))
+    assert {form: each.disagreements for form, each in comparisons.items()} == dict.fromkeys(
+        [
+            *("RuleSet.assign", "Python, flat", "Python, ordered", "Python, nested", "Python, vectorized", "PMML"),
+            *("page in chromium", *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
+            "dbt, sqlite, model rendered by Jinja",
+        ],
+        0,
+    )
+    assert 30 <= comparisons["PMML"].rows <= comparisons["RuleSet.assign"].rows
+    assert 30 < comparisons["page in chromium"].rows <= comparisons["RuleSet.assign"].rows
+    assert set(not_run) >= {"markdown", "mermaid", "svg"}
+    assert not {"sql", "python", "dbt", "pmml", "html"} & set(not_run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pmml", "html"])
+def test_a_threshold_that_is_off_by_one_float_is_found(monkeypatch, engines, name):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    [node, *leaves] = rules.nodes
+    wrong = replace(rules, nodes=(replace(node, threshold=math.nextafter(0.5, 1)), *leaves))
+    module = {"pmml": pmml, "html": page}[name]
+    export = module.export
+    monkeypatch.setattr(module, "export", lambda rules, name: export(wrong, name))
+    comparisons, _ = found(rules, {"x": [0.1, 0.9]}, [], exporters=[name])
+    [first] = [each.first for each in comparisons.values() if each.disagreements]
+    assert (first.values, first.expected, first.found) == ({"x": math.nextafter(0.5, 1)}, 1, 0)
+
+
+def test_dbt_is_run_as_it_is_rendered(monkeypatch):
+    rules = make_rules([("x", "float"), ("{{ 7*7 }}", "text")], (0, 0.5, 0, (1, "{% raw %}", 1, 2)))
+    export = runners.dbt.export
+    table = {"x": [0.1, 0.9, 0.9, np.nan], "{{ 7*7 }}": np.array(["", "{% raw %}", "", ""], object)}
+    comparisons, _ = found(rules, table, ["duckdb", "sqlite"], exporters=["dbt"])
+    assert [form for form in comparisons if form.startswith("dbt")] == [
+        "dbt, duckdb, model rendered by Jinja",
+        "dbt, sqlite, model rendered by Jinja",
+    ]
+    assert not any(form.startswith("SQL") for form in comparisons)
+    assert {each.disagreements for each in comparisons.values()} == {0}
+
+    def faulty(*arguments, **options):
+        return {name: text.replace('{{ "{%" }}', "{ %") for name, text in export(*arguments, **options).items()}
+
+    monkeypatch.setattr(runners.dbt, "export", faulty)
+    comparisons, _ = found(rules, table, exporters=["dbt"])
+    assert comparisons["dbt, sqlite, model rendered by Jinja"].disagreements >= 1
+
+
+def test_what_is_not_run_is_said_with_its_reason(monkeypatch, install):
+    install("shout-plugin", {"shout": "shout_exporter:ShoutExporter"})
+    imported = importlib.import_module
+
+    def missing(name, *rest):
+        if name in ("playwright.sync_api", "pypmml"):
+            raise ImportError(name)
+        return imported(name, *rest)
+
+    for module in (page, pmml):
+        monkeypatch.setattr(module, "import_module", missing)
+    comparisons, not_run = found(small_rules(), {"x": [0.1], "i": [1]})
+    assert not any("PMML" in form or "page" in form for form in comparisons)
+    assert not_run["shout"] == "it comes from shout-plugin, and verify does not know how it is run"
+    assert not_run["html"] == (
+        "running the page needs playwright, which is not installed: pip install 'shallowrules[engines]'"
+    )
+    assert not_run["pmml"].startswith("scoring PMML needs pypmml")
+    assert not_run["svg"] == not_run["markdown"] == "it is read by people, and labels no rows"
+    with pytest.raises(MissingExtraError, match="needs pypmml"):
+        found(small_rules(), {"x": [0.1], "i": [1]}, exporters=["pmml"])
+
+
+@pytest.mark.parametrize(("module", "package"), [(page, "chromium"), (pmml, "Java")])
+def test_a_missing_program_is_named(monkeypatch, module, package):
+    monkeypatch.setattr(module, "import_module", lambda name: builtins)
+    monkeypatch.setattr(module.shutil, "which", lambda name: None)
+    opened = module.open_chromium() if module is page else module.open_models()
+    with pytest.raises(MissingExtraError, match=f"needs {package}, which is not installed: apt-get install"), opened:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("svg", "nothing of exporter 'svg' can be run"), ("no", "unknown exporter")]
+)
+def test_what_is_asked_for_and_cannot_be_run_is_refused(name, message):
+    with pytest.raises(OptionError, match=message):
+        found(small_rules(), {"x": [0.1], "i": [1]}, exporters=[name])
+
+
+def test_rules_that_a_form_cannot_express_are_named():
+    rules = make_rules([("a\x1b", "float")], (0, 1.0, 0, 1))
+    not_run = []
+    parts = list(runners.RUNNERS)
+    assert "pmml" in parts
+    for _ in verify(rules, Table.of({"a\x1b": [0.5]}), ["sqlite"], on_not_run=not_run.append):
+        pass
+    reasons = {each.exporter: each.reason for each in not_run}
+    assert "U+001B" in reasons["pmml"]
+
+
+def test_the_command_says_it(tmp_path, monkeypatch, install):
+    monkeypatch.chdir(tmp_path)
+    small_rules().to_json("rules.json")
+    (tmp_path / "t.csv").write_text("x,i\n0.1,1\n0.9,3\n0.9,4\n")
+    result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite", "--exporter", "python")
+    assert result.exit_code == 0
+    assert "Python, flat" in result.stdout
+    assert "not run" not in result.stdout
+    assert "SQL" not in result.stdout
+    install("shout-plugin", {"shout": "shout_exporter:ShoutExporter"})
+    result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert "not run: markdown, mermaid, svg: it is read by people, and labels no rows" in said
+    assert "not run: shout: it comes from shout-plugin, and verify does not know how it is run" in said
+    assert re.search(r"dbt, sqlite, model rendered by Jinja +\d+ +0\b", said)
+    result = call("verify", "rules.json", "t.csv", "--exporter", "svg")
+    assert result.exit_code == 2
+    assert "nothing of exporter 'svg' can be run" in result.stderr
