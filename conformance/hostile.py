@@ -44,7 +44,7 @@ from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.exporters.sql import DIALECTS, cluster_predicates
 from shallowrules.rules import RuleSet
 
-__all__ = ["Hostile"]
+__all__ = ["EMBEDDED", "KEPT", "Hostile", "assigned", "audit", "executed_sql", "findings", "parsed_sheet", "watched"]
 
 PIECES = [
     *FRAGMENTS, "\0", "\x1b]0;title\x07", "\x9b31m", "\x08\x08", "\x7f", "\x85", "\u2029", "\u202e", "\u2066", "\u200f",
@@ -75,20 +75,27 @@ TABLES = {
 class Hostile:
     """What a chooser draws: rules, their plain twin with the same tree, and rows."""
 
+    columns_drawn = (1, 3)
+    n_clusters = 5
+    n_rows = ROWS
+
     def __init__(self, chooser: random.Random) -> None:
         self.chooser = chooser
         self.texts = 0
-        kinds = [chooser.choice(["text", "text", "text", "float", "boolean"]) for _ in range(chooser.randint(1, 3))]
+        n_columns = chooser.randint(*self.columns_drawn)
+        kinds = [chooser.choice(["text", "text", "text", "float", "boolean"]) for _ in range(n_columns)]
         names = [f"{j}{self._text()}" if chooser.random() < 0.5 else f"{self._text()}{j}" for j in range(len(kinds))]
         self.columns = list(zip(names, kinds, strict=True))
         # ClickHouse makes a folder of the table's name.
         self.table, self.cluster_column = self._text()[:LONGEST_TABLE] + "t", self._text() + "c"
         plain = [(f"c{j}", kind) for j, kind in enumerate(kinds)]
-        tree = self._tree(0)
-        titles = {cluster: f"{self._text()}{cluster}" for cluster in range(5)}
-        self.rules = make_rules(self.columns, tree, titles)
-        self.plain = make_rules(plain, self._plain(tree, {}), {cluster: f"name{cluster}" for cluster in titles})
-        self.rows = [tuple(self._value(j) for j in range(len(kinds))) for _ in range(ROWS)]
+        self.tree = self._tree(0)
+        self.titles = {cluster: f"{self._text()}{cluster}" for cluster in range(self.n_clusters)}
+        self.named = self.texts
+        self.rules = make_rules(self.columns, self.tree, self.titles)
+        titles = {cluster: f"name{cluster}" for cluster in self.titles}
+        self.plain = make_rules(plain, self._plain(self.tree, {}), titles)
+        self.rows = [tuple(self._value(j) for j in range(len(kinds))) for _ in range(self.n_rows)]
         self.expected = [cluster_of(self.rules, row) for row in self.rows]
 
     def _text(self) -> str:
@@ -106,13 +113,17 @@ class Hostile:
     def _tree(self, depth: int) -> Any:
         chooser = self.chooser
         if depth == 3 or (depth and not chooser.randrange(4)):
-            return chooser.randrange(5)
+            return chooser.randrange(self.n_clusters)
         j = chooser.randrange(len(self.columns))
+        return (j, self._cut(j), self._tree(depth + 1), self._tree(depth + 1))
+
+    def _cut(self, j: int) -> Any:
+        chooser = self.chooser
         cut: Any = {"float": chooser.choice([0.5, -1e10, 7.0]), "boolean": True}.get(self.columns[j][1])
-        if cut is None:
-            texts = tuple(dict.fromkeys(self._text() for _ in range(chooser.randint(1, 3))))
-            cut = texts if len(texts) > 1 else texts[0]
-        return (j, cut, self._tree(depth + 1), self._tree(depth + 1))
+        if cut is not None:
+            return cut
+        texts = tuple(dict.fromkeys(self._text() for _ in range(chooser.randint(1, 3))))
+        return texts if len(texts) > 1 else texts[0]
 
     def _plain(self, tree: Any, known: dict[str, str]) -> Any:
         """Return the tree with plain categories."""
@@ -163,9 +174,9 @@ def executed_python(drawn: Hostile) -> Findings:
         if python_structure(text) != python_structure(plain):
             yield f"Python, {cluster_as}: other syntax than that of plain names"
             continue
-        _watched(lambda text=plain: _calls(text, drawn.plain, drawn.rows[:1]))
-        usual, _ = _watched(lambda text=plain: _calls(text, drawn.plain, drawn.rows[:1]))
-        seen, labels = _watched(lambda text=text: _calls(text, drawn.rules, drawn.rows))
+        watched(lambda text=plain: _calls(text, drawn.plain, drawn.rows[:1]))
+        usual, _ = watched(lambda text=plain: _calls(text, drawn.plain, drawn.rows[:1]))
+        seen, labels = watched(lambda text=text: _calls(text, drawn.rules, drawn.rows))
         if set(seen) - set(usual):
             yield f"Python, {cluster_as}: {sorted(set(seen) - set(usual))} happened"
         yield from _differences(f"Python, {cluster_as}", drawn, labels, named=cluster_as == "name")
@@ -174,12 +185,13 @@ def executed_python(drawn: Hostile) -> Findings:
 EVENTS: list[str] | None = None
 
 
-def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+def audit(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note what Python's audit tells, while `watched` watches: a hook, to be added once."""
     if EVENTS is not None:
         EVENTS.append(f"{event} {arguments[0]!r}" if event in ("open", "import") and arguments else event)
 
 
-def _watched(run: Callable[[], Any]) -> tuple[list[str], Any]:
+def watched(run: Callable[[], Any]) -> tuple[list[str], Any]:
     """Return what Python's audit saw of a call, and what it returned."""
     global EVENTS
     EVENTS = []
@@ -364,7 +376,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round's is one more")
     parser.add_argument("--rounds", type=int, help="stop after as many rounds")
     options = parser.parse_args(arguments)
-    sys.addaudithook(_audit)
+    sys.addaudithook(audit)
     refused, texts, found, seed = Counter[str](), 0, 0, options.seed
     with ExitStack() as opened:
         engines = []

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from results import Result
 
-__all__ = ["page", "write_page"]
+__all__ = ["PAGE", "page", "put_section", "write_page"]
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
+
+LAST = "Run it again"
+"""The heading of the last section; those that other scripts put into the page come before it."""
 
 HEAD = """# Conformance
 
@@ -32,8 +38,29 @@ is known to be unable to follow: each such case is listed, with a statement that
 
 
 def write_page(path: Path, results: Sequence[Result]) -> None:
-    """Write what came of the engines."""
-    path.write_text(page(results))
+    """Write what came of the engines; sections that other scripts put into the page stay."""
+    written = page(results)
+    kept = _sections(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(written, encoding="utf-8")
+    for heading, text in kept.items():
+        if heading not in _sections(written):
+            put_section(path, heading, [text.strip()])
+
+
+def put_section(path: Path, heading: str, lines: Sequence[str]) -> None:
+    """Put a section into the page, in place of the one of that heading, else before the last."""
+    sections = _sections(path.read_text(encoding="utf-8"))
+    last = {LAST: sections.pop(LAST)} if heading not in sections else {}
+    sections[heading] = "\n\n" + "\n".join(lines) + "\n\n"
+    sections |= last
+    path.write_text("".join(f"## {name}{text}" if name else text for name, text in sections.items()), encoding="utf-8")
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the text below each heading of the second level, and before the first one."""
+    head, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
+    parted = [part.partition("\n") for part in rest]
+    return {"": head, **{name: f"{end}{below}" for name, end, below in parted}}
 
 
 def page(results: Sequence[Result]) -> str:

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import zip_longest
 from multiprocessing import get_context
-from pathlib import Path
 
 from cases import Case, cases, one_in
 from comparing import PLACES, TABLE, Block, create, labels_of
@@ -33,7 +32,6 @@ from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import LABELLING_STYLES
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 EACH_OF_SHORT = {"spark": 40}
 """Of an engine's cases the short form runs one in this many of each type; of those not named, one in `EACH`."""
 EACH = 3
@@ -211,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results[name] = result
             failed |= bool(result.mismatches)
     if not (options.only or options.short or options.case) and len(results) == len(names):
-        from page import write_page
+        from page import PAGE, write_page
 
         write_page(PAGE, [results[name] for name in (*PLACES, *FORMS)])
     return int(failed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from page import page
+from page import page, put_section, write_page
 from refusals import Refusal
 from results import Result
 
@@ -47,3 +47,17 @@ def test_a_refusal_without_a_statement_is_named():
     spark = result("Spark", {}, refused={("NaN", "FLOAT"): 3})
     assert "- **Spark.** The exporter refuses the rules: NaN in `FLOAT`." in page([spark]).splitlines()
     assert "Nothing.\n" in page([result("Spark", {("NaN", "FLOAT"): 3})])
+
+
+def test_sections_of_other_scripts_stay_and_are_renewed(tmp_path):
+    path = tmp_path / "page.md"
+    write_page(path, [result("Spark", {("NaN", "FLOAT"): 3})])
+    alone = path.read_text()
+    put_section(path, "Names", ["first", "line"])
+    text = path.read_text()
+    assert text.index("## Names\n\nfirst\nline\n\n## Run it again") > text.index("## Types of columns")
+    assert text.replace("## Names\n\nfirst\nline\n\n", "") == alone
+    write_page(path, [result("Spark", {("NaN", "FLOAT"): 3})])
+    assert path.read_text() == text
+    put_section(path, "Names", ["second"])
+    assert path.read_text() == text.replace("first\nline", "second")

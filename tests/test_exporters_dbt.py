@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from dbtprojects import DBT, build_project, labels_in, table_of
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment
@@ -30,8 +26,6 @@ from rulesets import (
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import check_exporter, export, get_exporter
 
-ROOT = Path(__file__).parent.parent
-DBT = next((str(path) for path in (ROOT / "build" / "dbt" / "bin" / "dbt",) if path.exists()), shutil.which("dbt"))
 needs_dbt = pytest.mark.skipif(DBT is None, reason="dbt is not installed: make build/dbt/bin/dbt")
 
 MARKS = ["{{", "{%", "{#", "{% endraw %}", "{%- raw -%}", "}}", "%}", "#}", "{{ ref('x') }}", "{% enddocs %}", "{{% "]
@@ -106,58 +100,8 @@ def test_jinja_sees_every_name_as_it_is(names):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Return a function that builds a project of models in DuckDB and returns its database, or what dbt says."""
-    import duckdb
-
-    def build(tables, files, sources=("main",)):
-        folder = tmp_path_factory.mktemp("project")
-        database = folder / "shop.duckdb"
-        with duckdb.connect(database) as connection:
-            for name, columns in tables.items():
-                declared = ", ".join(f'"{column.replace(chr(34), chr(34) * 2)}" {kind}' for column, kind, _ in columns)
-                connection.execute(f"CREATE TABLE {name} ({declared})")
-                rows = list(zip(*(values for *_, values in columns), strict=True))
-                marks = ", ".join("?" * len(columns))
-                if rows:
-                    connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-        (folder / "dbt_project.yml").write_text("name: shop\nversion: 1.0.0\nprofile: shop\n")
-        profile = {"shop": {"target": "dev", "outputs": {"dev": {"type": "duckdb", "path": str(database)}}}}
-        (folder / "profiles.yml").write_text(json.dumps(profile))
-        for name, text in files.items():
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        known = "\n".join(f"      - name: {name}" for name in tables)
-        (folder / "models" / "sources.yml").write_text(
-            f"version: 2\nsources:\n  - name: main\n    schema: main\n    tables:\n{known}\n"
-        )
-        done = subprocess.run(
-            [DBT, "build", "--project-dir", folder, "--profiles-dir", folder, "--no-use-colors"],
-            cwd=folder,
-            env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "DO_NOT_TRACK": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done, database
-
-    return build
-
-
-TYPES = {"float": "DOUBLE", "integer": "BIGINT", "text": "VARCHAR", "boolean": "BOOLEAN"}
-
-
-def table_of(rules, rows):
-    return [(column.name, TYPES[column.type], [row[j] for row in rows]) for j, column in enumerate(rules.columns)]
-
-
-def labels_in(database, model, n_rows):
-    import duckdb
-
-    with duckdb.connect(database, read_only=True) as connection:
-        found = connection.execute(f'SELECT "row", cluster FROM {model} ORDER BY "row"').fetchall()
-    assert [row for row, _ in found] == list(range(n_rows))
-    return [-1 if cluster is None else cluster for _, cluster in found]
+    """Return a function that builds a project of models in DuckDB; it returns what dbt says, and the database."""
+    return lambda tables, files: build_project(tmp_path_factory.mktemp("project"), tables, files)
 
 
 @needs_dbt
