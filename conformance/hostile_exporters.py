@@ -44,6 +44,7 @@ HOW = {
     "html": "opened in chromium, rows typed in; with a slider in every second round",
     "svg": "opened in chromium",
     "mermaid": "read by its grammar",
+    "xlsx": "computed by LibreOffice, one rule set in five: {xlsx:,} names",
     "pmml": "scored by pypmml, names read from the XML",
     "dbt": "one project, built by dbt in DuckDB",
     "path documents": "read back",

@@ -84,10 +84,7 @@ def score():
 
     def score(text, rows):
         model = read(text)
-        try:
-            found = [next(iter(model.predict(row).values())) for row in rows]
-        finally:
-            model.close()
+        found = [next(iter(model.predict(row).values())) for row in rows]
         return [-1 if cluster in NO_PREDICTION or cluster != cluster else cluster for cluster in found]
 
     with ExitStack() as opened:

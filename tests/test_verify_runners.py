@@ -20,7 +20,7 @@ from shallowrules.table import Table
 from shallowrules.verification import runners, verify
 from shallowrules.verification.runners import page, pmml
 
-BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pmml", "python", "sql", "svg"]
+BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg", "xlsx"]
 
 
 def found(rules, table, dialects=("sqlite",), **options):
@@ -43,7 +43,7 @@ def rows(rules, n_rows=30):
 
 
 def test_every_exporter_of_ours_has_a_runner_or_a_reason():
-    placed = [*runners.RUNNERS, *runners.SQL_RUNNERS, *runners.WITHOUT_LABELS]
+    placed = [*runners.RUNNERS, *runners.SQL_RUNNERS, *runners.NOT_RUN]
     assert sorted(placed) == sorted(set(placed))
     assert set(BUILT_IN) <= set(placed) <= set(exporter_names())
 
@@ -76,6 +76,7 @@ def test_all_forms_agree(make, engines):
     assert {form: each.disagreements for form, each in comparisons.items()} == dict.fromkeys(
         [
             *("RuleSet.assign", "Python, flat", "Python, ordered", "Python, nested", "Python, vectorized", "PMML"),
+            *("pandas", "Polars"),
             *("page in chromium", *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
             "dbt, sqlite, model rendered by Jinja",
         ],

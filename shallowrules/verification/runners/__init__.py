@@ -1,7 +1,7 @@
 """How what an exporter writes is run: a module for each, and the tables that name them.
 
 An exporter of shallowrules is in one of three tables: `RUNNERS` for what labels rows by itself, `SQL_RUNNERS` for what
-a database runs, `WITHOUT_LABELS` for what is only read. Of a plugin nobody here knows how it is run.
+a database runs, `NOT_RUN` for what is not, with the reason. Of a plugin nobody here knows how it is run.
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ from collections.abc import Mapping
 from shallowrules.exporters import InstalledExporter
 from shallowrules.verification.runners.base import Runner, SqlRunner
 from shallowrules.verification.runners.dbt import run_dbt
+from shallowrules.verification.runners.frames import run_pandas, run_polars
 from shallowrules.verification.runners.page import run_page
 from shallowrules.verification.runners.pmml import run_pmml
 from shallowrules.verification.runners.python import run_python
 from shallowrules.verification.runners.sql import run_sql
 
-__all__ = ["RUNNERS", "SQL_RUNNERS", "WITHOUT_LABELS", "cannot_be_run"]
+__all__ = ["NOT_RUN", "RUNNERS", "SQL_RUNNERS", "cannot_be_run"]
 
-RUNNERS: Mapping[str, Runner] = {"python": run_python, "pmml": run_pmml, "html": run_page}
+RUNNERS: Mapping[str, Runner] = {
+    "python": run_python,
+    "pandas": run_pandas,
+    "polars": run_polars,
+    "pmml": run_pmml,
+    "html": run_page,
+}
 
 SQL_RUNNERS: Mapping[str, SqlRunner] = {"sql": run_sql, "dbt": run_dbt}
 
 READ = "it is read by people, and labels no rows"
-WITHOUT_LABELS: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
+SPREADSHEET = "a spreadsheet program computes its labels, and verify starts none"
+NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ, "xlsx": SPREADSHEET}
 
 
 def cannot_be_run(exporter: InstalledExporter) -> str | None:
@@ -32,4 +40,4 @@ def cannot_be_run(exporter: InstalledExporter) -> str | None:
         return f"it comes from {exporter.distribution}, and verify does not know how it is run"
     if exporter.name in RUNNERS or exporter.name in SQL_RUNNERS:
         return None
-    return WITHOUT_LABELS.get(exporter.name, "verify does not know how it is run")
+    return NOT_RUN.get(exporter.name, "verify does not know how it is run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -36,11 +36,7 @@ def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Start the engine and read the document."""
     text = export(rules, "pmml")
     with open_models() as read:
-        model = read(text)
-        try:
-            yield {"PMML": Form(partial(_scored, rules, model), partial(_told_apart, rules))}
-        finally:
-            model.close()
+        yield {"PMML": Form(partial(_scored, rules, read(text)), partial(_told_apart, rules))}
 
 
 @contextmanager
@@ -52,17 +48,35 @@ def open_models() -> Iterator[Any]:
         raise MissingExtraError(WHAT, "pypmml", "engines") from None
     if shutil.which("java") is None:
         raise MissingExtraError(WHAT, "Java", command=JAVA)
-    context = pypmml.PMMLContext
-    running = context._active_pmml_context is not None
+    with ExitStack() as opened:
+        if pypmml.PMMLContext._active_pmml_context is None:
+            opened.enter_context(_own_java(pypmml))
+        yield pypmml.Model.fromString
+
+
+@contextmanager
+def _own_java(pypmml: Any) -> Iterator[None]:
+    """Start a Java for pypmml, and end it: of one that pypmml starts it keeps no hold, and leaves it running."""
+    py4j, jvm = import_module("py4j.java_gateway"), import_module("pypmml.jvm")
+    gateway = jvm.Py4jGateway()
     try:
-        context.getOrCreate()
+        port, process = py4j.launch_gateway(
+            classpath=gateway.classpath, javaopts=gateway.java_opts, die_on_exit=True, return_proc=True
+        )
     except Exception as error:
         raise EngineError("pypmml", "start", str(error)) from error
     try:
-        yield pypmml.Model.fromString
+        parameters = py4j.GatewayParameters(port=port, auto_convert=True)
+        jvm.Py4jGateway._gateway = py4j.JavaGateway(gateway_parameters=parameters)
+        jvm.Py4jGateway._jvm = jvm.Py4jGateway._gateway.jvm
+        pypmml.PMMLContext(gateway_instance=gateway)
+        try:
+            yield
+        finally:
+            pypmml.PMMLContext.shutdown()
     finally:
-        if not running:
-            context.shutdown()
+        process.stdin.close()
+        process.wait()
 
 
 def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:

@@ -17,21 +17,21 @@ from shallowrules.table import Column, Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 
-__all__ = ["run_python"]
+__all__ = ["define", "run_python"]
 
 
 @contextmanager
 def run_python(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Define what the modules define."""
     forms = {
-        f"Python, {style}": Form(partial(_by_row, _run(export(rules, "python", style=style))["assign_cluster"]))
+        f"Python, {style}": Form(partial(_by_row, define(export(rules, "python", style=style))["assign_cluster"]))
         for style in get_args(Style)
     }
-    by_columns = partial(_by_columns, _run(export(rules, "python", vectorized=True))["assign_clusters"])
+    by_columns = partial(_by_columns, define(export(rules, "python", vectorized=True))["assign_clusters"])
     yield {**forms, "Python, vectorized": Form(by_columns)}
 
 
-def _run(module: str) -> dict[str, Any]:
+def define(module: str) -> dict[str, Any]:
     """Return what an emitted module defines."""
     namespace: dict[str, Any] = {"__name__": "emitted_rules"}
     exec(compile(module, "<emitted rules>", "exec"), namespace)

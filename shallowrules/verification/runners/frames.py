@@ -1,0 +1,73 @@
+"""The emitted functions of dataframes: those of pandas and of Polars, where these are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from shallowrules.errors import MissingExtraError
+from shallowrules.exporters import export
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleSet
+from shallowrules.table import Column, Table
+from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.python import define
+
+__all__ = ["run_pandas", "run_polars"]
+
+CLUSTER = "cluster in shallowrules"
+
+
+@contextmanager
+def run_pandas(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
+    """Define the function of a dataframe of pandas."""
+    pandas = _imported("pandas")
+    assign_cluster = define(export(rules, "pandas"))["assign_cluster"]
+    yield {"pandas": Form(partial(_by_pandas, pandas, assign_cluster))}
+
+
+@contextmanager
+def run_polars(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
+    """Define the expression of Polars."""
+    polars = _imported("polars")
+    assign_cluster = define(export(rules, "polars"))["assign_cluster"]
+    yield {"Polars": Form(partial(_by_polars, polars, assign_cluster))}
+
+
+def _imported(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingExtraError(f"running the rules on dataframes of {package}", package) from None
+
+
+def _by_pandas(pandas: Any, assign_cluster: Callable[[Any], Any], table: Table) -> Labels:
+    columns = {
+        column.name: column.values
+        if column.missing is None and column.is_numeric
+        else pandas.Series(_values(column), dtype=object)
+        for column in table.columns
+    }
+    frame = pandas.DataFrame(columns, index=range(table.n_rows))
+    return assign_cluster(frame).fillna(NO_CLUSTER).to_numpy(dtype=np.int64)  # type: ignore[no-any-return]
+
+
+def _by_polars(polars: Any, assign_cluster: Callable[[], Any], table: Table) -> Labels:
+    types = {"text": polars.String, "boolean": polars.Boolean, "integer": polars.Int64, "float": polars.Float64}
+    series = []
+    for column in table.columns:
+        kind = polars.Float32 if column.values.dtype == np.float32 else types[column.type]
+        series.append(polars.Series(column.name, _values(column), dtype=kind))
+    frame = polars.DataFrame(series or {"no column": [None] * table.n_rows})
+    labelled = frame.with_columns(assign_cluster().alias(CLUSTER))[CLUSTER]
+    return labelled.fill_null(NO_CLUSTER).cast(polars.Int64).to_numpy()  # type: ignore[no-any-return]
+
+
+def _values(column: Column) -> list[Any]:
+    return [value for (value,) in python_rows(Table((column,), len(column.values)))]
