@@ -88,7 +88,8 @@ def build_models(tools: Tools) -> Iterator[tuple[str, str]]:
     files: dict[str, str] = {}
     for rules, rows, seed in tools.models:
         tables[f"t{seed}"] = [("row", "BIGINT", list(range(len(rows)))), *table_of(rules, rows)]
-        files |= export(rules, "dbt", dialect="duckdb", table=["main", f"t{seed}"], max_shift=1.0)  # type: ignore[arg-type]
+        options = {"dialect": "duckdb", "table": ["main", f"t{seed}"], "max_shift": 1.0, "materialized": "table"}
+        files |= dict(export(rules, "dbt", **options))  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="shallowrules-dbt-") as folder:
         done, database = build_project(Path(folder), tables, files)
         passed = f"PASS={4 * len(tools.models)} WARN=0 ERROR=0 SKIP=0"
@@ -117,7 +118,7 @@ def section(
         own = {name, name.split()[0], *(EMBEDDED if name == "sql" else ())}
         refused = sum(count for form, count in tools.refused.items() if form.split(",")[0] in own)
         how = HOW.get(name, "run as verify runs it, under Python's audit").format(
-            engines=engines, dmn=tools.counts["dmn, names"]
+            engines=engines, dmn=tools.counts["dmn, names"], xlsx=tools.counts["xlsx, names"]
         )
         yield f"| {name} | {how} | {refused:,} | {found[name]} |"
     yield ""

@@ -25,6 +25,7 @@ from rulesets import (
 
 from shallowrules.errors import ExportError, MissingExtraError
 from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters.pmml import is_exact_in_doubles
 from shallowrules.rules import Leaf
 from shallowrules.verification.runners.pmml import NO_PREDICTION, open_models
 
@@ -108,7 +109,10 @@ def test_an_engine_gives_the_clusters_of_the_tree(score):
     )
     @given(rules=rule_sets(hostile_names, kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
     def draw(rules, seed):
-        if in_xml(rules) is not None:
+        told_apart = all(
+            is_exact_in_doubles(rules, j) for j in rules.tested_columns if rules.columns[j].type == "integer"
+        )
+        if told_apart and in_xml(rules) is not None:  # the engine compares whole numbers as doubles
             cases.append((rules, seed))
 
     draw()
