@@ -371,7 +371,7 @@ def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
 
     def refuses(text: str) -> bool:
         try:
-            export(make_rules([(text, "text")], (0, text, 0, 1), {0: text}), "xlsx", label_rows=1)
+            export(make_rules([(text, "text")], (0, text, 0, 1), {0: text, 1: f"{text} 1"}), "xlsx", label_rows=1)
         except ExportError:
             return True
         return False

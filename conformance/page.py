@@ -9,7 +9,7 @@ from pathlib import Path
 
 from results import Result
 
-__all__ = ["PAGE", "page", "put_section", "write_page"]
+__all__ = ["PAGE", "page", "put_section", "section_of", "write_page"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
 
@@ -54,6 +54,11 @@ def put_section(path: Path, heading: str, lines: Sequence[str]) -> None:
     sections[heading] = "\n\n" + "\n".join(lines) + "\n\n"
     sections |= last
     path.write_text("".join(f"## {name}{text}" if name else text for name, text in sections.items()), encoding="utf-8")
+
+
+def section_of(path: Path, heading: str) -> list[str]:
+    """Return the lines of a section of the page; none if it has no such section."""
+    return _sections(path.read_text(encoding="utf-8")).get(heading, "").strip().splitlines()
 
 
 def _sections(text: str) -> dict[str, str]:

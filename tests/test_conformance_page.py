@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from page import page, put_section, write_page
+from page import page, put_section, section_of, write_page
 from refusals import Refusal
 from results import Result
 
@@ -61,3 +61,5 @@ def test_sections_of_other_scripts_stay_and_are_renewed(tmp_path):
     assert path.read_text() == text
     put_section(path, "Names", ["second"])
     assert path.read_text() == text.replace("first\nline", "second")
+    assert section_of(path, "Names") == ["second"]
+    assert section_of(path, "Nothing") == []
