@@ -105,7 +105,7 @@ def test_an_engine_gives_the_clusters_of_the_tree(score):
     cases = [(example_rules(), 0), (example_of_categories(), 1)]
 
     @settings(
-        max_examples=30, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=80, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(rules=rule_sets(hostile_names, kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
     def draw(rules, seed):

@@ -75,7 +75,7 @@ def get_exporter(name: str) -> type[Exporter]:
     return found
 
 
-BuiltInText = Literal["html", "markdown", "mermaid", "pmml", "python", "sql", "svg"]
+BuiltInText = Literal["html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg"]
 """The built-in exporters that give text."""
 
 
