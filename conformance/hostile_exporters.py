@@ -122,8 +122,8 @@ def section(
         )
         yield f"| {name} | {how} | {refused:,} | {found[name]} |"
     yield ""
-    yield "A **refused** name is one that the form cannot have: the exporter says so by an error, and the run goes on"
-    yield "with a plain one in its place. `conformance/hostile_exporters.py --write` runs this again."
+    yield "A **refused** name is one that the form, or the program that ran it, cannot have; a plain one stood in its"
+    yield "place. `conformance/hostile_exporters.py --write` runs this again."
 
 
 def renewed(lines: Sequence[str]) -> list[str]:
