@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -50,7 +52,7 @@ def partition_cost(
         In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
         their distance from the origin.
     """
-    X, labels = np.asarray(X), np.asarray(labels)
+    X, labels = np.asarray(X), _labels(labels)
     weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
     if not len(labels):
         return 0.0
@@ -80,7 +82,7 @@ def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike 
         Cluster of each row; equal values mean the same cluster.
     sample_weight : array-like of shape (n_rows,), optional
     """
-    equal = np.asarray(labels) == np.asarray(reference)
+    equal = _labels(labels) == _labels(reference)
     if sample_weight is None:
         return float(np.count_nonzero(equal) / len(equal))
     return float(np.average(equal, weights=_weights(sample_weight, len(equal))))
@@ -114,6 +116,12 @@ def precision_and_recall(
         for total in (np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))
     )
     return precision, recall
+
+
+def _labels(given: ArrayLike) -> NDArray[Any]:
+    """Return labels as an array; texts as objects: NumPy's own texts end before their last characters 0."""
+    listed = isinstance(given, list | tuple) and any(isinstance(label, str) for label in given)
+    return np.array(given, dtype=object) if listed else np.asarray(given)
 
 
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:

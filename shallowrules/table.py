@@ -526,6 +526,7 @@ def _array(series: Any) -> NDArray[Any]:
 
 def _objects(series: Any) -> NDArray[Any]:
     """Return a series as Python values, None where one is missing."""
-    values = np.array(_array(series), dtype=object)
+    # Not by way of NumPy's own texts: they end before their last characters 0.
+    values = np.fromiter(series.to_list(), object, len(series))
     values[series.is_null().to_numpy()] = None
     return values

@@ -9,6 +9,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulesets import hostile_texts
 from sklearn.datasets import make_blobs
 
 from shallowrules import ExplainableKMeans
@@ -104,6 +107,31 @@ def test_names_are_kept_and_checked(frame, columns, expected):
 
 def test_one_kind_predicts_for_another(frame, expected):
     np.testing.assert_array_equal(expected.predict(frame), expected.labels_)
+
+
+TEXT_FRAMES = {
+    "mapping": lambda texts: {"c": texts},
+    "pandas": lambda texts: pd.DataFrame({"c": texts}),
+    "pandas, objects": lambda texts: pd.DataFrame({"c": pd.Series(texts, dtype=object)}),
+    "pandas, nullable": lambda texts: pd.DataFrame({"c": pd.Series(texts, dtype="string")}),
+    "pandas, Arrow": lambda texts: pd.DataFrame({"c": pd.Series(texts, dtype=pd.ArrowDtype(pa.string()))}),
+    "polars": lambda texts: pl.DataFrame({"c": pl.Series(texts, dtype=pl.String)}),
+    "polars, categories": lambda texts: pl.DataFrame({"c": pl.Series(texts, dtype=pl.Categorical)}),
+    "polars, listed categories": lambda texts: pl.DataFrame(
+        {"c": pl.Series(texts, dtype=pl.Enum(sorted({text for text in texts if text is not None})))}
+    ),
+    "pyarrow": lambda texts: pa.table({"c": pa.array(texts, pa.string())}),
+    "pyarrow, large": lambda texts: pa.table({"c": pa.array(texts, pa.large_string())}),
+    "pyarrow, categories": lambda texts: pa.table({"c": pa.array(texts, pa.string()).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("name", TEXT_FRAMES)
+@settings(max_examples=50)
+@given(texts=st.lists(st.none() | hostile_texts, min_size=1, max_size=8))
+def test_texts_are_those_of_the_frame_to_their_last_character(name, texts):
+    column = Table.of(TEXT_FRAMES[name](texts))["c"]
+    assert [None if gone else text for text, gone in zip(column.values, column.absent, strict=True)] == texts
 
 
 def test_columns_by_name_in_every_frame(frame, expected):

@@ -127,6 +127,12 @@ def test_labels_may_be_anything_that_compares():
         assert partition_cost(X, labels) == 2.0
 
 
+def test_labels_that_differ_in_a_last_character_0_are_two():
+    X, labels = np.array([[0.0], [2.0]]), ["a", "a\0"]
+    assert partition_cost(X, labels) == 0.0
+    assert agreement(labels, ["a", "a"]) == 0.5
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.float16, np.bool_])
 def test_numbers_of_any_type_are_accepted(dtype):
     assert partition_cost(np.array([[0, 1], [1, 1], [1, 0], [1, 1]]).astype(dtype), [0, 0, 1, 1]) == 1.0

@@ -124,14 +124,15 @@ class _Masks(ConditionVisitor[str]):
 
     def one_of(self, condition: OneOf) -> str:
         """Return a test for equality, which None does not meet."""
-        variable, values = self.variables[condition.feature], condition.values
-        return f"({variable} == {values[0]!r})" if len(values) == 1 else f"_one_of({variable}, {values!r})"
+        return self._is(condition.feature, condition.values)
 
     def none_of(self, condition: NoneOf) -> str:
         """Return a test for inequality, and that there is a value."""
-        variable, values = self.variables[condition.feature], condition.values
-        test = f"({variable} != {values[0]!r})" if len(values) == 1 else f"~_one_of({variable}, {values!r})"
-        return f"pd.notna({variable}) & {test}"
+        return f"pd.notna({self.variables[condition.feature]}) & ~{self._is(condition.feature, condition.values)}"
+
+    def _is(self, feature: int, values: tuple[Value, ...]) -> str:
+        # Python compares, also with one category: a text that NumPy compares with ends before its last characters 0.
+        return f"_one_of({self.variables[feature]}, {values!r})"
 
 
 class _Expressions(ConditionVisitor[str]):
