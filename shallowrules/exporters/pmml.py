@@ -18,7 +18,7 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, check_length
 from shallowrules.exporters.xml_text import check_xml_text
-from shallowrules.rules import Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
+from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 
 __all__ = ["EXACT", "PmmlExporter", "PmmlOptions", "is_exact_in_doubles"]
 
@@ -43,7 +43,8 @@ class PmmlOptions:
     Parameters
     ----------
     cluster_as : {"number", "name"}
-        What the model predicts: the number of a cluster, or its name, the label that it was given.
+        What the model predicts: the number of a cluster, or its name, the label that it was given. Numbers are
+        predicted as text where one is the smallest of 64 bits, which stands for no prediction in PMML4S.
     cluster_column : str
         Name of the field that holds it.
     """
@@ -86,7 +87,8 @@ class PmmlExporter:
 def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     """Yield the lines of the document."""
     target = _attribute(settings.cluster_column)
-    kind = "integer" if settings.cluster_as == "number" else "string"
+    numbers = settings.cluster_as == "number" and all(cluster.index != INT64[0] for cluster in rules.clusters)
+    kind = "integer" if numbers else "string"
     labels = {c.index: str(c.index) if settings.cluster_as == "number" else c.name for c in rules.clusters}
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     statistics = rules.statistics
