@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Per stage, its modules or packages.
 STAGES = {
     "table": ["table", "sources", "conversion"],
+    "partitions": ["partitions"],
     "encoding": ["encoding"],
     "clustering": ["clustering", "starts", "blas"],
     "_kernel": ["_kernel"],
@@ -38,6 +39,7 @@ EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
 BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines"}
 ALLOWED = {
     "table": {"_kernel"},
+    "partitions": {"table"},
     "encoding": {"_kernel", "table", "summation"},
     "clustering": {"_kernel", "encoding", "summation"},
     "_kernel": set(),
@@ -64,7 +66,7 @@ LEADING_BACK = {
 
 # What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
 EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow", "chdb", "pyspark"}
-EXTRAS |= {"adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "xlsxwriter"}
+EXTRAS |= {"dask", "distributed", "adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "xlsxwriter"}
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+)?c?import[ \t]+(?P<names>[^\n#]+)", re.MULTILINE

@@ -17,7 +17,7 @@ from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database
 from shallowrules.sources.declared import declared_types
-from shallowrules.table import Column
+from shallowrules.table import Column, Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -173,11 +173,26 @@ class DatabaseSource(Source):
     def _build(self, positions: Sequence[int]) -> list[Column]:
         """Return columns of the values that a cursor gives."""
         builders = [ColumnBuilder(self.names[j]) for j in positions]
-        statement = f"SELECT {', '.join(map(self.fetched, positions))} FROM {self.relation}"
-        for batch in self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample)):
+        for batch in self._rows(positions):
             for builder, values in zip(builders, zip(*batch, strict=True), strict=True):
                 builder.add(values)
         return [builder.column() for builder in builders]
+
+    def _rows(self, positions: Sequence[int]) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the rows in batches, with the columns at these positions."""
+        statement = f"SELECT {', '.join(map(self.fetched, positions))} FROM {self.relation}"
+        return self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample))
+
+    def tables(self, positions: Sequence[int]) -> Iterator[Table]:
+        """Yield the rows in batches, with the columns at these positions, each batch typed by its own values."""
+        truths = self._declared_truths()
+        for batch in self._rows(positions):
+            columns = []
+            for j, values in zip(positions, zip(*batch, strict=True), strict=True):
+                builder = ColumnBuilder(self.names[j])
+                builder.add(values)
+                columns.append(self._as_declared(builder.column(), j, truths))
+            yield Table(tuple(columns), len(batch))
 
     def fetched(self, position: int) -> str:
         """Return the SQL by which the driver gives the values of a column unchanged."""

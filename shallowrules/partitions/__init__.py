@@ -1,0 +1,10 @@
+"""Tables in parts: names and types of the columns, and a function called on every part whose results add up.
+
+`base` says what they are, `opening` which one a source means; there is a module for each kind.
+"""
+
+from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts
+from shallowrules.partitions.opening import open_partitions
+from shallowrules.partitions.sources import Reading
+
+__all__ = ["Mergeable", "Part", "Partitions", "Reading", "TableParts", "open_partitions"]

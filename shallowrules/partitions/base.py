@@ -1,0 +1,310 @@
+"""What a table in parts is, and how the parts get the same columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+
+from shallowrules.conversion import PLAIN, Conversion
+from shallowrules.errors import DataError
+from shallowrules.sources.base import check_names
+from shallowrules.table import Column, ColumnType, Table
+
+__all__ = ["ColumnKind", "KindsFound", "Mergeable", "Part", "Partitions", "TableParts", "ThreadedPartitions"]
+
+State = TypeVar("State")
+
+
+class Mergeable(Protocol):
+    """What is found in a part, which adds up with what is found in another."""
+
+    def merged(self, other: Self) -> Self:
+        """Return the result of both parts; it does not depend on their order."""
+
+
+Result = TypeVar("Result", bound=Mergeable)
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Table):
+    """Some rows of a table, at least one.
+
+    Parameters
+    ----------
+    origin : str
+        Where they are from, for messages: a file, or "partition 17".
+    """
+
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column is in all parts.
+
+    Parameters
+    ----------
+    type : {"integer", "float", "text", "boolean", "other"}
+    dtype : str
+        NumPy's type of the numbers, "object" for other values.
+    conversion : Conversion
+        What the text of any file needed.
+    has_values : bool
+        Whether a value may be present. A column without values goes with any type.
+    declared : bool
+        Whether the type is declared, as in Parquet files, and not found from the values: then whole numbers in one part
+        are no floats in another.
+    """
+
+    type: ColumnType
+    dtype: str = "object"
+    conversion: Conversion = PLAIN
+    has_values: bool = True
+    declared: bool = False
+
+    @classmethod
+    def of(cls, column: Column) -> ColumnKind:
+        """Return what a column of one part is, by its values."""
+        dtype = column.values.dtype.newbyteorder("=").str if column.is_numeric else "object"
+        return cls(column.type, dtype, column.conversion, not column.absent.all())
+
+    def merged(self, other: ColumnKind) -> ColumnKind | None:
+        """Return what the column is in both; None where the types do not go together."""
+        conversion = _both(self.conversion, other.conversion)
+        for one, another in ((self, other), (other, self)):
+            if not another.has_values and (one.type != another.type or not one.has_values):
+                return replace(one, conversion=conversion)
+        numbers = {self.type, other.type} <= {"integer", "float"}
+        declared = self.declared and other.declared
+        if self.type != other.type and (declared or not numbers):
+            return None
+        if not numbers:
+            return replace(self, conversion=conversion)
+        kind: ColumnType = "float" if "float" in (self.type, other.type) else "integer"
+        dtype = np.result_type(np.dtype(self.dtype), np.dtype(other.dtype))
+        if kind == "integer" and dtype.kind == "f":  # of int64 and uint64
+            kind = "float"
+        return ColumnKind(kind, dtype.str, conversion, declared=declared)
+
+    def apply(self, column: Column) -> Column:
+        """Return a column of one part as it is in all."""
+        if self.type in ("integer", "float"):
+            if not column.is_numeric:  # it has no values
+                column = replace(column, values=np.zeros(len(column.values)), missing=np.ones(len(column.values), bool))
+            values, missing = column.values, column.absent
+            if self.type == "float":
+                values = values.astype(self.dtype, copy=False)
+                if column.missing is not None:
+                    values = np.where(missing, np.array(np.nan, self.dtype), values)
+                return Column(column.name, "float", values, conversion=self.conversion)
+            values = np.where(missing, 0, values) if values.dtype.kind == "f" else values
+            values = values.astype(self.dtype, copy=False)
+            return Column(column.name, "integer", values, missing if missing.any() else None, self.conversion)
+        if column.type == self.type:
+            return replace(column, conversion=self.conversion)
+        values = column.values.astype(object)
+        values[column.absent] = None
+        return Column(column.name, self.type, values, conversion=self.conversion)
+
+
+def _both(one: Conversion, other: Conversion) -> Conversion:
+    """Return what text needed that needed this and that."""
+    if one == other:
+        return one
+    decimal = one.decimal if one.decimal != "." else other.decimal
+    return Conversion(decimal, tuple(sorted({*one.nulls, *other.nulls})))
+
+
+@dataclass(frozen=True, eq=False)
+class KindsFound:
+    """What the columns of some parts are, and what does not go together.
+
+    Parameters
+    ----------
+    kinds : mapping from str to (ColumnKind, str)
+        By name, with the part that it was found in first.
+    names : tuple of str
+    clash : str
+        What is wrong; empty if nothing is.
+    """
+
+    kinds: Mapping[str, tuple[ColumnKind, str]]
+    names: tuple[str, ...]
+    clash: str = ""
+    origin: str = field(default="")
+
+    @classmethod
+    def of(cls, table: Table, origin: str) -> KindsFound:
+        """Return those of one part."""
+        return cls({c.name: (ColumnKind.of(c), origin) for c in table.columns}, tuple(table.names), origin=origin)
+
+    def merged(self, other: KindsFound) -> KindsFound:
+        """Return those of both; names stand in the order of the part whose origin comes first."""
+        if other.origin < self.origin:
+            return other.merged(self)
+        clash = self.clash or other.clash or name_clash(self.names, self.origin, other.names, other.origin)
+        if clash:
+            return replace(self, clash=clash)
+        kinds = {}
+        for name, (kind, origin) in self.kinds.items():
+            also, there = other.kinds[name]
+            both = kind.merged(also)
+            if both is None:
+                clash = (
+                    f"column {name!r} is {kind.type} in {origin} and {also.type} in {there}: all parts of a table have "
+                    "one type for a column"
+                )
+                return replace(self, clash=clash)
+            kinds[name] = (both, there if not kind.has_values and also.has_values else origin)
+        return KindsFound(kinds, self.names, origin=self.origin)
+
+    def checked(self) -> dict[str, ColumnKind]:
+        """Return what the columns are in all parts; DataError says what does not go together."""
+        if self.clash:
+            raise DataError(self.clash)
+        check_names(self.names)
+        return {name: kind for name, (kind, _) in self.kinds.items()}
+
+
+def name_clash(names: Sequence[str], origin: str, others: Sequence[str], other_origin: str) -> str:
+    """Return what is wrong with the names of two parts; empty if nothing is."""
+    for lacking, where, from_where in (
+        ([name for name in names if name not in set(others)], other_origin, origin),
+        ([name for name in others if name not in set(names)], origin, other_origin),
+    ):
+        if lacking:
+            return (
+                f"{where} has no column {lacking[0]!r}, which {from_where} has: all parts of a table have the same "
+                "columns"
+            )
+    return ""
+
+
+def as_part(table: Table, kinds: Mapping[str, ColumnKind], origin: str) -> Part:
+    """Return a table as a part, with the columns that all parts have."""
+    return Part(tuple(kind.apply(table[name]) for name, kind in kinds.items()), table.n_rows, origin)
+
+
+def call(function: Callable[[Part, State], Result], part: Part, state: State) -> Result:
+    """Return what a function finds in a part; what is wrong there is said with its place."""
+    try:
+        return function(part, state)
+    except DataError as error:
+        findings = [replace(finding, file=finding.file or part.origin) for finding in error.findings]
+        raise DataError(f"{part.origin}: {error}", findings=findings) from error
+
+
+class Partitions(ABC):
+    """A table in parts.
+
+    Parameters
+    ----------
+    kinds : mapping from str to ColumnKind
+        Of all columns, in order.
+    where : str
+        Where the rows are from, for messages.
+    """
+
+    def __init__(self, kinds: Mapping[str, ColumnKind], where: str) -> None:
+        self.kinds = dict(kinds)
+        self.where = where
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self.kinds)
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """The type of each column, by name."""
+        return {name: kind.type for name, kind in self.kinds.items()}
+
+    def map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result:
+        """Return what a function finds in all parts.
+
+        Parameters
+        ----------
+        function : callable
+            Called with each part that has rows, and `state`; in threads, or in other processes, to which both are
+            pickled. It changes neither.
+        state : object
+
+        Returns
+        -------
+        result
+            What `function` returns, merged by its method ``merged(other)``, in any order.
+
+        Raises
+        ------
+        DataError
+            If there are no rows. What `function` raises is raised here; a DataError names the part.
+        """
+        result = self._map_reduce(partial(call, function), state)
+        if result is None:
+            raise DataError(f"{self.where}: there are no rows")
+        return result
+
+    @abstractmethod
+    def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
+        """Return what `map_reduce` does, None if no part has rows."""
+
+
+class ThreadedPartitions(Partitions):
+    """Parts that come one after the other into this process, and are worked on by its threads."""
+
+    def __init__(self, kinds: Mapping[str, ColumnKind], where: str, n_threads: int = 1) -> None:
+        super().__init__(kinds, where)
+        self.n_threads = n_threads
+
+    @abstractmethod
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts."""
+
+    def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
+        result: Result | None = None
+        running: set[Future[Result]] = set()
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for part in self.parts():
+                if not part.n_rows:
+                    continue
+                if len(running) > self.n_threads:  # one more than there are threads is in memory
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    result = merge_all(result, (future.result() for future in done))
+                running.add(pool.submit(function, part, state))
+            return merge_all(result, (future.result() for future in running))
+
+
+def merge_all(result: Result | None, others: Iterable[Result]) -> Result | None:
+    """Return results merged, None for none."""
+    for other in others:
+        result = other if result is None else result.merged(other)
+    return result
+
+
+class TableParts(ThreadedPartitions):
+    """Tables in memory that are parts of one.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        With the same columns; DataError says what does not go together.
+    n_threads : int
+    """
+
+    def __init__(self, tables: Sequence[Table], n_threads: int = 1) -> None:
+        found = [KindsFound.of(table, f"partition {i}") for i, table in enumerate(tables) if table.n_rows]
+        all_found = merge_all(None, found)
+        if all_found is None:
+            raise DataError("there are no rows")
+        super().__init__(all_found.checked(), f"{len(tables)} tables", n_threads)
+        self.tables = list(tables)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts."""
+        return (as_part(table, self.kinds, f"partition {i}") for i, table in enumerate(self.tables) if table.n_rows)

@@ -1,0 +1,109 @@
+"""Dask's dataframes and arrays: each partition is a part, and Dask's workers do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from shallowrules.errors import DataError, MissingExtraError
+from shallowrules.partitions.base import ColumnKind, KindsFound, Part, Partitions, Result, State, as_part, merge_all
+from shallowrules.table import Table
+
+__all__ = ["DaskParts"]
+
+
+class DaskParts(Partitions):
+    """The partitions of a Dask dataframe, or the blocks of rows of an array.
+
+    They are computed anew in every pass unless they are in the workers' memory (``frame.persist()``). A part whose
+    worker dies is computed on another one, as Dask does by itself.
+
+    Parameters
+    ----------
+    data : dask.dataframe.DataFrame or dask.array.Array of shape (n_rows, n_columns)
+    columns, exclude : sequence of str
+        Columns to take, all by default, and columns to leave out.
+
+    Raises
+    ------
+    DataError
+        If the partitions have other columns than each other, or there are no rows.
+    MissingExtraError
+        If `distributed` is not installed.
+    """
+
+    def __init__(self, data: Any, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> None:
+        try:
+            self._dask, self._distributed = import_module("dask"), import_module("distributed")
+        except ImportError:
+            raise MissingExtraError("a table of Dask", "distributed", "dask") from None
+        try:
+            self._client = self._distributed.default_client()
+        except ValueError:
+            raise DataError("there is no client of Dask: make one first (distributed.Client)") from None
+        self._columns, self._exclude = columns, tuple(exclude)
+        self._delayed = _delayed(data)
+        found = self._run(_find_kinds, None, None)
+        if found is None:
+            raise DataError("a table of Dask: there are no rows")
+        super().__init__(found.checked(), "a table of Dask")
+
+    def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
+        return self._run(_CallPart(function, self.kinds), state, self.kinds)
+
+    def _run(self, function: Callable[[Table, str, Any], Result | None], state: Any, kinds: Any) -> Result | None:
+        """Return the merged results of a function of each partition, its name, and the state."""
+        sent = self._client.scatter(state, broadcast=True, hash=False)
+        call = self._dask.delayed(_call_partition, pure=False)
+        tasks = [
+            call(function, partition, i, sent, self._columns, self._exclude)
+            for i, partition in enumerate(self._delayed)
+        ]
+        futures = self._client.compute(tasks)
+        try:
+            results = (future.result() for future in self._distributed.as_completed(futures))
+            return merge_all(None, (result for result in results if result is not None))
+        finally:
+            self._client.cancel(futures)
+
+
+class _CallPart:
+    """Calls a function with a partition as a part."""
+
+    def __init__(self, function: Callable[[Part, State], Any], kinds: dict[str, ColumnKind]) -> None:
+        self.function, self.kinds = function, kinds
+
+    def __call__(self, table: Table, origin: str, state: Any) -> Any:
+        return self.function(as_part(table, self.kinds, origin), state)
+
+
+def _find_kinds(table: Table, origin: str, state: None) -> KindsFound:
+    return KindsFound.of(table, origin)
+
+
+def _call_partition(
+    function: Callable[[Table, str, Any], Any],
+    partition: Any,
+    number: int,
+    state: Any,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+) -> Any:
+    """Return what a function gives for a partition, None for one without rows."""
+    if not len(partition):
+        return None
+    table = Table.of(partition)
+    wanted = [name for name in columns or table.names if name not in exclude]
+    return function(table.select(wanted), f"partition {number}", state)
+
+
+def _delayed(data: Any) -> list[Any]:
+    """Return the partitions of a dataframe, or the blocks of an array, as objects of `dask.delayed`."""
+    if hasattr(data, "npartitions") and hasattr(data, "to_delayed") and not hasattr(data, "rechunk"):
+        return list(data.to_delayed())
+    if data.ndim != 2:
+        raise DataError(f"expected an array of rows and columns, got one of {data.ndim} dimensions")
+    return list(np.asarray(data.rechunk({1: -1}).to_delayed(), dtype=object).ravel())

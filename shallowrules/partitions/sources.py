@@ -1,0 +1,182 @@
+"""Files and rows of databases as parts, which this process streams from where they are in every pass."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast
+
+from shallowrules.errors import DataError
+from shallowrules.partitions.base import ColumnKind, KindsFound, Part, ThreadedPartitions, as_part, merge_all
+from shallowrules.sources import DatabaseRows, Files, open_source
+from shallowrules.sources.base import named
+from shallowrules.sources.combined import FOUND_TYPES, CombinedSource
+from shallowrules.sources.database import open_rows
+from shallowrules.sources.engine import DuckDBSource
+from shallowrules.table import Table
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+__all__ = ["PART_ROWS", "Reading", "open_files", "open_stored_rows"]
+
+PART_ROWS = 131_072
+"""Rows of a part: so many that what is done once per part does not show, so few that those in work are small."""
+
+ENGINE_SHARE = 0.25
+"""Share of the memory that the embedded DuckDB may take, which reads files; what is beyond is on disk."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: the options of `read_table`, which documents them."""
+
+    delimiter: str | None = None
+    decimal: str = "."
+    null: Sequence[str] = ()
+    keep_text: Sequence[str] = ()
+    encoding: str = "utf-8"
+
+
+class FileParts(ThreadedPartitions):
+    """Files as parts, each of at most `PART_ROWS` rows.
+
+    Parameters
+    ----------
+    sources : sequence of DuckDBSource
+    columns : sequence of str or None
+    exclude : sequence of str
+    n_threads : int
+    """
+
+    def __init__(
+        self, sources: Sequence[DuckDBSource], columns: Sequence[str] | None, exclude: Sequence[str], n_threads: int
+    ) -> None:
+        self.sources = [source for source in sources if not source.is_empty]
+        self._columns, self._exclude = columns, exclude
+        if not self.sources:
+            raise DataError(f"{sources[0].provenance}: there are no rows below the column names")
+        found = []
+        for number, source in enumerate(self.sources):
+            with named(str(source.provenance)):
+                found.append(KindsFound(*self._kinds(source), origin=f"{number:09}"))
+        kinds = cast(KindsFound, merge_all(None, found)).checked()
+        where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
+        super().__init__(kinds, where, n_threads)
+
+    def _kinds(self, source: DuckDBSource) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
+        """Return what the columns of one file are, and their names."""
+        positions = source.positions(self._columns, self._exclude)
+        fields = source.fields(positions)
+        with closing(self._batches(source)) as batches:
+            table = _table(next(batches))
+        declared = source.provenance.kind not in FOUND_TYPES
+        counts = [1] * len(fields)
+        if not declared:
+            counts = [source.row(f"count({field.expression})")[0] for field in fields]
+        kinds = {}
+        for column, each, n_values in zip(table.columns, fields, counts, strict=True):
+            kind = ColumnKind.of(column)
+            dtype = kind.dtype if each.type in ("integer", "float") else "object"
+            kinds[column.name] = (
+                ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared),
+                str(source.provenance),
+            )
+        return kinds, tuple(table.names)
+
+    def _batches(self, source: DuckDBSource) -> Generator[RecordBatch, None, None]:
+        yield from (batch for batch in source.batches(self._columns, self._exclude, PART_ROWS) if batch.num_rows)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts, file by file."""
+        for source in self.sources:
+            origin = str(source.provenance)
+            for batch in self._batches(source):
+                yield as_part(_table(batch), self.kinds, origin)
+
+
+def _table(batch: RecordBatch) -> Table:
+    """Return a batch of Arrow as a table."""
+    import pyarrow
+
+    return Table.of(pyarrow.Table.from_batches([batch]))
+
+
+@contextmanager
+def open_files(
+    where: Files,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    reading: Reading,
+    memory: int | None = None,
+    n_threads: int = 1,
+) -> Iterator[FileParts]:
+    """Open CSV, Parquet or JSON files of any size, until the end of the context.
+
+    Text files are kept as a table of DuckDB meanwhile, on disk where it is larger than its share of the memory.
+
+    Parameters
+    ----------
+    where : str, Path or sequence of these
+    columns, exclude : sequence of str
+        Columns to read, all by default, and columns to leave out.
+    reading : Reading
+    memory : int, optional
+        Bytes that the whole work may take; by default as DuckDB has it, most of the machine's.
+    n_threads : int
+
+    Raises
+    ------
+    DataError
+        If a file is not a table, or columns are missing in one, or of another type; the message names the file.
+    """
+    with open_source(where, **asdict(reading)) as source:
+        sources = source.parts if isinstance(source, CombinedSource) else (source,)
+        opened = cast("tuple[DuckDBSource, ...]", sources)
+        if memory is not None:
+            opened[0].database.execute(f"SET memory_limit = '{max(64, int(memory * ENGINE_SHARE) >> 20)}MiB'")
+        yield FileParts(opened, columns, exclude, n_threads)
+
+
+class StoredParts(ThreadedPartitions):
+    """Parts that wait in files of this process, which wrote them."""
+
+    def __init__(self, kinds: Mapping[str, ColumnKind], where: str, files: Sequence[str], n_threads: int) -> None:
+        super().__init__(kinds, where, n_threads)
+        self.files = list(files)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts."""
+        for file in self.files:
+            with open(file, "rb") as stream:
+                table: Table = pickle.load(stream)  # written by open_stored_rows
+            yield as_part(table, self.kinds, self.where)
+
+
+@contextmanager
+def open_stored_rows(
+    rows: DatabaseRows, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_threads: int = 1
+) -> Iterator[StoredParts]:
+    """Fetch rows of a database once, in batches, and keep them on disk until the end of the context.
+
+    They may change in the database between two passes, and would have to cross the network in each.
+    """
+    with TemporaryDirectory(prefix="shallowrules-") as scratch:
+        found: KindsFound | None = None
+        files = []
+        with open_rows(rows) as source:
+            for number, table in enumerate(source.tables(source.positions(columns, exclude))):
+                kinds = KindsFound.of(table, str(rows))
+                kinds = replace(kinds, origin=f"{number:09}")
+                found = kinds if found is None else found.merged(kinds)
+                files.append(os.path.join(scratch, f"{number}"))
+                with open(files[-1], "wb") as stream:
+                    pickle.dump(table, stream, protocol=5)
+        if found is None:
+            raise DataError(f"{rows}: there are no rows")
+        yield StoredParts(found.checked(), str(rows), files, n_threads)

@@ -1,0 +1,144 @@
+"""Tables in parts that Dask and Spark have: their workers do the work, and the rows are those of the whole table."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+
+from shallowrules.errors import DataError
+from shallowrules.partitions import Part, open_partitions
+
+ROWS = 1000
+
+
+@dataclass
+class Totals:
+    """Rows, sums by column, and the types of NumPy that came."""
+
+    n_rows: int
+    sums: tuple[float, ...]
+    dtypes: frozenset
+
+    def merged(self, other: Totals) -> Totals:
+        sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
+        return Totals(self.n_rows + other.n_rows, sums, self.dtypes | other.dtypes)
+
+
+def totals(part: Part, state: int) -> Totals:
+    """Whole numbers, so that sums do not depend on the order."""
+    sums = tuple(float(np.sum(c.values)) if c.is_numeric else float(np.sum(c.values == "a")) for c in part.columns)
+    return Totals(part.n_rows * state, sums, frozenset((c.name, c.type, c.values.dtype.str) for c in part.columns))
+
+
+def refuse(part: Part, state: str) -> Totals:
+    if (part["amount"].values == state).any():
+        raise DataError(f"there is {state}")
+    return totals(part, 1)
+
+
+def kill_once(part: Part, marker: str) -> Totals:
+    """End the worker's process the first time that this is called."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return totals(part, 1)
+    os._exit(1)
+
+
+def a_frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "amount": rng.integers(0, 100, ROWS).astype(np.float64),
+            "age": rng.integers(0, 90, ROWS),
+            "kind": rng.choice(["a", "b"], ROWS),
+        }
+    )
+
+
+def expected(frame: pd.DataFrame) -> tuple[float, ...]:
+    return float(frame.amount.sum()), float(frame.age.sum()), float((frame.kind == "a").sum())
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[object]:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[object]:
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    session.sparkContext.addPyFile(__file__)  # the functions below are found by their module
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    yield session
+    session.stop()
+
+
+def test_a_dataframe_of_dask_with_an_empty_partition(client):
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = a_frame()
+    pieces = [frame.iloc[:0], frame.iloc[:300], frame.iloc[300:]]
+    with open_partitions(dataframe.from_map(lambda i: pieces[i], [0, 1, 2], meta=frame.iloc[:0])) as parts:
+        assert parts.types == {"amount": "float", "age": "integer", "kind": "text"}
+        found = parts.map_reduce(totals, 1)
+        assert (found.n_rows, found.sums) == (ROWS, expected(frame))
+        with pytest.raises(DataError, match="partition [12]: there is 7"):
+            parts.map_reduce(refuse, 7)
+
+
+def test_an_array_of_dask_is_cut_by_rows_alone(client):
+    array = pytest.importorskip("dask.array")
+    values = np.arange(3000.0).reshape(1000, 3)
+    with open_partitions(array.from_array(values, chunks=(300, 2)), exclude=["x1"]) as parts:
+        found = parts.map_reduce(totals, 2)
+        assert parts.names == ["x0", "x2"]
+        assert (found.n_rows, found.sums) == (2000, (values[:, 0].sum(), values[:, 2].sum()))
+    with (
+        pytest.raises(DataError, match="1 dimension"),
+        open_partitions(array.ones(5)),
+    ):
+        pass
+
+
+def test_the_work_of_a_worker_that_dies_is_done_by_another(client, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = a_frame()
+    with open_partitions(dataframe.from_pandas(frame, npartitions=6)) as parts:
+        found = parts.map_reduce(kill_once, str(tmp_path / "killed"))
+    assert (tmp_path / "killed").exists()
+    assert (found.n_rows, found.sums) == (ROWS, expected(frame))
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_dataframe_of_spark(spark):
+    frame = a_frame()
+    with open_partitions(
+        spark.createDataFrame(pyarrow.Table.from_pandas(frame)).repartition(7), columns=["amount", "age", "kind"]
+    ) as parts:
+        assert parts.types == {"amount": "float", "age": "integer", "kind": "text"}
+        found = parts.map_reduce(totals, 1)
+        assert (found.n_rows, found.sums) == (ROWS, expected(frame))
+        with pytest.raises(DataError, match=r"partition \d+: there is 7"):
+            parts.map_reduce(refuse, 7)
+    with (
+        pytest.raises(DataError, match="no column 'size'"),
+        open_partitions(spark.createDataFrame(pyarrow.Table.from_pandas(frame)), columns=["size"]),
+    ):
+        pass
