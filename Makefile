@@ -199,7 +199,7 @@ docs: $(VENV)/with-dev
 	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test
-	@for name in paper quality reading database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in paper quality reading command database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # MariaDB, Java and chromium come from the system; without one of the engines it fails. The tables telco and avila come from
 # SHALLOWRULES_DATA.

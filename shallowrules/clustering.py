@@ -18,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from shallowrules._kernel import nearest_centers
+from shallowrules._kernel import Ranges, nearest_centers
 from shallowrules.blas import single_threaded_blas
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
@@ -192,7 +192,7 @@ def reference_clustering(
     fitted, seen, notes = _fitted(clusterer, X, sample_weight, n_threads)
     if transformers:
         _check_names(fitted, names)
-        encoding = replace(encoding, X_cluster=into_space(fitted, encoding.X_cluster, X))
+        encoding = encoding.in_space(into_space(fitted, encoding.X_cluster, X))
         names = None  # the transformers may name their columns otherwise
     reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names, n_threads)
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
@@ -261,8 +261,9 @@ def _means(
     X_cluster: NDArray[Any],
     sample_weight: NDArray[np.float64] | None,
     n_threads: int,
+    ranges: Ranges | None = None,
 ) -> NDArray[np.float64]:
-    means = group_means(X, labels, len(centers), sample_weight, n_threads)
+    means = group_means(X, labels, len(centers), sample_weight, n_threads, ranges)
     empty = np.flatnonzero(np.isnan(means).any(axis=1))
     if len(empty):
         counted = labels >= 0
@@ -540,7 +541,8 @@ def _from_centers(
         labels = _nearest(X, centers, n_threads)
     explain_centers = centers
     if not encoding.one_space:
-        explain_centers = _means(encoding.X_explain, labels, centers, X, sample_weight, n_threads)
+        ranges = encoding.explain_ranges
+        explain_centers = _means(encoding.X_explain, labels, centers, X, sample_weight, n_threads, ranges)
     classes = tuple(range(len(centers)))
     return Reference(centers, explain_centers, labels, tuple(map(str, classes)), classes, labelled)
 
@@ -560,10 +562,11 @@ def _from_labels(
     number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last entry, index -1, stays UNLABELLED
     number[used] = np.arange(len(used))
     labels = number[given.labels]
-    centers = group_means(X, labels, len(used), sample_weight, n_threads)
+    centers = group_means(X, labels, len(used), sample_weight, n_threads, encoding.cluster_ranges)
     explain_centers = centers
     if not encoding.one_space:
-        explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight, n_threads)
+        ranges = encoding.explain_ranges
+        explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight, n_threads, ranges)
     names = tuple(given.names[i] for i in used)
     classes = _classes(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
     return Reference(centers, explain_centers, labels, names, classes, labelled=True)

@@ -76,7 +76,7 @@ def rules_of_tree(
     means = group_means(X_explain, labels, k, fit_weight)
     return describe_tree(
         replace(tree.count(X_explain, fit_weight), names=names),
-        replace(encoding, X_cluster=points),
+        encoding.in_space(points),
         labels,
         followed,
         means=np.where(np.isnan(means), np.average(X_explain, axis=0, weights=fit_weight), means),

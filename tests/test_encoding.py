@@ -325,6 +325,23 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     return grown, rules
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
+def test_the_ends_of_clustered_columns_are_known_without_a_look_at_the_rows(scale, kind):
+    X = np.random.default_rng(0).standard_cauchy((500, 3)).astype(kind)
+    tables = {
+        "numbers": Table.of(X),
+        "beside categories": Table.of(shop()),
+        "one value": Table.of(np.full((5, 2), 0.1, kind)),
+    }
+    for name, table in tables.items():
+        for columns in (None, [1]):
+            encoding = encode(table, scale, cluster_columns=columns)
+            found = column_ranges(encoding.X_cluster)
+            np.testing.assert_array_equal(encoding.cluster_ranges, found, err_msg=name)
+            assert encoding.in_space(encoding.X_cluster * 2).cluster_ranges is None
+
+
 @given(monotone_cases())
 def test_monotone_functions_of_columns_never_change_the_partition(case):
     raw, centers, images = case

@@ -222,6 +222,8 @@ class Encoding:
         Where distances are taken; the same object as `X_explain` where there is one space.
     ranges : Ranges
         Those of the columns of `matrix`.
+    scaled_ranges : Ranges, optional
+        Those of the columns of `X_cluster` where it is the matrix scaled.
     """
 
     encoder: Encoder
@@ -230,6 +232,11 @@ class Encoding:
     X_explain: NDArray[Any]
     X_cluster: NDArray[Any]
     ranges: Ranges
+    scaled_ranges: Ranges | None = None
+
+    def in_space(self, X_cluster: NDArray[Any]) -> Encoding:
+        """Return the encoding with distances taken elsewhere, in the rows of `X_cluster`."""
+        return replace(self, X_cluster=X_cluster, scaled_ranges=None)
 
     @property
     def one_space(self) -> bool:
@@ -247,7 +254,7 @@ class Encoding:
         """Those of the columns of `X_cluster`, None where they have to be found."""
         if self.X_cluster is self.matrix:
             return self.ranges
-        return self.explain_ranges if self.one_space else None
+        return self.explain_ranges if self.one_space else self.scaled_ranges
 
 
 def encode(
@@ -306,7 +313,9 @@ def encode(
     X_explain = (
         raw if encoder.explain_positions == encoder.cluster_positions else _select(matrix, encoder.explain_positions)
     )
-    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw), ranges)
+    # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
+    ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
+    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw), ranges, Ranges(*encoder._scaled(ends)))
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:

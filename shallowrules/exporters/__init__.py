@@ -9,6 +9,7 @@ from shallowrules.exporters.exported import Exported
 from shallowrules.exporters.registry import (
     InstalledExporter,
     export,
+    export_by,
     exporter_names,
     get_exporter,
     installed_exporters,
@@ -20,6 +21,7 @@ __all__ = [
     "InstalledExporter",
     "check_exporter",
     "export",
+    "export_by",
     "exporter_names",
     "get_exporter",
     "installed_exporters",

@@ -14,7 +14,7 @@ from shallowrules.exporters.exported import Exported, exported_faults
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
 
-__all__ = ["GROUP", "InstalledExporter", "export", "exporter_names", "get_exporter", "installed_exporters"]
+__all__ = ["GROUP", "InstalledExporter", "export", "export_by", "exporter_names", "get_exporter", "installed_exporters"]
 
 GROUP = "shallowrules.exporters"
 
@@ -115,12 +115,16 @@ def export(rules: RuleSet, name: str, **options: Any) -> Exported:
 
     if not isinstance(rules, RuleSet):
         raise OptionError(f"export takes a RuleSet, not {type(rules).__name__}; a fitted model has it as `rules_`")
-    exporter = get_exporter(name)
+    return export_by(get_exporter(name), rules, options)
+
+
+def export_by(exporter: type[Exporter], rules: RuleSet, options: Mapping[str, Any]) -> Exported:
+    """Return the rules in the form of an exporter that `get_exporter` has found; otherwise as `export`."""
     check_option_names(exporter, options)
     exported = exporter().export(rules, **options)
     faults = exported_faults(exported)
     if faults:
-        raise PluginError(f"exporter {name!r} {'; '.join(faults)}")
+        raise PluginError(f"exporter {exporter.name!r} {'; '.join(faults)}")
     return dict(exported) if isinstance(exported, Mapping) else exported
 
 

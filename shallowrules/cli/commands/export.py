@@ -69,7 +69,7 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
       shallowrules export rules.json python --function-name segment -o segments.py
       shallowrules export rules.json markdown --title 'Customer segments'
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.exporters import export, get_exporter
+    from shallowrules.exporters import export_by, get_exporter
     from shallowrules.rules import RuleSet
 
     get_exporter(format_name)  # an unknown one is refused before anything is read
@@ -77,7 +77,7 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     with choice.as_typed():
-        exported = export(rules, format_name, **choice.settings())
+        exported = export_by(choice.exporter, rules, choice.settings())
     if isinstance(exported, str | bytes):
         check_target(output, rules_file, *choice.paths)
         write_result(exported, output)

@@ -101,7 +101,7 @@ def command(
       shallowrules run --database postgresql://me@localhost/shop --table visits -k 4
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
-    from shallowrules.exporters import export
+    from shallowrules.exporters import export_by
 
     rows = rows_of(tables, {"table": table, **options})
     wanted = {fact for choice in chosen for fact in choice.facts}
@@ -128,7 +128,7 @@ def command(
     with progress("writing the rules"):
         for choice in chosen:
             with choice.as_typed():
-                exported = export(rules, choice.name, **choice.settings(facts))
+                exported = export_by(choice.exporter, rules, choice.settings(facts))
             if isinstance(exported, str | bytes):
                 exported = {_file_of(choice): exported}
             written[choice.name] = exported
