@@ -461,7 +461,8 @@ def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> No
     done = subprocess.run(
         [sys.executable, str(SPEED.with_name("label.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
     )
-    assert re.findall(r"(\w+) +to (\w+) +[0-9]", done.stdout) == list(product(("csv", "parquet"), repeat=2))
+    pairs = list(product(("csv", "parquet", "sqlite", "duckdb"), ("csv", "parquet")))
+    assert re.findall(r"(\w+) +to (\w+) +[0-9]", done.stdout) == pairs
     assert "≤" not in done.stdout
 
 

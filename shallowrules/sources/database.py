@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
+
+BATCH_VALUES = 1 << 20
+"""Values of a batch at most, which are objects of Python: 0.1 GB."""
 
 
 @dataclass(frozen=True)
@@ -181,9 +184,11 @@ class DatabaseSource(Source):
     def _rows(self, positions: Sequence[int]) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the rows in batches, with the columns at these positions."""
         statement = f"SELECT {', '.join(map(self.fetched, positions))} FROM {self.relation}"
-        return self.fetch(statement if self.rows.sample is None else self.sampled(statement, self.rows.sample))
+        if self.rows.sample is not None:
+            statement = self.sampled(statement, self.rows.sample)
+        return self.fetch(statement, max(1, min(BATCH_ROWS, BATCH_VALUES // len(positions))))
 
-    def tables(self, positions: Sequence[int]) -> Iterator[Table]:
+    def tables(self, positions: Sequence[int]) -> Generator[Table, None, None]:
         """Yield the rows in batches, with the columns at these positions, each batch typed by its own values."""
         truths = self._declared_truths()
         for batch in self._rows(positions):
@@ -198,11 +203,11 @@ class DatabaseSource(Source):
         """Return the SQL by which the driver gives the values of a column unchanged."""
         return self.declared[position].fetched.format(column=self.quote(self.names[position]))
 
-    def fetch(self, statement: str) -> Iterator[Sequence[Sequence[Any]]]:
+    def fetch(self, statement: str, n_rows: int = BATCH_ROWS) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the rows of a query in batches, by a cursor of the server where it has any."""
         result = self.connection.exec_driver_sql(statement, execution_options={"stream_results": True})
         try:
-            while batch := result.fetchmany(BATCH_ROWS):
+            while batch := result.fetchmany(n_rows):
                 yield batch
         finally:
             result.close()
