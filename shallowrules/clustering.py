@@ -31,8 +31,12 @@ __all__ = [
     "Labelling",
     "Reference",
     "centers_among",
+    "classes_of_labels",
     "fit_clusterer",
     "into_space",
+    "label_notes",
+    "nearest_labels",
+    "read_centers",
     "reference_clustering",
 ]
 
@@ -180,7 +184,8 @@ def reference_clustering(
     """
     if isinstance(clusterer, Labelling):
         reference = _from_labels(encoding, clusterer, sample_weight, n_threads)
-        return replace(reference, notes=_doubts(clusterer)), encoding, None
+        absent = int(np.count_nonzero(clusterer.labels == UNLABELLED))
+        return replace(reference, notes=label_notes(clusterer.names, absent, len(clusterer.labels))), encoding, None
     if clusterer is None:
         clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
     if not hasattr(clusterer, "fit"):
@@ -280,7 +285,7 @@ MAX_TOGETHER = 1 << 18
 """At most this many differences are computed at once: a second-level cache holds them."""
 
 
-def _nearest(X: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> NDArray[np.int32]:
+def nearest_labels(X: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
     The labels of a fitted KMeans are not taken in its place: it takes distances from a product of matrices, which
@@ -493,14 +498,13 @@ def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[n
     return labels.astype(np.int32)
 
 
-def _doubts(given: Labelling) -> tuple[str, ...]:
-    """Return what a reader should know of given labels."""
+def label_notes(names: Sequence[str], absent: int, n_rows: int) -> tuple[str, ...]:
+    """Return what a reader should know of given labels, which `absent` of the rows lack."""
     notes = []
-    absent = int(np.count_nonzero(given.labels == UNLABELLED))
     if absent:
-        notes.append(f"left out of fitting: {absent:,} of {len(given.labels):,} rows, without a given label")
-    others = [name for name in given.names if name != str(UNLABELLED)]
-    if len(others) == len(given.names) - 1 and others == [str(i) for i in range(len(others))]:
+        notes.append(f"left out of fitting: {absent:,} of {n_rows:,} rows, without a given label")
+    others = [name for name in names if name != str(UNLABELLED)]
+    if len(others) == len(names) - 1 and others == [str(i) for i in range(len(others))]:
         notes.append("the label -1 is explained as a cluster like any other; if it marks noise, leave it empty instead")
     return tuple(notes)
 
@@ -510,6 +514,25 @@ def _doubts(given: Labelling) -> tuple[str, ...]:
 
 def _is_matrix(centers: Any, n_columns: int) -> bool:
     return np.ndim(centers) == 2 and np.shape(centers)[1] == n_columns
+
+
+def read_centers(centers: Any, n_columns: int) -> NDArray[np.float64]:
+    """Return given centers, shape (k, n_columns); OptionError if they are none."""
+    try:
+        read: NDArray[np.float64] = np.ascontiguousarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"clusterer={centers!r} is neither a clusterer nor an array of centers or labels; "
+            "give a scikit-learn clusterer, numbers of shape (k, columns), or one label per row"
+        ) from None
+    if not _is_matrix(read, n_columns) or not len(read):
+        raise OptionError(
+            f"clusterer gives centers of shape {read.shape}, but the table has {counted(n_columns, 'column')}: "
+            "centers need one row per cluster and one column per column of the table"
+        )
+    if not np.isfinite(read).all():
+        raise OptionError("clusterer gives centers that are not finite numbers")
+    return read
 
 
 def _from_centers(
@@ -522,23 +545,10 @@ def _from_centers(
 ) -> Reference:
     """Return the clustering by given centers: by its own labels, or those of the nearest center."""
     X = encoding.X_cluster
-    try:
-        centers = np.ascontiguousarray(centers, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"clusterer={centers!r} is neither a clusterer nor an array of centers or labels; "
-            "give a scikit-learn clusterer, numbers of shape (k, columns), or one label per row"
-        ) from None
-    if not _is_matrix(centers, X.shape[1]) or not len(centers):
-        raise OptionError(
-            f"clusterer gives centers of shape {centers.shape}, but the table has {counted(X.shape[1], 'column')}: "
-            "centers need one row per cluster and one column per column of the table"
-        )
-    if not np.isfinite(centers).all():
-        raise OptionError("clusterer gives centers that are not finite numbers")
+    centers = read_centers(centers, X.shape[1])
     labelled = labels is not None
     if labels is None:
-        labels = _nearest(X, centers, n_threads)
+        labels = nearest_labels(X, centers, n_threads)
     explain_centers = centers
     if not encoding.one_space:
         ranges = encoding.explain_ranges
@@ -568,11 +578,11 @@ def _from_labels(
         ranges = encoding.explain_ranges
         explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight, n_threads, ranges)
     names = tuple(given.names[i] for i in used)
-    classes = _classes(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
+    classes = classes_of_labels(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
     return Reference(centers, explain_centers, labels, names, classes, labelled=True)
 
 
-def _classes(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:
+def classes_of_labels(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:
     """Return the labels of the clusters of given labels, which are `numbers` if these are whole."""
     if numbers is None:
         return tuple(range(k))

@@ -6,39 +6,40 @@ The one module that leads from rules back to the encoding and the metrics.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallowrules.assembling import (
+    MAX_CLUSTERS,
+    FitRecord,
+    Measured,
+    assemble_rules,
+    choose_bins,
+    count_values,
+    describe_numbers,
+    describe_values,
+    profile_clusters,
+    rule_nodes,
+)
 from shallowrules.clustering import UNLABELLED
-from shallowrules.conversion import DOUBLE_EXACT, Number
-from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
+from shallowrules.encoding import Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
-from shallowrules.histograms import NarrowBins, count_rows, cross_weights, join_bins, plain_numbers
+from shallowrules.histograms import count_rows, cross_weights
 from shallowrules.metrics import (
     agreement,
     partition_cost,
     precision_and_recall,
-    weighted_average_depth,
 )
-from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
-from shallowrules.rules.figures import normalized_cost
-from shallowrules.rules.nodes import derive_rules
+from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.summation import group_means
 from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
 
-__all__ = ["FitRecord", "describe_tree", "rules_of_tree"]
-
-MAX_CLUSTERS = 200
-"""With more clusters there are no histograms and no confusion: nobody looks at so many pictures."""
-
-MAX_HISTOGRAMS = 4000
-"""Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
+__all__ = ["describe_tree", "rules_of_tree"]
 
 
 def rules_of_tree(
@@ -90,23 +91,6 @@ def rules_of_tree(
     )
 
 
-@dataclass(frozen=True)
-class FitRecord:
-    """What is known of a fit without measuring it; the fields are those of `Statistics`.
-
-    `weighted` says whether weights were given: where rows are in no cluster, there are weights in any case. The
-    reference cost is measured if it is not known.
-    """
-
-    method: str
-    weighted: bool
-    reference_cost: float | None = None
-    tradeoff: float = 0.0
-    labelled: bool = False
-    left_out: int = 0
-    notes: tuple[str, ...] = ()
-
-
 def describe_tree(
     tree: Tree,
     encoding: Encoding,
@@ -152,121 +136,46 @@ def describe_tree(
     if weight is not None and not weight.all():
         rows = weight > 0
         labels, reference, weight = labels[rows], reference[rows], weight[rows]
-    quality = precision_and_recall(labels, reference, k, weight)
-    clusters = _describe_clusters(tree, counts, sums, quality, profiles)
-    nodes = _rule_nodes(tree, encoding.encoder, encoding.table)
-    if len(clusters) <= MAX_CLUSTERS:
+    confusion, bins, counted_rows = None, {}, []
+    nodes = rule_nodes(tree, encoding.encoder, encoding.table)
+    n_clusters = len(np.unique(tree.cluster[tree.leaves]))
+    if n_clusters <= MAX_CLUSTERS:
         row_weight = weight if record.weighted else None
-        fitted_rows = (rows, labels, row_weight)
-        columns, clusters = _with_histograms(columns, nodes, clusters, tree, encoding, fitted_rows, n_threads)
-        clusters = _with_confusion(clusters, tree, cross_weights(labels, reference, k, row_weight))
-    rules = derive_rules(nodes, columns, float(sums.sum()))
-    statistics = Statistics(
-        rows=int(counts.sum()),
-        weight=float(sums.sum()),
-        weighted=record.weighted,
-        method=record.method,
-        tradeoff=record.tradeoff,
-        cost=cost,
-        reference_cost=reference_cost,
-        normalized_cost=normalized_cost(cost, reference_cost, finite=True),
-        agreement=agreement(labels, reference, weight),
-        wad=weighted_average_depth(tree),
-        # By raw columns, of which the tree may test several images.
-        waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
-        labelled=record.labelled,
-        left_out=record.left_out,
-        notes=(*_imputation_notes(encoding), *record.notes),
-    )
-    return RuleSet(columns, nodes, clusters, statistics)
-
-
-def _describe_clusters(
-    tree: Tree,
-    counts: NDArray[np.intp],
-    sums: NDArray[np.float64],
-    quality: tuple[NDArray[np.float64], NDArray[np.float64]],
-    profiles: Sequence[Mapping[str, Any]],
-) -> tuple[Cluster, ...]:
-    """Return the clusters that have a leaf, from the rows, weight, precision, recall and profile of every cluster."""
-    precision, recall = quality
-    return tuple(
-        Cluster(
-            index=tree.classes[i] if tree.classes else int(i),
-            name=tree.names[i],
-            rows=int(counts[i]),
-            weight=float(sums[i]),
-            share=float(sums[i] / sums.sum()),
-            precision=float(precision[i]),
-            recall=float(recall[i]),
-            **profiles[i],
-        )
-        for i in np.unique(tree.cluster[tree.leaves])
+        bins = choose_bins(columns, nodes, n_clusters, _complete(encoding))
+        raw = [encoding.table.columns[index].values[rows] for index in bins]
+        groups = np.ascontiguousarray(labels, dtype=np.int32)
+        counted_rows = count_rows(list(bins.values()), raw, groups, k, row_weight, n_threads)
+        confusion = cross_weights(labels, reference, k, row_weight)
+    return assemble_rules(
+        tree,
+        nodes,
+        Measured(
+            columns,
+            profiles,
+            counts,
+            sums,
+            cost,
+            reference_cost,
+            agreement(labels, reference, weight),
+            *precision_and_recall(labels, reference, k, weight),
+            confusion,
+            bins,
+            counted_rows,
+        ),
+        replace(record, notes=(*_imputation_notes(encoding), *record.notes)),
     )
 
 
-def _with_histograms(
-    columns: tuple[RuleColumn, ...],
-    nodes: Sequence[Node],
-    clusters: tuple[Cluster, ...],
-    tree: Tree,
-    encoding: Encoding,
-    fitted_rows: tuple[slice | NDArray[np.bool_], NDArray[np.int32], NDArray[np.float64] | None],
-    n_threads: int,
-) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
-    """Return the columns and the clusters with the histograms of the columns of numbers that the nodes test.
-
-    `fitted_rows` are the rows of the table that count, their labels, and their weights if they have any.
-    """
-    rows, labels, weight = fitted_rows
-    asked = Counter(node.column for node in nodes if isinstance(node, Cut))
-    most = max(1, MAX_HISTOGRAMS // len(clusters))
-    table = encoding.table
+def _complete(encoding: Encoding) -> set[int]:
+    """Return the positions of the columns of numbers without a missing or infinite value."""
     finite = np.isfinite(encoding.ranges.low) & np.isfinite(encoding.ranges.high)
-    complete = {
+    known = {
         column.source
         for column, is_finite in zip(encoding.encoder.columns, finite, strict=True)
         if column.kind == "number" and is_finite
     }
-    bins: dict[int, NarrowBins] = {}
-    for index in sorted(index for index, _ in asked.most_common(most)):
-        column = columns[index]
-        low, high = cast(Number, column.minimum), cast(Number, column.maximum)
-        narrow = NarrowBins.between(low, high, integer=column.type == "integer")
-        if narrow is not None and (index in complete or not table.columns[index].absent.any()):
-            bins[index] = narrow
-    raw = [table.columns[index].values[rows] for index in bins]
-    groups = np.ascontiguousarray(labels, dtype=np.int32)
-    counts = count_rows(list(bins.values()), raw, groups, len(tree.names), weight, n_threads)
-    described, found = list(columns), []
-    for (index, narrow), counted_rows in zip(bins.items(), counts, strict=True):
-        edges, joined = join_bins(narrow, counted_rows, integer=columns[index].type == "integer")
-        described[index] = replace(columns[index], edges=edges)
-        found.append(joined)
-    places = np.unique(tree.cluster[tree.leaves])
-    measured = (
-        replace(cluster, histograms=tuple(plain_numbers(joined[place]) for joined in found))
-        for place, cluster in zip(places, clusters, strict=True)
-    )
-    return tuple(described), tuple(measured)
-
-
-def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[Any]) -> tuple[Cluster, ...]:
-    """Return the clusters with where their rows are without rules.
-
-    `weights` has a row for each cluster of the tree and a column for each of the clustering that it follows.
-    """
-    found = []
-    for place, cluster in zip(np.unique(tree.cluster[tree.leaves]), clusters, strict=True):
-        places = sorted(np.flatnonzero(weights[place]), key=lambda i: tree.classes[i] if tree.classes else i)
-        found.append(
-            replace(
-                cluster,
-                reference_clusters=tuple(tree.classes[i] if tree.classes else int(i) for i in places),
-                reference_weights=plain_numbers(weights[place, places]),
-            )
-        )
-    return tuple(found)
+    columns = enumerate(encoding.table.columns)
+    return known | {i for i, column in columns if i not in known and column.is_numeric and not column.absent.any()}
 
 
 def _describe_columns(
@@ -279,9 +188,7 @@ def _describe_columns(
     """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
     encoder, table = encoding.encoder, encoding.table
     place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
-    columns: list[RuleColumn] = []
-    of_numbers: list[list[float | None]] = [[] for _ in sums]
-    of_values: list[list[tuple[float, ...]]] = [[] for _ in sums]
+    found: list[tuple[RuleColumn, NDArray[Any]]] = []
     for source, raw in enumerate(table.columns):
         if raw.is_numeric:
             if source in place:
@@ -291,24 +198,12 @@ def _describe_columns(
             else:  # a transformer left it out, or took its numbers for categories
                 in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
                 ends = [math.nan, math.nan]
-            columns.append(_describe_numbers(raw, float(in_cluster @ sums / sums.sum()), ends))
-            shares = np.empty((len(sums), 0))
+            found.append((describe_numbers(raw, float(in_cluster @ sums / sums.sum()), ends), in_cluster))
         else:
-            described, shares = _describe_values(raw, labels, weight, sums)
-            columns.append(described)
-        for i in range(len(sums)):
-            of_numbers[i].append(float(in_cluster[i]) if raw.is_numeric else None)
-            of_values[i].append(tuple(shares[i].tolist()))
-    columns = [
-        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=raw.imputed)
-        for described, raw in zip(columns, table.columns, strict=True)
-    ]
-    mixed = any(not column.is_numeric for column in columns)
-    profiles = [
-        {"means": tuple(numbers), "shares": tuple(values) if mixed else ()}
-        for numbers, values in zip(of_numbers, of_values, strict=True)
-    ]
-    return tuple(columns), profiles
+            values = categories(raw)
+            cells = count_values(raw, values, labels, len(sums), weight)
+            found.append(describe_values(raw, values, cells, sums))
+    return profile_clusters(table, found, len(sums))
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
@@ -323,53 +218,6 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
             )
             notes.append(f"a missing value of column {column.name!r} {taken}")
     return tuple(notes)
-
-
-def _describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
-    """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
-    known = all(abs(end) < DOUBLE_EXACT if raw.type == "integer" else math.isfinite(end) for end in ends)
-    low, high = ends if known else (raw.values.min(), raw.values.max())
-    number = int if raw.type == "integer" else float
-    # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
-    return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
-
-
-def _describe_values(
-    raw: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, sums: NDArray[np.float64]
-) -> tuple[RuleColumn, NDArray[np.float64]]:
-    """Return a column of categories, the most frequent first, and their shares, shape (k, n_values)."""
-    values: list[Value] = list(categories(raw))
-    positions = raw.positions(values)
-    cells = np.bincount(labels * len(values) + positions, weight, len(sums) * len(values)).reshape(len(sums), -1)
-    order = np.argsort(-cells.sum(axis=0), kind="stable")
-    shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]
-    of_all = (cells.sum(axis=0)[order] / sums.sum()).tolist()
-    described = RuleColumn(raw.name, raw.type, None, None, None, tuple(values[i] for i in order), tuple(of_all))  # type: ignore[arg-type]
-    return described, shares
-
-
-def _rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
-    """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns."""
-    nodes: list[Node] = []
-    for node in range(tree.n_nodes):
-        if tree.feature[node] == LEAF:
-            cluster = int(tree.cluster[node])
-            label = tree.classes[cluster] if tree.classes else cluster
-            nodes.append(Leaf(label, int(tree.rows[node]), float(tree.weight[node])))
-            continue
-        cut = encoder.columns[tree.feature[node]]
-        threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
-        if cut.kind == "indicator":
-            nodes.append(Membership(cut.source, cut.values, above, below))
-        elif cut.kind == "rank":
-            values = cut.values[: math.floor(threshold) + 1]
-            nodes.append(Membership(cut.source, values, below, above, ordered=True))
-        else:
-            value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
-            left, right = (below, above) if cut.direction > 0 else (above, below)
-            integer = table.columns[cut.source].type == "integer"
-            nodes.append(Cut(cut.source, math.floor(value) if integer else value, left, right))
-    return tuple(nodes)
 
 
 def _check_columns(tree: Tree, table: Table) -> None:

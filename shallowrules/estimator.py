@@ -16,10 +16,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from shallowrules.clustering import Reference
 from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_extreme_weights, refuse_unusable
 from shallowrules.errors import DataError, OptionError, OptionName, check_choice, counted
 from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.labels import NO_CLUSTER, label_type
+from shallowrules.partitions import open_partitions
+from shallowrules.passes import PartsFit, fit_parts, refuse_options
 from shallowrules.pipeline import (
     Fit,
     FitData,
@@ -279,6 +282,68 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
         return fitted(self, data, trees[-1])
 
+    def fit_partitions(
+        self,
+        source: Any,
+        *,
+        centers: Any = None,
+        labels: str | None = None,
+        sample_weight: str | None = None,
+        memory: int | None = None,
+    ) -> ExplainableKMeans:
+        """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
+
+        The tree and its figures are those of `fit` on the whole table with ``refine="none"``, from the same centers and
+        however the rows are cut into parts; but the last digits of the costs, which `fit` rounds in the order of the
+        rows. There is no `labels_` and no `reference_labels_`. Of the table, only the numbers that rules may test and
+        that are clustered come together in the memory of this process, while the tree is grown.
+
+        Parameters
+        ----------
+        source : str, Path, sequence of these, DatabaseRows, table of Dask or Spark, or Partitions
+            See `shallowrules.partitions.open_partitions`. All its columns are used but `labels` and `sample_weight`.
+        centers : array-like of shape (k, n_clustered) or fitted clusterer, default=None
+            Of scikit-learn (KMeans), dask-ml or Spark MLlib. None takes `clusterer`; where that is None too, KMeans on
+            a sample of distinct rows, moved by Lloyd's algorithm over all rows.
+        labels : str, default=None
+            The column of given labels to explain.
+        sample_weight : str, default=None
+            The column of weights, which are whole numbers.
+        memory : int, default=None
+            Bytes that the work in this process may take; None does not check it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If the table cannot be used; the message names the file or partition, the column and the rows.
+        OptionError
+            For what does not work on parts: refinement, ``method="imm"`` and ``"exkmc"``, `impute`, `transformer`,
+            ``scale="robust"``, a Pipeline as clusterer.
+        """
+        parameters = _parameters(self)
+        refuse_options(parameters, centers, labels)
+        with open_partitions(source, memory=memory, n_threads=parameters.n_threads) as parts:
+            fit = fit_parts(
+                parts,
+                parameters,
+                centers=centers,
+                labels=labels,
+                weight=sample_weight,
+                memory=memory,
+                progress=progress_of(self),
+                log=log_of(self),
+            )
+        for message, category in fit.warnings:
+            warnings.warn(message, category, stacklevel=2)
+        unset = ("labels_", "reference_labels_")
+        kept = {name: value for name, value in vars(self).items() if name not in unset}
+        self.__dict__ = {**kept, **_parts_attributes(fit)}
+        return self
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
         _, columns = self._model_columns(X)
@@ -395,16 +460,39 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
 
 def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
     """Return all attributes that a fit sets."""
-    statistics, reference = fit.rules.statistics, data.reference
-    classes = np.array(reference.classes, dtype=label_type(reference.classes))
-    attributes = {
+    reference = data.reference
+    attributes = _fit_attributes(fit, reference, data.encoding.encoder)
+    classes = attributes["classes_"]
+    attributes |= {
         "n_features_in_": len(data.given.table.columns),
-        "encoder_": data.encoding.encoder,
-        "scaler_": data.encoding.encoder.scaler,
         "clusterer_": data.clusterer,
-        "tree_": fit.tree,
         "labels_": classes[fit.labels],
-        "classes_": classes,
+        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
+        "_cluster_columns": data.cluster_columns,
+    }
+    if data.given.feature_names is not None:
+        attributes["feature_names_in_"] = data.given.feature_names
+    return attributes
+
+
+def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
+    """Return all attributes that a fit of parts sets."""
+    return _fit_attributes(fit, fit.reference, fit.encoder) | {
+        "n_features_in_": len(fit.names),
+        "feature_names_in_": np.array(fit.names, dtype=object),
+        "clusterer_": None,
+        "_cluster_columns": fit.cluster_columns,
+    }
+
+
+def _fit_attributes(fit: Fit | PartsFit, reference: Reference, encoder: Encoder) -> dict[str, Any]:
+    """Return the attributes that every fit sets."""
+    statistics = fit.rules.statistics
+    return {
+        "encoder_": encoder,
+        "scaler_": encoder.scaler,
+        "tree_": fit.tree,
+        "classes_": np.array(reference.classes, dtype=label_type(reference.classes)),
         "rules_": fit.rules,
         "n_leaves_": fit.tree.n_leaves,
         "wad_": statistics.wad,
@@ -412,15 +500,10 @@ def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
         "inertia_": statistics.cost,
         "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
         "cluster_centers_": fit.cluster_centers,
-        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
         "reference_centers_": reference.centers,
         "reference_inertia_": statistics.reference_cost,
-        "_cluster_columns": data.cluster_columns,
         "_clustered_centers": fit.clustered_centers,
     }
-    if data.given.feature_names is not None:
-        attributes["feature_names_in_"] = data.given.feature_names
-    return attributes
 
 
 def _parameters(model: ExplainableKMeans) -> FitParameters:

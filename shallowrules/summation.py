@@ -9,6 +9,7 @@ reproducible summation: Demmel and Nguyen, "Parallel reproducible summation", 20
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,15 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
-__all__ = ["group_means", "group_sums"]
+__all__ = ["MAX_TOTAL", "SumGrid", "group_means", "group_sums"]
 
 KEPT_BITS = 64
 """Bits kept below the largest value: more than a float64 has, so that what is dropped does not show."""
 
 MANTISSA = 52
+
+MAX_TOTAL = 2**43
+"""Sums of whole weights are exact below it."""
 
 
 def group_sums(
@@ -57,29 +61,67 @@ def group_sums(
         X = X.astype(np.float64)
     if not X.size:
         return np.zeros((n_groups, X.shape[1]))
-    least, greatest = column_ranges(X, n_threads) if ranges is None else ranges
-    exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
     total = len(X) if weight is None else float(weight.sum())
-    bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(total, 1.0)))), MANTISSA - 3)
-    # Adding a number this large rounds to a multiple of 2**(-bits*level).
-    levels = range(1, -(-KEPT_BITS // bits) + 1)
-    rounder = np.array([math.ldexp(1.5, MANTISSA - bits * level) for level in levels])
-    # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
-    scale = np.ldexp(1.0, [-exponent // 2 * (exponent < 0), -exponent - -exponent // 2 * (exponent < 0)])
-    exact = weight is None or (total < 2**43 and bool((weight == np.floor(weight)).all()))
-    parts = sums_of_parts(
-        X,
-        np.ascontiguousarray(groups, dtype=np.int32),
-        n_groups,
-        None if weight is None else np.ascontiguousarray(weight),
-        scale,
-        rounder,
-        n_threads if exact else 1,
-    )
-    result = np.zeros((n_groups, X.shape[1]))
-    for part in parts[::-1]:
-        result += part
-    return np.asarray(np.ldexp(result, exponent))
+    exact = weight is None or (total < MAX_TOTAL and bool((weight == np.floor(weight)).all()))
+    grid = SumGrid.of(column_ranges(X, n_threads) if ranges is None else ranges, total)
+    return grid.sums(grid.add_up(X, groups, n_groups, weight, n_threads if exact else 1))
+
+
+@dataclass(frozen=True, eq=False)
+class SumGrid:
+    """The grids that the values of each column are cut on: what is added up on them is exact, in any order.
+
+    Parameters
+    ----------
+    exponent : ndarray of int, shape (n_columns,)
+        Of the power of two that no value of a column is above.
+    rounder : ndarray of float64, shape (n_grids,)
+        Adding a number this large rounds to a multiple of the width of a grid.
+    """
+
+    exponent: NDArray[np.integer]
+    rounder: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, ranges: Ranges, total: float) -> SumGrid:
+        """Return the grids for columns of these ranges, whose rows weigh so much together."""
+        least, greatest = ranges
+        exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
+        bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(total, 1.0)))), MANTISSA - 3)
+        levels = range(1, -(-KEPT_BITS // bits) + 1)
+        return cls(exponent, np.array([math.ldexp(1.5, MANTISSA - bits * level) for level in levels]))
+
+    def add_up(
+        self,
+        X: NDArray[Any],
+        groups: NDArray[np.integer],
+        n_groups: int,
+        weight: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+    ) -> NDArray[np.float64]:
+        """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
+
+        Those of parts of a table add up exactly to those of the whole where weights are whole numbers.
+        """
+        exponent = self.exponent
+        # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
+        scale = np.ldexp(1.0, [-exponent // 2 * (exponent < 0), -exponent - -exponent // 2 * (exponent < 0)])
+        return sums_of_parts(
+            X,
+            np.ascontiguousarray(groups, dtype=np.int32),
+            n_groups,
+            None if weight is None else np.ascontiguousarray(weight),
+            scale,
+            self.rounder,
+            n_threads,
+        )
+
+    def sums(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of each group, shape (n_groups, n_columns), from those on each grid."""
+        result = np.zeros(parts.shape[1:])
+        for part in parts[::-1]:
+            result += part
+        return np.asarray(np.ldexp(result, self.exponent))
 
 
 def group_means(

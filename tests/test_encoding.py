@@ -17,10 +17,11 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules._kernel import column_ranges
-from shallowrules.describing import FitRecord, describe_tree
+from shallowrules.assembling import FitRecord
+from shallowrules.describing import describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, impute_table
 from shallowrules.errors import DataError, OptionError
-from shallowrules.pipeline.finishing import _place_thresholds
+from shallowrules.pipeline.finishing import place_thresholds
 from shallowrules.rules import Leaf
 from shallowrules.summation import group_means
 from shallowrules.verification import verify
@@ -311,7 +312,7 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     grown = grow(X_explain, X_cluster, explain_centers, centers)
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     names = tuple(str(i) for i in range(len(centers)))
-    tree = replace(_place_thresholds(grown, encoder, table), names=names, classes=tuple(range(len(centers))))
+    tree = replace(place_thresholds(grown, encoder, table), names=names, classes=tuple(range(len(centers))))
     means = group_means(X_explain, grown.labels, len(centers))
     rules = describe_tree(
         tree,

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow
 import pytest
 
+from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
 from shallowrules.partitions import Part, open_partitions
 
@@ -142,3 +143,25 @@ def test_a_dataframe_of_spark(spark):
         open_partitions(spark.createDataFrame(pyarrow.Table.from_pandas(frame)), columns=["size"]),
     ):
         pass
+
+
+CENTERS = np.array([[10.0, 20.0], [80.0, 20.0], [50.0, 70.0]])
+
+
+def check_fit(source: object, frame: pd.DataFrame) -> None:
+    """Compare a fit of parts with one of the whole table, which adds costs up in the order of the rows."""
+    model = ExplainableKMeans(refine="none", clusterer=CENTERS, cluster_columns=["amount", "age"])
+    found = model.fit_partitions(source).rules_
+    expected = model.fit(frame).rules_
+    assert (found.columns, found.nodes, found.clusters) == (expected.columns, expected.nodes, expected.clusters)
+    assert found.statistics.cost == pytest.approx(expected.statistics.cost, rel=1e-12)
+
+
+def test_a_fit_on_dask(client):
+    dataframe = pytest.importorskip("dask.dataframe")
+    check_fit(dataframe.from_pandas(a_frame(), npartitions=5), a_frame())
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_fit_on_spark(spark):
+    check_fit(spark.createDataFrame(pyarrow.Table.from_pandas(a_frame())).repartition(3), a_frame())

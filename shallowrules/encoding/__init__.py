@@ -4,7 +4,7 @@
 comparable scales, `transformers` sees through scikit-learn transformers; it is imported where there is one.
 """
 
-from shallowrules.encoding.checks import refuse_extreme_weights, refuse_unusable
+from shallowrules.encoding.checks import MAX_CATEGORIES, is_id_like, refuse_extreme_weights, refuse_unusable
 from shallowrules.encoding.encoder import (
     CATEGORY_WEIGHT,
     Encoder,
@@ -14,10 +14,11 @@ from shallowrules.encoding.encoder import (
     encode,
     impute_table,
 )
-from shallowrules.encoding.scaling import SCALES, fit_scaler
+from shallowrules.encoding.scaling import SCALES, fit_scaler, set_moments
 
 __all__ = [
     "CATEGORY_WEIGHT",
+    "MAX_CATEGORIES",
     "SCALES",
     "Encoder",
     "Encoding",
@@ -26,6 +27,8 @@ __all__ = [
     "encode",
     "fit_scaler",
     "impute_table",
+    "is_id_like",
     "refuse_extreme_weights",
     "refuse_unusable",
+    "set_moments",
 ]

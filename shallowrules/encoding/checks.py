@@ -18,6 +18,7 @@ __all__ = [
     "find_other_types",
     "find_too_many_values",
     "find_without_values",
+    "is_id_like",
     "refuse_extreme_weights",
     "refuse_missing",
     "refuse_other_types",
@@ -87,10 +88,15 @@ def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
         if column.type == "text":
             present = column.values[~column.absent].tolist()
             distinct, n_rows = len(set(present)), len(column.values)
-            if distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * len(present)):
+            if is_id_like(distinct, len(present)):
                 message = f"{column.name!r} ({counted(distinct, 'value')} in {counted(n_rows, 'row')})"
                 found.append(Finding("too many values", message, column.name, distinct, n_rows))
     return found
+
+
+def is_id_like(distinct: int, present: int) -> bool:
+    """Return whether so many distinct texts among the texts of a column are ids or free text, not categories."""
+    return distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present)
 
 
 def refuse_unusable(table: Table, complete: Iterable[Column], ranges: Ranges | None = None) -> None:

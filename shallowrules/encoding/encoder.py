@@ -181,6 +181,15 @@ class Encoder:
         """Return rows of the model matrix in the clustered space, the same object where that is one."""
         return self._scaled(_select(matrix, self.cluster_positions))
 
+    def spaces(self, matrix: NDArray[Any], raw: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return rows of the model matrix as they are explained and as they are clustered; one object if one space.
+
+        `raw` are the columns to cluster by, as they are, where they were selected already.
+        """
+        raw = _select(matrix, self.cluster_positions) if raw is None else raw
+        one = self.explain_positions == self.cluster_positions
+        return raw if one else _select(matrix, self.explain_positions), self._scaled(raw)
+
     def _numbers(self) -> tuple[list[int], list[int]]:
         """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
         kinds = [self.columns[j].kind for j in self.cluster_positions or range(len(self.columns))]
@@ -310,12 +319,9 @@ def encode(
         ranges = column_ranges(matrix, n_threads)
     raw = _select(matrix, encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight)
-    X_explain = (
-        raw if encoder.explain_positions == encoder.cluster_positions else _select(matrix, encoder.explain_positions)
-    )
     # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
     ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
-    return Encoding(encoder, table, matrix, X_explain, encoder._scaled(raw), ranges, Ranges(*encoder._scaled(ends)))
+    return Encoding(encoder, table, matrix, *encoder.spaces(matrix, raw), ranges, Ranges(*encoder._scaled(ends)))
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:

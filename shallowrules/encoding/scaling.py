@@ -14,7 +14,7 @@ from shallowrules.summation import group_means
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "fit_scaler"]
+__all__ = ["SCALES", "fit_scaler", "set_moments"]
 
 SCALES: dict[str | None, str | None] = {
     None: None,
@@ -70,7 +70,11 @@ def _standardize(scaler: StandardScaler, X: NDArray[Any], weight: NDArray[np.flo
     for j in range(X.shape[1]):  # column by column, to need no second matrix
         squares = (X[:, j : j + 1].astype(np.float64) - mean[j]) ** 2
         variance[j] = group_means(squares, one_group, 1, weight)[0, 0]
-    size = len(X) if weight is None else weight.sum()
+    set_moments(scaler, mean, variance, len(X) if weight is None else weight.sum())
+
+
+def set_moments(scaler: StandardScaler, mean: NDArray[np.float64], variance: NDArray[np.float64], size: float) -> None:
+    """Give a scaler the means and variances of columns of so many rows, or of so much weight."""
     # scikit-learn's own bound on the rounding, below which a column is constant.
     epsilon = np.finfo(np.float64).eps
     constant = variance <= size * epsilon * variance + (size * mean * epsilon) ** 2

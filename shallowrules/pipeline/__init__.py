@@ -8,13 +8,14 @@
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable
 from shallowrules.pipeline.finishing import Fit, finish
 from shallowrules.pipeline.growing import grow
-from shallowrules.pipeline.preparing import is_whole, prepare, to_clustered_space
+from shallowrules.pipeline.preparing import choose_columns, is_whole, prepare, to_clustered_space
 
 __all__ = [
     "Fit",
     "FitData",
     "FitParameters",
     "GivenTable",
+    "choose_columns",
     "finish",
     "grow",
     "is_whole",

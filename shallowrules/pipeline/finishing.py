@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from shallowrules.assembling import FitRecord
 from shallowrules.clustering import centers_among
-from shallowrules.describing import FitRecord, describe_tree
+from shallowrules.describing import describe_tree
 from shallowrules.encoding import Encoder
 from shallowrules.errors import DataError, ShallowRulesWarning
 from shallowrules.growing import GrownTree
@@ -22,7 +23,7 @@ from shallowrules.table import Table
 from shallowrules.thresholds import readable_threshold
 from shallowrules.tree import LEAF, Tree
 
-__all__ = ["Fit", "finish"]
+__all__ = ["Fit", "doubts_of", "finish", "leafless_note", "place_thresholds"]
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
@@ -71,7 +72,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
     n_threads = data.parameters.n_threads
     tree = replace(
-        _place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
+        place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
     )
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
@@ -107,7 +108,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
             tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
             labelled=reference.labelled,
             left_out=data.left_out,
-            notes=(*reference.notes, *grown.notes, *_leafless_note([reference.names[i] for i in leafless], n_kept)),
+            notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
         ),
     )
     return Fit(
@@ -116,11 +117,11 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         rules,
         means,
         np.where(np.isnan(clustered_means), reference.centers, clustered_means),
-        tuple(_doubts(tree.n_leaves, n_kept, rules)),
+        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
     )
 
 
-def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
+def doubts_of(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
     """Return what to warn of: fewer leaves than clusters, given labels that the rules hardly follow."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
@@ -139,15 +140,18 @@ def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warni
     return doubts
 
 
-def _leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
+def leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     """Return one note on the clusters without a rule, or no note where each has one."""
     if not names:
         return ()
     return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
 
 
-def _place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
-    """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does."""
+def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
+    """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does.
+
+    Of the table nothing but the types of its columns matters.
+    """
     threshold = np.zeros(len(grown.feature))
     for node in np.flatnonzero(grown.feature != LEAF):
         lower, upper = float(grown.lower[node]), float(grown.upper[node])

@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 from shallowrules import growing
 from shallowrules.clustering import UNLABELLED, fit_clusterer
-from shallowrules.encoding import Encoding
+from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Progress, UniqueRows, find_unique_rows
 from shallowrules.pipeline.data import FitData, FitParameters, Log
@@ -22,7 +22,7 @@ from shallowrules.searching import part_of
 from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
 
-__all__ = ["grow"]
+__all__ = ["grow", "over_the_table", "renumber_centers"]
 
 
 def grow(
@@ -108,15 +108,15 @@ def _grow_for(
             progress=first_part,
         )
         greedy = [tree]
-    over_the_table = {id(tree): _over_the_table(tree, encoding, kept) for tree in greedy}
+    by_model_column = {id(tree): over_the_table(renumber_centers(tree, kept), encoding.encoder) for tree in greedy}
     grown = []
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
-        trees = [over_the_table[id(tree)]]
+        trees = [by_model_column[id(tree)]]
         if refines and tree.n_leaves == len(kept) > 1:
             thorough = _thorough(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
             refined = _refined(tree, unique, data, kept, tradeoff, thorough, log, part)
-            trees.append(_over_the_table(refined, encoding, kept))
+            trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
         grown.append(tuple(trees))
     return grown
 
@@ -173,12 +173,17 @@ def _thorough(
     return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log, tell_best)
 
 
-def _over_the_table(tree: GrownTree, encoding: Encoding, kept: NDArray[np.integer]) -> GrownTree:
-    """Return a tree whose features are model columns, and whose centers are numbered as in the reference."""
+def renumber_centers(tree: GrownTree, kept: NDArray[np.integer]) -> GrownTree:
+    """Return a tree whose centers are numbered as in the reference, of which `kept` are those that it was grown for."""
     numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-    tested = encoding.encoder.explain_positions or range(encoding.matrix.shape[1])
+    return replace(tree, center=numbers[tree.center], labels=numbers[tree.labels])
+
+
+def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:
+    """Return a tree whose features are model columns, from one over the columns that rules may test."""
+    tested = encoder.explain_positions or range(len(encoder.columns))
     columns = np.append(tested, LEAF).astype(np.int32)
-    return replace(tree, feature=columns[tree.feature], center=numbers[tree.center], labels=numbers[tree.labels])
+    return replace(tree, feature=columns[tree.feature])
 
 
 def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:

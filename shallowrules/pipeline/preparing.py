@@ -18,7 +18,7 @@ from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
 from shallowrules.table import Column, Table, unmasked
 
-__all__ = ["is_whole", "prepare", "to_clustered_space"]
+__all__ = ["choose_columns", "is_whole", "prepare", "to_clustered_space"]
 
 
 def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.float64] | None, log: Log) -> FitData:
@@ -47,7 +47,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     labelling = _given_labels(parameters.clusterer, table.n_rows)
     # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
-    cluster_columns, explain_columns = _choose_columns(parameters, table.names, labelled=labelling is not None)
+    cluster_columns, explain_columns = choose_columns(parameters, table.names, labelled=labelling is not None)
     names = [table.names[j] for j in cluster_columns]
     encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
     numeric = encoding.encoder.transformer is None and all(table[name].is_numeric for name in names)
@@ -152,7 +152,7 @@ def to_clustered_space(
     return np.asarray(space, dtype=np.float64)
 
 
-def _choose_columns(parameters: FitParameters, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
+def choose_columns(parameters: FitParameters, names: Sequence[str], *, labelled: bool) -> tuple[list[int], list[int]]:
     """Return the positions of the columns to cluster and of those to explain by."""
     everything = list(range(len(names)))
     cluster_columns = _positions("cluster_columns", parameters.cluster_columns, names)

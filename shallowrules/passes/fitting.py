@@ -1,0 +1,338 @@
+"""A whole fit of a table in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel import Ranges, column_ranges
+from shallowrules.assembling import (
+    MAX_CLUSTERS,
+    FitRecord,
+    assemble_rules,
+    choose_bins,
+    describe_numbers,
+    describe_values,
+    rule_nodes,
+)
+from shallowrules.clustering import Reference, classes_of_labels, label_notes
+from shallowrules.encoding import Encoder, categories, encode, set_moments
+from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.growing import GrownTree, Progress
+from shallowrules.partitions import Part, Partitions
+from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
+from shallowrules.passes.growing import collect_rows, grow_collected, refuse_too_many
+from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.passes.rows import RowEncoder
+from shallowrules.passes.sums import Added
+from shallowrules.passes.survey import Roles, Survey, survey
+from shallowrules.pipeline import FitParameters, choose_columns
+from shallowrules.pipeline.finishing import doubts_of, leafless_note, place_thresholds
+from shallowrules.pipeline.growing import over_the_table, renumber_centers
+from shallowrules.rules import RuleSet
+from shallowrules.summation import SumGrid
+from shallowrules.table import Table
+from shallowrules.tree import Tree
+
+__all__ = ["PartsFit", "fit_parts"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartsFit:
+    """A finished fit of a table in parts; the fields are those of `Fit` and of what it came from, without labels."""
+
+    tree: Tree
+    rules: RuleSet
+    cluster_centers: NDArray[np.float64]
+    clustered_centers: NDArray[np.float64]
+    warnings: tuple[tuple[str, type[Warning]], ...]
+    encoder: Encoder
+    reference: Reference
+    names: tuple[str, ...]
+    cluster_columns: list[int]
+
+
+def fit_parts(
+    parts: Partitions,
+    parameters: FitParameters,
+    *,
+    centers: Any,
+    labels: str | None,
+    weight: str | None,
+    memory: int | None,
+    progress: Progress | None,
+    log: Callable[[str], None],
+) -> PartsFit:
+    """Cluster a table in parts, grow a tree, and measure it, by passes over the parts.
+
+    Parameters
+    ----------
+    parts : Partitions
+    parameters : FitParameters
+        Its clusterer may be centers, or a fitted clusterer that has some.
+    centers : array-like of shape (k, n_clustered), fitted clusterer or None
+    labels, weight : str or None
+        Names of columns.
+    memory : int or None
+        Bytes that growing may take.
+    progress, log : callable
+
+    Raises
+    ------
+    DataError, OptionError
+        If the table cannot be fitted in this way.
+    """
+    refuse_options(parameters, centers, labels)
+    roles = Roles.of(parts, labels, weight)
+    log("looking at names, ranges and categories")
+    facts = survey(parts, roles)
+    cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
+    head = facts.head(parts, roles, counted_only=True)
+    encoding = encode(
+        head,
+        parameters.scale,
+        category_weight=float(parameters.category_weight),
+        cluster_columns=cluster_columns,
+        explain_columns=explain_columns,
+    )
+    encoder, used, classes, numbers = encoding.encoder, None, None, None
+    if labels is not None:
+        known, numbers, used = facts.labelling()
+    if parameters.scale == "standard":
+        _standardize(parts, roles, encoder, head, facts.weight)
+    elif encoder.scaler is not None:
+        encoder.scaler.n_samples_seen_ = facts.counted
+    matrix = encoder.encode_imputed(head)
+    X_explain, X_cluster = encoder.spaces(matrix)
+    grids = Grids(*(SumGrid.of(column_ranges(X), facts.weight) for X in (matrix, X_explain, X_cluster)))
+    one_space, n_clustered = X_explain is X_cluster, X_cluster.shape[1]
+    rows = RowEncoder(roles, encoder, numbers)
+    if used is not None and numbers is not None:
+        # A label whose rows all have weight 0 is left out.
+        place = np.cumsum(used) - 1
+        rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
+        found = sum_reference(parts, rows, grids, None, int(used.sum()))
+        names = tuple(name for name, is_used in zip(known.names, used, strict=True) if is_used)
+        whole = (
+            None if known.numbers is None else [n for n, is_used in zip(known.numbers, used, strict=True) if is_used]
+        )
+        classes, notes = classes_of_labels(whole, len(names)), label_notes(known.names, facts.absent_labels, facts.rows)
+        means = _means(grids.cluster, found, "cluster")
+        points = means
+    else:
+        given = parameters.clusterer if centers is None else centers
+        log(f"clustering {counted(facts.rows, 'row')} x {counted(n_clustered, 'column')}")
+        if given is None:
+            if facts.counted < parameters.n_clusters:
+                raise DataError(
+                    f"n_samples={facts.counted} should be >= n_clusters={parameters.n_clusters}: ask for fewer "
+                    "clusters or give more rows"
+                )
+            points = cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
+        else:
+            points = given_centers(given, n_clustered)
+        found = sum_reference(parts, rows, grids, points, len(points))
+        classes, notes = tuple(range(len(points))), ()
+        names = tuple(map(str, classes))
+        means = _means(grids.cluster, found, "cluster")
+    explain_centers = points
+    if not one_space:
+        explain_centers = _means(grids.explain, found, "explain")
+        empty = np.flatnonzero(found["rows"] == 0)
+        if len(empty):
+            raise DataError(
+                f"no row is nearest to the centers {', '.join(map(str, empty))}, so that there is no place for them in "
+                "the explained columns: leave them out"
+            )
+    for note in notes:
+        log(note)
+    reference = Reference(
+        points, explain_centers, np.zeros(0, np.int32), names, classes, labelled=labels is not None, notes=notes
+    )
+    grown = _grow(parts, rows, facts, reference, found["rows"], X_explain, X_cluster, parameters, memory, progress, log)
+    grown = over_the_table(grown, encoder)
+    return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, means, log)
+
+
+def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
+    """Raise OptionError for what does not work on parts, with the way out."""
+    if parameters.refine != "none":
+        raise OptionError(
+            OptionName("refine", parameters.refine),
+            " does not work on a table in parts yet: set ",
+            OptionName("refine", "none"),
+            ", which is the published greedy tree, or fit a sample",
+        )
+    if parameters.method not in ("exshallow", "exgreedy"):
+        raise OptionError(
+            OptionName("method", parameters.method),
+            " does not work on a table in parts: take ",
+            OptionName("method", "exshallow"),
+            " or ",
+            OptionName("method", "exgreedy"),
+        )
+    if parameters.transformer is not None:
+        raise OptionError(
+            "transformer does not work on a table in parts: use scale, or write a transformed table first"
+        )
+    if parameters.impute is not None:
+        raise OptionError(
+            OptionName("impute", parameters.impute),
+            " does not work on a table in parts, where medians are not known: fill missing values in first, or leave "
+            "these rows out",
+        )
+    if parameters.scale == "robust":
+        raise OptionError(
+            OptionName("scale", "robust"),
+            " does not work on a table in parts, where quartiles are not known: take ",
+            OptionName("scale", "minmax"),
+            " or ",
+            OptionName("scale", "standard"),
+        )
+    if labels is not None and (centers is not None or parameters.clusterer is not None):
+        raise OptionError("labels and centers are both given: the clustering to explain is one of them")
+
+
+def _grow(
+    parts: Partitions,
+    rows: RowEncoder,
+    facts: Survey,
+    reference: Reference,
+    reference_rows: NDArray[Any],
+    X_explain: NDArray[Any],
+    X_cluster: NDArray[Any],
+    parameters: FitParameters,
+    memory: int | None,
+    progress: Progress | None,
+    log: Callable[[str], None],
+) -> GrownTree:
+    """Return the greedy tree; its features are columns of `X_explain`, of which a few rows are given."""
+    numbers = X_explain.shape[1] + (0 if X_cluster is X_explain else X_cluster.shape[1])
+    refuse_too_many(facts.counted, numbers, X_cluster.itemsize, memory)
+    k = len(reference.centers)
+    log(f"growing a tree for {counted(k, 'cluster')}")
+    collected = collect_rows(parts, rows)
+
+    def grow(kept: NDArray[np.intp]) -> GrownTree:
+        tree = grow_collected(
+            collected,
+            reference.explain_centers[kept],
+            reference.centers[kept],
+            method=parameters.method,
+            tradeoff=parameters.tradeoff,
+            n_threads=parameters.n_threads,
+            progress=progress,
+        )
+        return renumber_centers(tree, kept)
+
+    tree, used = grow(np.arange(k)), np.flatnonzero(reference_rows)
+    if len(used) < k and tree.n_leaves < k:
+        # More centers than distinct rows: without the centers that no row has, cuts get valid.
+        tree = max((tree, grow(used)), key=lambda grown: grown.n_leaves)
+    if progress is not None:
+        progress(1.0)
+    return tree
+
+
+def _finish(
+    parts: Partitions,
+    rows: RowEncoder,
+    facts: Survey,
+    reference: Reference,
+    found: Added,
+    grids: Grids,
+    grown: GrownTree,
+    head: Table,
+    parameters: FitParameters,
+    cluster_columns: list[int],
+    reference_means: NDArray[np.float64],
+    log: Callable[[str], None],
+) -> PartsFit:
+    """Return the fit with the rules of a grown tree, measured on all parts."""
+    encoder, k = rows.encoder, len(reference.centers)
+    tree = replace(place_thresholds(grown, encoder, head), names=reference.names, classes=reference.classes)
+    table = facts.head(parts, rows.roles, counted_only=False)
+    nodes = rule_nodes(tree, encoder, table)
+    values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
+    blank = [
+        describe_numbers(column, 0.0, column.ends)
+        if column.is_numeric
+        else describe_values(column, values[i], np.zeros((k, len(values[i]))), np.ones(k))[0]
+        for i, column in enumerate(table.columns)
+    ]
+    n_clusters = len(np.unique(tree.cluster[tree.leaves]))
+    bins = choose_bins(blank, nodes, n_clusters, range(len(blank))) if n_clusters <= MAX_CLUSTERS else {}
+    weighted = rows.roles.weight is not None
+    on = TreeOnParts(rows, tree, reference.centers, grids, bins, values, weighted)
+    log("measuring the tree on all rows")
+    counts = count_tree(parts, on)
+    size = counts["weight"]
+    means, clustered = (
+        _means(grid, counts, name) for grid, name in ((grids.matrix, "matrix"), (grids.cluster, "cluster"))
+    )
+    if np.isnan(means).any():  # clusters without rows
+        one_matrix = not encoder.explain_positions
+        centers = reference.explain_centers if one_matrix else _means(grids.matrix, found, "matrix")
+        means = np.where(np.isnan(means), centers, means)
+    costs = costs_of(parts, on, clustered, size, reference_means, found["weight"])
+    measured = measured_of(counts, costs, on, table, means)
+    if n_clusters > MAX_CLUSTERS:
+        measured = replace(measured, confusion=None)
+    n_kept = k
+    leafless = np.setdiff1d(np.arange(k), tree.cluster[tree.leaves])
+    record = FitRecord(
+        parameters.method,
+        weighted=weighted,
+        tradeoff=float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0,
+        labelled=reference.labelled,
+        left_out=facts.unlabelled,
+        notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
+    )
+    rules = assemble_rules(tree, nodes, measured, record)
+    return PartsFit(
+        tree,
+        rules,
+        means,
+        np.where(np.isnan(clustered), reference.centers, clustered),
+        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
+        encoder,
+        reference,
+        rows.roles.columns,
+        cluster_columns,
+    )
+
+
+def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
+    """Return the mean of each cluster, NaN for one without rows."""
+    size = np.where(found["weight"] > 0, found["weight"], np.nan)
+    return grid.sums(found[name]) / size[:, None]
+
+
+def _standardize(parts: Partitions, roles: Roles, encoder: Encoder, head: Table, total: float) -> None:
+    """Give the scaler of an encoder the means and variances of all rows that count, in two passes."""
+    plain = RowEncoder(roles, replace(encoder, scaler=None))
+    places, _ = encoder._numbers()
+    raw = plain.encoder.spaces(encoder.encode_imputed(head))[1][:, places]
+    grid = SumGrid.of(column_ranges(raw), total)
+    mean = grid.sums(parts.map_reduce(_moments_part, (plain, places, grid, None))["sums"])[0] / total
+    # What is farthest from the mean is one of the ends.
+    squares = (raw.astype(np.float64) - mean) ** 2
+    grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), total)
+    variance = grid.sums(parts.map_reduce(_moments_part, (plain, places, grid, mean))["sums"])[0] / total
+    set_moments(encoder.scaler, mean, variance, int(total) if roles.weight is None else total)
+
+
+def _moments_part(part: Part, state: tuple[RowEncoder, list[int], SumGrid, NDArray[np.float64] | None]) -> Added:
+    """Return the sums of the numbers of all rows, or of their squared differences from a mean."""
+    encode, places, grid, mean = state
+    rows = encode(part)
+    X = rows.X_cluster[:, places]
+    if mean is not None:
+        X = (X.astype(np.float64) - mean) ** 2
+    if not len(X):
+        return Added({"sums": np.zeros((len(grid.rounder), 1, X.shape[1]))})
+    return Added({"sums": grid.add_up(X, np.zeros(len(X), np.int32), 1, rows.weight)})

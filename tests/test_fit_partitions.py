@@ -1,0 +1,237 @@
+"""A fit of a table in parts gives what `fit` gives of the whole table with refine="none", from the same centers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.cluster import BisectingKMeans, KMeans
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from shallowrules import ExplainableKMeans
+from shallowrules.errors import DataError, OptionError
+from shallowrules.partitions import TableParts
+from shallowrules.passes.sums import ExactSums
+from shallowrules.sources import read_table
+from shallowrules.table import Table
+
+COSTS = ("cost", "reference_cost", "normalized_cost")
+
+
+def a_frame(n_rows: int = 600, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 5, n_rows)
+    return pd.DataFrame(
+        {
+            "amount": np.round(rng.normal(group * 3, 1.0), 3),
+            "age": rng.integers(0, 40, n_rows) + 10 * (group % 3),
+            "length": (rng.normal(size=n_rows) + group % 2).astype(np.float32),
+            "kind": np.array(["a", "b", "c"])[group % 3],
+            "open": rng.random(n_rows) < 0.2 + 0.1 * group,
+            "copies": rng.integers(0, 4, n_rows),
+            "label": np.array(["low", "mid", "high", "top", "odd"])[group],
+        }
+    )
+
+
+def cut(frame: pd.DataFrame, n_parts: int, *, shuffled: bool = True, n_threads: int = 2) -> TableParts:
+    if shuffled:
+        frame = frame.sample(frac=1, random_state=1)
+    cuts = np.linspace(0, len(frame), n_parts + 1).astype(int)
+    tables = [Table.of(frame.iloc[a:b]) for a, b in itertools.pairwise(cuts)]
+    return TableParts([*tables, Table.of(frame.iloc[:0])], n_threads)
+
+
+def document(model: ExplainableKMeans) -> tuple[dict, dict]:
+    """Return rules.json without costs, and these."""
+    found = json.loads(model.rules_.to_json())
+    return found, {name: found["statistics"].pop(name) for name in COSTS}
+
+
+def check_equal(parts_model: ExplainableKMeans, model: ExplainableKMeans) -> None:
+    found, costs = document(parts_model)
+    expected, expected_costs = document(model)
+    assert found == expected
+    for name, cost in expected_costs.items():  # `fit` adds costs up in the order of the rows
+        assert cost is None or math.isclose(costs[name], cost, rel_tol=1e-12, abs_tol=1e-12)
+    for name in ("feature", "threshold", "left", "right", "cluster", "rows", "weight"):
+        np.testing.assert_array_equal(getattr(parts_model.tree_, name), getattr(model.tree_, name))
+    for name in ("cluster_centers_", "reference_centers_", "classes_"):
+        np.testing.assert_array_equal(getattr(parts_model, name), getattr(model, name))
+    assert not hasattr(parts_model, "labels_")
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("scale", [None, "minmax", "standard"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_given_centers(n_parts, scale, weighted):
+    frame = a_frame().drop(columns="label")
+    used = frame.drop(columns="copies")
+    weight = frame.copies if weighted else None
+    model = ExplainableKMeans(5, refine="none", scale=scale, random_state=0).fit(used, sample_weight=weight)
+    centers = model.reference_centers_
+    again = ExplainableKMeans(refine="none", scale=scale, clusterer=centers).fit(used, sample_weight=weight)
+    parts = cut(frame if weighted else used, n_parts)
+    of_parts = ExplainableKMeans(refine="none", scale=scale)
+    of_parts.fit_partitions(parts, centers=centers, sample_weight="copies" if weighted else None)
+    check_equal(of_parts, again)
+    np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
+
+
+@pytest.mark.parametrize("columns", [{}, {"explain_columns": ["age", "kind"]}, {"cluster_columns": ["amount", "open"]}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_and_single_precision(columns, dtype):
+    names = ["amount", "age", "kind", "open"] if columns else ["amount", "length"]
+    frame = a_frame()[names].astype({"amount": dtype})
+    if not columns:
+        frame = frame.astype(dtype)
+    model = ExplainableKMeans(4, refine="none", random_state=0, **columns).fit(frame)
+    again = ExplainableKMeans(refine="none", clusterer=model.clusterer_, **columns).fit(frame)
+    of_parts = ExplainableKMeans(refine="none", clusterer=model.clusterer_, **columns).fit_partitions(cut(frame, 5))
+    check_equal(of_parts, again)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.filterwarnings("ignore:the rules give")
+def test_given_labels(weighted, gaps):
+    frame = a_frame()
+    if gaps:
+        frame.loc[::7, "label"] = None
+    used = frame.drop(columns=["copies", "label"])
+    weight = frame.copies if weighted else None
+    model = ExplainableKMeans(refine="none", scale="minmax", clusterer=frame.label).fit(used, sample_weight=weight)
+    of_parts = ExplainableKMeans(refine="none", scale="minmax")
+    parts = cut(frame if weighted else frame.drop(columns="copies"), 6)
+    of_parts.fit_partitions(parts, labels="label", sample_weight="copies" if weighted else None)
+    check_equal(of_parts, model)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 2))
+def test_small_tables_with_ties(seed, n_parts, k, digits):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(int(rng.integers(8, 60)), int(rng.integers(1, 4)))), digits)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    centers = X[rng.choice(len(X), k, replace=False)]
+    model, of_parts = ExplainableKMeans(refine="none", clusterer=centers), ExplainableKMeans(refine="none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer leaves than centers
+        model.fit(frame)
+        of_parts.fit_partitions(cut(frame, n_parts), centers=centers)
+    check_equal(of_parts, model)
+
+
+def test_our_own_centers_do_not_depend_on_the_cut_and_are_near_those_of_kmeans(capsys):
+    frame = load_iris(as_frame=True).data
+    found = []
+    for n_parts in (1, 4):
+        model = ExplainableKMeans(3, refine="none", random_state=0, verbose=1).fit_partitions(cut(frame, n_parts))
+        found.append(model.reference_centers_)
+        assert "iteration 1 over all rows: centers moved by" in capsys.readouterr().out
+    np.testing.assert_array_equal(*found)
+    usual = KMeans(3, n_init=10, random_state=0).fit(frame).inertia_
+    assert model.reference_inertia_ == pytest.approx(usual, rel=0.01)
+
+
+def test_parquet_and_csv_files(tmp_path):
+    frame = a_frame().drop(columns=["label", "copies"])
+    pieces = [frame.iloc[:100], frame.iloc[100:100], frame.iloc[100:]]
+    for i, piece in enumerate(pieces):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pandas(piece, preserve_index=False), tmp_path / f"{i}.parquet")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    fitted = ExplainableKMeans(4, refine="none", random_state=0).fit(read_table(tmp_path / "all.csv"))
+    for files in (str(tmp_path / "*.parquet"), str(tmp_path / "all.csv")):
+        whole = read_table([tmp_path / "0.parquet", tmp_path / "2.parquet"] if files.endswith("parquet") else files)
+        model = ExplainableKMeans(refine="none", clusterer=fitted.reference_centers_)
+        check_equal(clone(model).fit_partitions(files), clone(model).fit(whole))
+    broken = frame.iloc[:50].assign(amount=np.nan)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(broken, preserve_index=False), tmp_path / "3.parquet")
+    with pytest.raises(DataError, match=r"column 'amount' of .*3\.parquet \(50 rows\)"):
+        clone(model).fit_partitions(str(tmp_path / "*.parquet"))
+
+
+class MLlibModel:
+    """What a model of Spark MLlib has of centers."""
+
+    def __init__(self, centers):
+        self.centers = centers
+
+    def clusterCenters(self):
+        return list(self.centers)
+
+
+def test_centers_of_fitted_clusterers():
+    frame = load_iris(as_frame=True).data
+    fitted = KMeans(3, n_init=1, random_state=0).fit(frame)
+    one, other = ExplainableKMeans(refine="none"), ExplainableKMeans(refine="none")
+    one.fit_partitions(cut(frame, 3), centers=fitted)
+    other.fit_partitions(cut(frame, 3), centers=MLlibModel(fitted.cluster_centers_))
+    assert one.rules_ == other.rules_
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "message"),
+    [
+        ({}, {}, "refine='full' does not work on a table in parts yet: set refine='none'"),
+        ({"refine": "none", "method": "imm"}, {}, "method='imm' does not work on a table in parts"),
+        ({"refine": "none", "impute": "median"}, {}, "impute='median' does not work on a table in parts"),
+        ({"refine": "none", "scale": "robust"}, {}, "take scale='minmax' or scale='standard'"),
+        ({"refine": "none", "transformer": StandardScaler()}, {}, "transformer does not work on a table in parts"),
+        ({"refine": "none"}, {"centers": make_pipeline(StandardScaler(), KMeans())}, "a Pipeline does not cluster"),
+        ({"refine": "none"}, {"centers": KMeans(3)}, "has no centers: fit it first"),
+        ({"refine": "none"}, {"centers": [[1.0, 2.0]]}, r"centers of shape \(1, 2\), but the table has 4 columns"),
+        ({"refine": "none"}, {"labels": "kind"}, "labels names a column 'kind', which the table does not have"),
+    ],
+)
+def test_refusals(options, arguments, message):
+    with pytest.raises(OptionError, match=message):
+        ExplainableKMeans(3, **options).fit_partitions(cut(load_iris(as_frame=True).data, 2), **arguments)
+
+
+def test_a_clusterer_whose_rows_are_not_nearest_to_their_centers_is_refused():
+    frame = load_iris(as_frame=True).data
+    with pytest.raises(OptionError, match="give its labels as a column"):
+        ExplainableKMeans(refine="none").fit_partitions(cut(frame, 2), centers=BisectingKMeans(3).fit(frame))
+
+
+def test_what_cannot_be_used_is_named_with_its_part():
+    frame = a_frame(100)[["amount", "age"]]
+    frame.loc[frame.index[60:63], "amount"] = np.nan
+    model = ExplainableKMeans(2, refine="none")
+    with pytest.raises(DataError, match=r"missing values .* in column 'amount' of partition 3 \(3 rows\)") as error:
+        model.fit_partitions(cut(frame, 5, shuffled=False))
+    assert [(f.column, f.count, f.file) for f in error.value.findings] == [("amount", 3, "partition 3")]
+    frame.loc[frame.index[60:63], "amount"] = np.inf
+    with pytest.raises(DataError, match=r"infinity in column 'amount' of partition 3 \(3 rows\)"):
+        model.fit_partitions(cut(frame, 5, shuffled=False))
+    frame["amount"] = np.arange(100) / 8
+    with pytest.raises(DataError, match="weights that are not whole numbers in column 'amount'"):
+        model.fit_partitions(cut(frame, 5), sample_weight="amount")
+    frame["name"] = [f"n{i}" for i in range(100)]
+    with pytest.raises(DataError, match="'name' .*too many values to be categories"):
+        model.fit_partitions(cut(frame, 5))
+    with pytest.raises(DataError, match=r"takes about 0\.0 GB, and there are 0\.0 GB: let rules test fewer columns"):
+        model.fit_partitions(cut(frame[["age"]], 5), memory=1000)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), max_size=30))
+def test_exact_sums_are_rounded_once(values):
+    array = np.array(values, dtype=np.float64)
+    groups = np.arange(len(array)) % 2
+    whole = ExactSums.of(array, groups, 2)
+    parts = ExactSums.of(array[:7], groups[:7], 2).merged(ExactSums.of(array[7:], groups[7:], 2))
+    expected = [math.fsum(array[groups == group]) for group in (0, 1)]
+    np.testing.assert_array_equal(whole.rounded(), expected)
+    assert whole.units == parts.units
