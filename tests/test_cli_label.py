@@ -23,6 +23,7 @@ from rulesets import make_rules
 from shallowrules.cli import labelling
 from shallowrules.cli.commands import shallowrules
 from shallowrules.sources import read_table
+from shallowrules.sources.engine import DuckDBSource
 
 TREE = (0, 0.5, 0, (1, 3, 1, 2))
 ROWS = [(0.5, 7), (0.75, 3), (0.75, 4), (None, 4), (0.25, None), (0.75, None)]
@@ -410,6 +411,21 @@ def test_rows_of_a_csv_file_are_held_by_no_table(monkeypatch, ending):
     call(write_csv(), "-o", f"out.{ending}")
     assert written_clusters(f"out.{ending}") == CLUSTERS
     assert seen == []
+
+
+@pytest.mark.usefixtures("rules")
+def test_one_query_reads_the_fields_of_a_csv_file_and_the_types_of_tested_columns(monkeypatch):
+    asked = []
+    row = DuckDBSource.row
+
+    def spy(source, *expressions, **settings):
+        asked.append(expressions)
+        return row(source, *expressions, **settings)
+
+    monkeypatch.setattr(DuckDBSource, "row", spy)
+    call(write_csv(), "-o", "out.csv")
+    assert len(asked) == 1
+    assert written_clusters("out.csv") == CLUSTERS
 
 
 def test_how_far_a_query_is_goes_to_the_caller(monkeypatch):

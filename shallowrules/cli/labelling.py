@@ -101,6 +101,10 @@ def label_file(
     A column keeps what stands in the file if the kind of file stays the same, and else has the type as which
     it is read.
 
+    A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
+    columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
+    writes the rows and counts none. Text in tested columns, and another kind of file to write, take further queries.
+
     Parameters
     ----------
     rules : RuleSet
@@ -137,7 +141,6 @@ def label_file(
         queries = []
         for file in parts:
             with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
-                file.stream_text()
                 queries.append(_labelled(rules, file, kind, cluster_column, number))
         labelled = f"({' UNION ALL BY NAME '.join(f'({query})' for query in queries)}) AS labelled"
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
@@ -314,6 +317,7 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     _refuse_taken(cluster_column, source.names)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     positions = source.positions([column.name for column in tested]) if tested else []
+    source.stream_text(positions)
     read = ["*"]
     inner: dict[str, str] = {}
     # Of text, also words that others read as missing: in the rules they are values, or they are not.

@@ -115,6 +115,8 @@ class CsvSource(DuckDBSource):
         self._loaded: dict[int, ColumnType] | None = None
         self._n_rows: int | None = None
         self._streams = False
+        self._examined: tuple[int, ...] = ()
+        self._numbers: dict[int, tuple[Any, ...]] = {}
         self._rewritten_rows: int | None = None
 
     @property
@@ -167,10 +169,14 @@ class CsvSource(DuckDBSource):
         arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
-    def stream_text(self) -> None:
-        """Read all columns as text, in every query anew, so that no table holds the file."""
+    def stream_text(self, examined: Sequence[int] = ()) -> None:
+        """Read all columns as text, in every query anew, so that no table holds the file.
+
+        The first query reads every field, and counts the numbers of the columns `examined`.
+        """
         self.database.execute(f"DROP TABLE IF EXISTS {self._name}")
         self._streams = True
+        self._examined = tuple(examined) if len(examined) <= COUNTED_COLUMNS else ()
         self._load({})
 
     def original(self, j: int) -> str:
@@ -189,7 +195,8 @@ class CsvSource(DuckDBSource):
         texts = [j for j in positions if j not in fields]
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
-        counted = self._counted(texts, self._count_numbers)
+        known = self._numbers.keys() >= set(texts)
+        counted = {j: self._numbers[j] for j in texts} if known else self._counted(texts, self._count_numbers)
         others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
         for j, (given, numbers, whole) in counted.items():
             if j not in others:
@@ -335,7 +342,12 @@ class CsvSource(DuckDBSource):
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
         # What is wrong with a field of a view is to be known now, as of a table: all are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
-        return cast(int, self.row(*(f"count({what})" for what in counted), rows=self._name)[0])
+        numbers = [self._count_numbers(self._value(f"c{j}")) for j in self._examined]
+        counts = (*(f"count({what})" for what in counted), *itertools.chain(*numbers))
+        found = self.row(*counts, rows=self._name)
+        first = len(counted)
+        self._numbers = {j: found[first + 3 * i : first + 3 * i + 3] for i, j in enumerate(self._examined)}
+        return cast(int, found[0])
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
         """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""

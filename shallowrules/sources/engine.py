@@ -142,8 +142,11 @@ class DuckDBSource(Source):
         reader: Any = self.database.cursor().sql(f"SELECT {selected} FROM {self.relation}").to_arrow_reader(n_rows)
         yield from reader
 
-    def stream_text(self) -> None:
-        """Make sure that `fields` and `original` can be asked for in one query, of rows that no table holds."""
+    def stream_text(self, examined: Sequence[int] = ()) -> None:
+        """Make sure that `fields` and `original` can be asked for in one query, of rows that no table holds.
+
+        `examined` are the positions that `fields` will be asked for.
+        """
 
     def original(self, j: int) -> str:
         """Return SQL for a column as it stands in the file."""
