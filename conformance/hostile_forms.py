@@ -36,6 +36,7 @@ from shallowrules.table import Table
 from shallowrules.verification.runners import RUNNERS
 from shallowrules.verification.runners.page import READY, type_rows
 from shallowrules.verification.runners.pmml import open_models
+from shallowrules.verification.runners.xlsx import is_held, paste_rows
 
 __all__ = ["CHECKS", "ManyNames", "Tools"]
 
@@ -86,7 +87,7 @@ class ManyNames(Hostile):
 
 
 class Tools:
-    """What the checks run things in, and what they count; the models that dbt builds at last."""
+    """What the checks run things in, and what they count; the models and workbooks that are run at last, at once."""
 
     def __init__(self, opened: ExitStack, engines: Sequence[Engine], browser: Any) -> None:
         self.opened = opened
@@ -95,6 +96,7 @@ class Tools:
         self.refused: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.models: list[tuple[RuleSet, list[tuple[Any, ...]], int]] = []
+        self.workbooks: list[tuple[RuleSet, list[Any], bytes, int]] = []
         self.seed = 0
         self._reader: Any = None
 
@@ -364,27 +366,21 @@ def check_dbt(drawn: ManyNames, tools: Tools) -> Findings:
 
 
 def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
-    """Let LibreOffice compute the labels of rows pasted into the workbook: in some rounds, as it is slow to start."""
-    if tools.seed % WORKBOOKS_ONE_IN != 1:
-        return
-    from test_exporters_xlsx import clusters_in, computed, holdable, pasted, rows_of_cells, tree_says
+    """Keep the workbook with rows pasted into it: LibreOffice computes all of them at last (`compute_labels`)."""
+    from test_exporters_xlsx import rows_of_cells
 
-    def refuses(text: str) -> bool:
-        if not holdable(text):  # nor can a cell that is pasted
-            return True
+    if any(NOT_IN_XML.search(name) for name, _ in drawn.columns):
         try:
-            export(make_rules([(text, "text")], (0, text, 0, 1), {0: text, 1: f"{text} 1"}), "xlsx", label_rows=1)
+            export(drawn.rules, "xlsx", label_rows=1)
+            yield "xlsx: a character that XML cannot hold was not refused"
         except ExportError:
-            return True
-        return False
-
-    held = tools.plain_where("xlsx", drawn, refuses)
-    tools.counts["xlsx, names"] += drawn.named
+            tools.counts["xlsx, rule sets refused as drawn"] += 1
+    held = tools.plain_where("xlsx", drawn, lambda text: not is_held(text))  # nor can a cell that is pasted
     rules, rows = held.rules, rows_of_cells(held.rules, held.rows)
-    tools.counts["xlsx, rows"] += len(rows)
     book = export(rules, "xlsx", label_rows=len(rows))
-    [shown] = computed(Path.cwd(), [pasted(book, [[row[j] for j in rules.tested_columns] for row in rows])])
-    yield from _differences("xlsx", rows, clusters_in(rules, shown, len(rows)), tree_says(rules, rows))
+    pasted = paste_rows(book, [[row[j] for j in rules.tested_columns] for row in rows])
+    tools.workbooks.append((rules, rows, pasted, tools.seed))
+    tools.counts["xlsx, rows"] += len(rows)
 
 
 def check_path(drawn: ManyNames, tools: Tools) -> Findings:
@@ -396,15 +392,14 @@ def check_path(drawn: ManyNames, tools: Tools) -> Findings:
 
 
 NOT_IN_DMN = ('"', "\\", "//", "/*")
-"""What pyDMNrules cannot read in a text: it takes the last two for comments."""
+"""What pyDMNrules cannot read in a text: it takes the last two for comments. It drops the blanks around a text, too."""
 
-DMN_ONE_IN = 10
-WORKBOOKS_ONE_IN = 5
-"""What takes long runs in one round of so many."""
+TABLES_OF_DMN = 20
+"""Decision tables in each round, so that they have as many names as the rules of the others."""
 
 
 class FewNames(ManyNames):
-    """Rules over a few columns: the engine of DMN takes half a minute for many."""
+    """Rules over a few columns, as a decision table of many takes the engine up to a minute."""
 
     columns_drawn = (2, 3)
     n_clusters = 4
@@ -413,10 +408,13 @@ class FewNames(ManyNames):
 
 
 def check_dmn(drawn: ManyNames, tools: Tools) -> Findings:
-    """Execute the decision table of the example plugin by a rule engine; it has names of FEEL alone."""
-    if tools.seed % DMN_ONE_IN != 1:
-        return
-    drawn = FewNames(drawn.chooser)
+    """Execute decision tables of the example plugin by a rule engine."""
+    for _ in range(TABLES_OF_DMN):
+        yield from _decided(FewNames(drawn.chooser), tools)
+
+
+def _decided(drawn: FewNames, tools: Tools) -> Findings:
+    """Execute a decision table; it has names of FEEL alone."""
     tools.counts["dmn, names"] += drawn.named
     if str(EXAMPLE) not in sys.path:
         sys.path.append(str(EXAMPLE))
@@ -428,7 +426,7 @@ def check_dmn(drawn: ManyNames, tools: Tools) -> Findings:
             _literal(text)
         except ExportError:
             return True
-        return any(each in text for each in NOT_IN_DMN)
+        return text != text.strip() or any(each in text for each in NOT_IN_DMN)
 
     def is_name(text: str) -> bool:
         try:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import re
-import shutil
-import subprocess
 import zipfile
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -28,21 +25,19 @@ from rulesets import (
     rule_sets,
 )
 
-from shallowrules.errors import ExportError, OptionError
+from shallowrules.errors import EngineError, ExportError, MissingExtraError, OptionError
 from shallowrules.exporters import check_exporter, export, get_exporter
 from shallowrules.exporters.xlsx.exporter import FIRST_ROW, NONE, UNREADABLE
-from shallowrules.exporters.xlsx.formulas import column_letters
+from shallowrules.verification.runners.xlsx import LABEL_SHEET, compute_workbooks, is_held, paste_rows, shown_labels
 
 xlsxwriter = pytest.importorskip("xlsxwriter", reason="XlsxWriter is not installed: pip install 'shallowrules[xlsx]'")
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 SHEETS = {
     "Rules": "xl/worksheets/sheet1.xml",
-    "Label rows": "xl/worksheets/sheet2.xml",
+    "Label rows": LABEL_SHEET,
     "Values": "xl/worksheets/sheet3.xml",
 }
-
-CSV_OF_SECOND_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,2"
 
 
 def part(workbook, sheet):
@@ -51,62 +46,12 @@ def part(workbook, sheet):
         return archive.read(SHEETS[sheet]).decode()
 
 
-def pasted(workbook, rows):
-    """Return a workbook with rows pasted where they are to be labelled."""
-    xml = part(workbook, "Label rows")
-    for number, row in enumerate(rows, start=FIRST_ROW):
-        cells = "".join(cell(f"{column_letters(j)}{number}", value) for j, value in enumerate(row) if value is not None)
-        xml, n = re.subn(rf'(<row r="{number}"[^>]*>)', lambda found, cells=cells: found[1] + cells, xml)
-        assert n == 1
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(workbook)) as archive, zipfile.ZipFile(changed, "w") as made:
-        for name in archive.namelist():
-            made.writestr(name, xml if name == SHEETS["Label rows"] else archive.read(name))
-    return changed.getvalue()
-
-
-def cell(place, value):
-    if isinstance(value, bool):
-        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
-    if isinstance(value, str):
-        text = ElementTree.Element("t")
-        text.text = value
-        text.set("xml:space", "preserve")
-        return f'<c r="{place}" t="inlineStr"><is>{ElementTree.tostring(text, encoding="unicode")}</is></c>'
-    return f'<c r="{place}"><v>{float(value)!r}</v></c>'
-
-
-def holdable(value):
-    """Return whether a cell can hold a value, or be empty for it."""
-    if isinstance(value, str):
-        return bool(value) and not re.search("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_", value)
-    return value is None or math.isfinite(value)
-
-
-def computed(folder, workbooks):
-    """Return what LibreOffice shows of the sheet of labels in each of several workbooks, as rows of texts."""
-    program = shutil.which("soffice")
-    if program is None:
-        pytest.skip("LibreOffice is not installed: apt-get install libreoffice-calc-nogui")
-    for number, workbook in enumerate(workbooks):
-        (folder / f"w{number}.xlsx").write_bytes(workbook)
-    command = [program, f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless", "--norestore"]
-    command += ["--convert-to", CSV_OF_SECOND_SHEET, "--outdir", str(folder / "out")]
-    command += [str(folder / f"w{number}.xlsx") for number in range(len(workbooks))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
-    found = []
-    for number in range(len(workbooks)):
-        made = folder / "out" / f"w{number}-Label rows.csv"
-        assert made.exists(), done.stdout + done.stderr
-        with made.open(encoding="utf-8", newline="") as file:
-            found.append(list(csv.reader(file)))
-    return found
-
-
-def clusters_in(rules, shown, n_rows):
-    """Return what the column of clusters shows of the rows that were pasted."""
-    at = len(rules.tested_columns) or 1
-    return [row[at] for row in shown[FIRST_ROW - 1 : FIRST_ROW - 1 + n_rows]]
+def computed(workbooks):
+    """Return what LibreOffice shows of the sheet of labels in each workbook; skip where it is not installed."""
+    try:
+        return compute_workbooks(workbooks)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
 
 
 def rows_of_cells(rules, rows):
@@ -118,7 +63,7 @@ def rows_of_cells(rules, rows):
             float(value) if rules.columns[j].is_numeric and value is not None else value
             for j, value in enumerate(values)
         ]
-        if all(holdable(values[j]) for j in rules.tested_columns) and any(
+        if all(is_held(values[j]) for j in rules.tested_columns) and any(
             values[j] is not None for j in rules.tested_columns
         ):
             held.append(values)
@@ -142,7 +87,7 @@ def test_it_meets_the_contract():
     check_exporter(get_exporter("xlsx"), label_rows=2)
 
 
-def test_libreoffice_computes_the_labels_of_the_tree(tmp_path):
+def test_libreoffice_computes_the_labels_of_the_tree():
     cases = []
 
     @settings(max_examples=60, phases=[Phase.generate])
@@ -159,14 +104,14 @@ def test_libreoffice_computes_the_labels_of_the_tree(tmp_path):
         for rules in (example_rules(), balanced_rules(30), chain_rules(30))
     ]
     assert sum(len(rows) for _, rows, _ in cases) > 200
-    books = [pasted(book, [[row[j] for j in rules.tested_columns] for row in rows]) for rules, rows, book in cases]
-    for (rules, rows, _), shown in zip(cases, computed(tmp_path, books), strict=True):
-        assert clusters_in(rules, shown, len(rows)) == tree_says(rules, rows), (rules, rows)
+    books = [paste_rows(book, [[row[j] for j in rules.tested_columns] for row in rows]) for rules, rows, book in cases]
+    for (rules, rows, _), shown in zip(cases, computed(books), strict=True):
+        assert shown_labels(rules, shown, len(rows)) == tree_says(rules, rows), (rules, rows)
         rest = [row[len(rules.tested_columns)] for row in shown[FIRST_ROW - 1 + len(rows) :]]
         assert set(rest) <= {""}
 
 
-def test_cells_of_every_kind(tmp_path):
+def test_cells_of_every_kind():
     """What is no value of its column's type is said to be none; missing values are what the rules take them as."""
     column = [("x", "float"), ("n", "integer"), ("c", "text"), ("flag", "boolean")]
     number = make_rules(column, (0, 0.5, 0, 1))
@@ -212,9 +157,41 @@ def test_cells_of_every_kind(tmp_path):
         ),
         (truth, [("TRUE", "0"), ("False", "1"), ("1.0", "0"), ("yes", UNREADABLE), (math.nextafter(1, 2), UNREADABLE)]),
     ]
-    books = [pasted(export(rules, "xlsx", label_rows=9), [[value] for value, _ in cells]) for rules, cells in cases]
-    for (rules, cells), shown in zip(cases, computed(tmp_path, books), strict=True):
-        assert clusters_in(rules, shown, len(cells)) == [expected for _, expected in cells]
+    books = [paste_rows(export(rules, "xlsx", label_rows=9), [[value] for value, _ in cells]) for rules, cells in cases]
+    for (rules, cells), shown in zip(cases, computed(books), strict=True):
+        assert shown_labels(rules, shown, len(cells)) == [expected for _, expected in cells]
+
+
+def test_rows_beyond_the_formulas_have_those_of_the_last_row():
+    rules = make_rules([("x", "float"), ("c", "text")], (0, 0.5, 0, (1, "7", 1, 2)))
+    rows = [(x, c) for x in (0.25, 0.75) for c in ("7", "A6", None)] * 200
+    book = export(rules, "xlsx", label_rows=6)
+    [shown] = computed([paste_rows(book, rows)])
+    assert len(shown) == FIRST_ROW - 1 + len(rows)
+    assert shown_labels(rules, shown, len(rows)) == tree_says(rules, rows)
+    [shown] = computed([paste_rows(book, rows[:2])])
+    assert shown_labels(rules, shown, 6) == [*tree_says(rules, rows[:2]), *[""] * 4]
+
+
+def test_a_workbook_that_libreoffice_cannot_read_is_an_error():
+    computed([])
+    with pytest.raises(EngineError, match="LibreOffice: "):
+        compute_workbooks([b"PK no workbook"])
+
+
+def test_labels_that_a_cell_does_not_show_as_numbers_are_texts():
+    clusters = [2**53 + 1, -(2**63), 2**63 - 1, 7]
+    rules = make_rules([("x", "float")], (0, 0.5, clusters[0], (0, 1.5, clusters[1], (0, 2.5, clusters[2], 7))))
+    [shown] = computed([paste_rows(export(rules, "xlsx", label_rows=4), [(0,), (1,), (2,), (3,)])])
+    assert shown_labels(rules, shown, 4) == list(map(str, clusters))
+
+
+@pytest.mark.parametrize("name", ["(no cluster)", "(a cell cannot be read)", ""])
+def test_a_name_that_stands_for_no_cluster_is_refused(name):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1), {0: name, 1: "b"})
+    export(rules, "xlsx", label_rows=1)
+    with pytest.raises(ExportError, match=r"cluster 0 is called .* rename it, or ask for the number"):
+        export(rules, "xlsx", label_rows=1, cluster_as="name")
 
 
 def values_of(workbook):

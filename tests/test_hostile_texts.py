@@ -12,12 +12,13 @@ import pytest
 pytest.importorskip("markdown_it")
 
 from hostile import KEPT, Hostile, audit, findings, surrogates_are_refused
-from hostile_exporters import missing_checks, round_findings
+from hostile_exporters import last_findings, missing_checks, round_findings
 from hostile_forms import BESIDE, CHECKS, ManyNames, Tools
 
 from shallowrules.errors import MissingExtraError
 from shallowrules.verification.runners.page import open_chromium
 from shallowrules.verification.runners.pmml import open_models
+from shallowrules.verification.runners.xlsx import find_libreoffice
 
 
 @pytest.mark.slow
@@ -46,6 +47,7 @@ def tools(running):
         try:
             browser = opened.enter_context(open_chromium())
             opened.enter_context(open_models())
+            find_libreoffice()
         except MissingExtraError as error:
             pytest.skip(str(error))
         pytest.importorskip("pyDMNrules")
@@ -59,7 +61,13 @@ def tools(running):
 def test_every_exporter_keeps_hostile_names_in_their_place(tools):
     sys.addaudithook(audit)
     tools.seed = 3
-    assert list(round_findings(ManyNames(random.Random(3)), tools, {**CHECKS, **BESIDE})) == []
+    checks = {**CHECKS, **BESIDE}
+    assert list(round_findings(ManyNames(random.Random(3)), tools, checks)) == []
+    assert tools.counts["xlsx, rows"] > 10
+    assert list(last_findings(tools, {"xlsx"})) == []
+    rules, rows, workbook, seed = tools.workbooks[0]
+    tools.workbooks = [(rules, rows[1:], workbook, seed)]
+    assert [name for name, _ in last_findings(tools, {"xlsx"})] == ["xlsx"]
 
 
 @pytest.mark.slow

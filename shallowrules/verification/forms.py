@@ -154,6 +154,7 @@ def run_by_themselves(
 
     One that cannot be run here is added to `not_run`; where that is None its error is raised.
     """
+    answers = Answers(rules)
     for name, runner in RUNNERS.items():
         if name not in chosen:
             continue
@@ -168,7 +169,7 @@ def run_by_themselves(
             for form, each in forms.items():
                 held = parts if each.holds is None else [part.chosen(each.holds(part.table)) for part in parts]
                 if any(part.table.n_rows for part in held) or not_run is None:
-                    yield compare_parts(form, held, [each.label(part.table) for part in held])
+                    yield compare_parts(form, held, each.labels([part.table for part in held]), answers)
                 else:
                     not_run.append(NotRun(name, f"{form}: none of the rows asks it for a cluster"))
 

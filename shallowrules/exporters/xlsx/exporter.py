@@ -19,6 +19,7 @@ from shallowrules.exporters.context import check_length
 from shallowrules.exporters.wording import ConditionWords, describe_figures
 from shallowrules.exporters.xlsx.formulas import (
     CONSTANTS_SHEET,
+    WHOLE_DIGITS,
     Conditions,
     Constants,
     column_letters,
@@ -38,6 +39,8 @@ FIRST_ROW = 4
 """Of the rows to label, counted from 1: they stand below an explanation, the clusters of the rules and the names."""
 
 NONE, UNREADABLE = "(no cluster)", "(a cell cannot be read)"
+OTHER_ANSWERS = (NONE, UNREADABLE, "")
+"""What a row shows that gets no cluster: the last one where nothing was pasted."""
 
 HOW_TO = (
     "Paste rows below the names of the columns, in their order; the cluster appears beside them. A row without a value "
@@ -199,12 +202,13 @@ class _Sheets:
         for place, feature in enumerate(tested):
             self._text(sheet, FIRST_ROW - 3, read_at + place, "read as", self.bold)
             self._text(sheet, FIRST_ROW - 2, read_at + place, rules.columns[feature].name, self.bold)
-        names = {cluster.index: cluster.name for cluster in rules.clusters}
+        answers = self._answers()
         for place, rule in enumerate(rules):
-            if self.settings.cluster_as == "name":
-                self._text(sheet, FIRST_ROW - 3, rule_at + place, names[rule.cluster], self.bold)
+            answer = answers[rule.cluster]
+            if isinstance(answer, str):
+                self._text(sheet, FIRST_ROW - 3, rule_at + place, answer, self.bold)
             else:
-                sheet.write_number(FIRST_ROW - 3, rule_at + place, _Exact(rule.cluster), self.bold)
+                sheet.write_number(FIRST_ROW - 3, rule_at + place, answer, self.bold)
             said = str(rule) if len(rule.conditions) <= MAX_CONDITIONS_SHOWN else f"rule {place + 1}"
             self._text(sheet, FIRST_ROW - 2, rule_at + place, said, self.bold)
         sheet.set_column(0, wanted - 1, 14)
@@ -233,6 +237,20 @@ class _Sheets:
                     )
                 self._formula(row, rule_at + place, f"AND({','.join(tests)})" if tests else "TRUE")
         self._write_values(constants)
+
+    def _answers(self) -> dict[int, int | str]:
+        """Return what the rows of each cluster get: texts where a cell would not show a number with all its digits."""
+        clusters = self.rules.clusters
+        if self.settings.cluster_as == "number":
+            shown = all(abs(cluster.index) < WHOLE_DIGITS for cluster in clusters)
+            return {cluster.index: cluster.index if shown else str(cluster.index) for cluster in clusters}
+        for cluster in clusters:
+            if cluster.name in OTHER_ANSWERS:
+                raise ExportError(
+                    f"cluster {cluster.index} is called {cluster.name!r}, which the workbook shows for a row without "
+                    "one: rename it, or ask for the number"
+                )
+        return {cluster.index: cluster.name for cluster in clusters}
 
     def _formula(self, row: int, column: int, formula: str) -> None:
         if len(formula) > MAX_FORMULA:

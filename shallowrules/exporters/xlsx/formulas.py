@@ -15,7 +15,15 @@ from shallowrules.errors import ExportError
 from shallowrules.exporters.context import bounds
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, RuleColumn, Value
 
-__all__ = ["CONSTANTS_SHEET", "UNREADABLE", "Conditions", "Constants", "column_letters", "read_formula"]
+__all__ = [
+    "CONSTANTS_SHEET",
+    "UNREADABLE",
+    "WHOLE_DIGITS",
+    "Conditions",
+    "Constants",
+    "column_letters",
+    "read_formula",
+]
 
 CONSTANTS_SHEET = "Values"
 

@@ -16,6 +16,7 @@ from shallowrules.verification.runners.page import run_page
 from shallowrules.verification.runners.pmml import run_pmml
 from shallowrules.verification.runners.python import run_python
 from shallowrules.verification.runners.sql import run_sql
+from shallowrules.verification.runners.xlsx import run_workbook
 
 __all__ = ["NOT_RUN", "RUNNERS", "SQL_RUNNERS", "cannot_be_run"]
 
@@ -25,13 +26,13 @@ RUNNERS: Mapping[str, Runner] = {
     "polars": run_polars,
     "pmml": run_pmml,
     "html": run_page,
+    "xlsx": run_workbook,
 }
 
 SQL_RUNNERS: Mapping[str, SqlRunner] = {"sql": run_sql, "dbt": run_dbt}
 
 READ = "it is read by people, and labels no rows"
-SPREADSHEET = "a spreadsheet program computes its labels, and verify starts none"
-NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ, "xlsx": SPREADSHEET}
+NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 
 
 def cannot_be_run(exporter: InstalledExporter) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,7 +15,7 @@ from shallowrules.rules import RuleSet
 from shallowrules.table import Table
 from shallowrules.verification.answers import Answers
 
-__all__ = ["EngineLabeller", "Form", "Labels", "Runner", "SqlRunner"]
+__all__ = ["EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "spread"]
 
 Labels = NDArray[np.int64]
 """The cluster of each row, -1 for none."""
@@ -31,10 +31,25 @@ class Form:
         Gives the clusters of the rows of a table of the tested columns, which are as they were read.
     holds : callable, optional
         Tells which rows of a table it can be asked for; by default all.
+    label_several : callable, optional
+        Gives the clusters of the rows of several tables, where that costs less than one table after the other.
     """
 
     label: Callable[[Table], Labels]
     holds: Callable[[Table], NDArray[np.bool_]] | None = None
+    label_several: Callable[[Sequence[Table]], Sequence[Labels]] | None = None
+
+    def labels(self, tables: Sequence[Table]) -> Sequence[Labels]:
+        """Return the clusters of the rows of each table."""
+        return list(map(self.label, tables)) if self.label_several is None else self.label_several(tables)
+
+
+def spread(n_rows: int, most: int) -> NDArray[np.bool_]:
+    """Return which rows of a table to ask for, where these are at most so many: spread over the table."""
+    chosen = np.zeros(n_rows, dtype=bool)
+    if n_rows:
+        chosen[np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)] = True
+    return chosen
 
 
 class Runner(Protocol):

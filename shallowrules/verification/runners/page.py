@@ -23,7 +23,7 @@ from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet, Value
 from shallowrules.table import Column, Table
 from shallowrules.verification.comparing import python_rows
-from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.base import Form, Labels, spread
 
 __all__ = ["open_chromium", "run_page", "type_rows"]
 
@@ -142,12 +142,7 @@ def _values(column: Column) -> Iterator[Any]:
 def _asks(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
     """Return which rows are typed in: at most `MAX_ROWS`, spread over the table, and no empty one."""
     fields = _fields(rules, _rows_of(rules, table))
-    asked = np.fromiter((any(row.values()) for row in fields), bool, table.n_rows)
-    if table.n_rows > MAX_ROWS:
-        typed = np.zeros(table.n_rows, dtype=bool)
-        typed[np.linspace(0, table.n_rows - 1, MAX_ROWS).astype(np.int64)] = True
-        asked &= typed
-    return asked
+    return np.fromiter((any(row.values()) for row in fields), bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
 
 
 def _answered(rules: RuleSet, page: Any, table: Table) -> Labels:

@@ -1,0 +1,221 @@
+"""The workbook: rows are pasted into it, and LibreOffice computes their clusters."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import EngineError, MissingExtraError
+from shallowrules.exporters import export
+from shallowrules.exporters.xlsx.exporter import FIRST_ROW, MAX_TEXT, NONE
+from shallowrules.exporters.xlsx.formulas import column_letters
+from shallowrules.labels import NO_CLUSTER
+from shallowrules.rules import RuleColumn, RuleSet, Value
+from shallowrules.table import Column, Table
+from shallowrules.verification.answers import Answers
+from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.runners.base import Form, Labels, spread
+
+__all__ = [
+    "LABEL_SHEET",
+    "compute_workbooks",
+    "find_libreoffice",
+    "is_held",
+    "paste_rows",
+    "run_workbook",
+    "shown_labels",
+]
+
+WHAT = "computing the workbook"
+TITLE = "LibreOffice"
+LIBREOFFICE = "apt-get install libreoffice-calc-nogui"
+MAX_ROWS = 25_000
+"""Rows of a table that are pasted: LibreOffice takes a millisecond or two for each."""
+
+MAX_SECONDS = 1800
+"""How long LibreOffice may take for all workbooks; it has no time limit of its own."""
+
+LABEL_SHEET = "xl/worksheets/sheet2.xml"
+CSV_OF_SECOND_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,2"
+CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+"""What a cell of text does not keep."""
+
+
+@contextmanager
+def run_workbook(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
+    """Write the workbook as `export` does; LibreOffice is started for the rows, once for all of them."""
+    workbook = export(rules, "xlsx")
+    find_libreoffice()
+    label = partial(_computed, rules, workbook)
+    yield {"workbook in LibreOffice": Form(lambda table: label([table])[0], partial(_pasted, rules), label)}
+
+
+def find_libreoffice() -> str:
+    """Return the path of the program; MissingExtraError where it is not installed."""
+    program = shutil.which("soffice")
+    if program is None:
+        raise MissingExtraError(WHAT, TITLE, command=LIBREOFFICE)
+    return program
+
+
+def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
+    """Return what LibreOffice shows of the sheet of labels in each of several workbooks, as rows of texts.
+
+    It is started once, with a profile of its own.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    EngineError
+        If it does not compute one of them.
+    """
+    program = find_libreoffice()
+    if not workbooks:  # it would wait for some
+        return []
+    with tempfile.TemporaryDirectory(prefix="shallowrules-workbook-") as name:
+        folder = Path(name)
+        files = [folder / f"w{number}.xlsx" for number in range(len(workbooks))]
+        for file, workbook in zip(files, workbooks, strict=True):
+            file.write_bytes(workbook)
+        command = [program, f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless", "--norestore"]
+        command += ["--convert-to", CSV_OF_SECOND_SHEET, "--outdir", str(folder / "out"), *map(str, files)]
+        said = _run(command)
+        shown = []
+        for file in files:
+            made = folder / "out" / f"{file.stem}-Label rows.csv"
+            if not made.exists():
+                raise EngineError(TITLE, " ".join(command), said or "it computed no labels")
+            with made.open(encoding="utf-8", newline="") as lines:
+                shown.append(list(csv.reader(lines)))
+        return shown
+
+
+def _run(command: Sequence[str]) -> str:
+    """Return what a program says. It is ended with all that it started if it takes too long, or is interrupted."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
+    )
+    try:
+        said, _ = process.communicate(timeout=MAX_SECONDS)
+    except BaseException as error:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        raise EngineError(TITLE, " ".join(command), f"it took more than {MAX_SECONDS} seconds") from None
+    return said.strip()
+
+
+def paste_rows(workbook: bytes, rows: Sequence[Sequence[Value | None]]) -> bytes:
+    """Return a workbook with rows pasted where they are to be labelled.
+
+    Where it has formulas for fewer rows, those of its last row are copied down, as the sheet tells people to do.
+
+    Parameters
+    ----------
+    workbook : bytes
+        As the exporter writes it.
+    rows : sequence of sequence
+        A value for each tested column, None for an empty cell; each as `is_held` allows.
+    """
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook)) as archive, zipfile.ZipFile(changed, "w") as made:
+        for name in archive.namelist():
+            content = archive.read(name)
+            made.writestr(name, _with_rows(content.decode(), rows) if name == LABEL_SHEET else content)
+    return changed.getvalue()
+
+
+def _with_rows(sheet: str, rows: Sequence[Sequence[Value | None]]) -> str:
+    start = sheet.index(f'<row r="{FIRST_ROW}"')
+    end = sheet.index("</sheetData>")
+    written = re.findall(r"(<row [^>]*>)(.*?</row>)", sheet[start:end])
+    last = FIRST_ROW + len(written) - 1
+    number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # of a row, or of a cell that no $ holds in place
+    copied = [number_of_last.split(part) for part in written[-1]]
+    lines = []
+    for number, row in enumerate(rows, start=FIRST_ROW):
+        if number > last:
+            opening, formulas = (str(number).join(pieces) for pieces in copied)
+        else:
+            opening, formulas = written[number - FIRST_ROW]
+        cells = (_cell(f"{column_letters(j)}{number}", value) for j, value in enumerate(row) if value is not None)
+        lines.append("".join([opening, *cells, formulas]))
+    rest = ("".join(line) for line in islice(written, len(rows), None))
+    return "".join([sheet[:start], *lines, *rest, sheet[end:]])
+
+
+def _cell(place: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+    if isinstance(value, str):
+        return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+    return f'<c r="{place}"><v>{float(value)!r}</v></c>'
+
+
+def is_held(value: Value | None) -> bool:
+    """Return whether a cell can hold a value as it is, or be empty for it."""
+    if isinstance(value, str):
+        return 0 < len(value) <= MAX_TEXT and not CHANGED.search(value)
+    return value is None or (math.isfinite(value) and float(value) == value)
+
+
+def shown_labels(rules: RuleSet, shown: Sequence[Sequence[str]], n_rows: int) -> list[str]:
+    """Return what the column of clusters shows of the rows that were pasted."""
+    at = len(rules.tested_columns) or 1
+    return [row[at] for row in shown[FIRST_ROW - 1 : FIRST_ROW - 1 + n_rows]]
+
+
+def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[Labels]:
+    rows = [row for table in tables for row in _rows_of(rules, table)]
+    clusters = {str(cluster.index): cluster.index for cluster in rules.clusters} | {NONE: NO_CLUSTER}
+    foreign = Answers(rules).foreign
+    labels = np.full(len(rows), foreign, dtype=np.int64)
+    if rows:
+        [shown] = compute_workbooks([paste_rows(workbook, rows)])
+        found = shown_labels(rules, shown, len(rows))
+        labels[: len(found)] = [clusters.get(label, foreign) for label in found]
+    return np.split(labels, np.cumsum([table.n_rows for table in tables])[:-1])
+
+
+def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Value | None]]:
+    """Yield what is pasted of each row: a value for each tested column, None for an empty cell."""
+    columns = [rules.columns[feature] for feature in rules.tested_columns]
+    given = Table(tuple(_as_pasted(column, table[column.name]) for column in columns), table.n_rows)
+    for row in python_rows(given):
+        yield [None if value is None or value != value else value for value in row]
+
+
+def _as_pasted(column: RuleColumn, given: Column) -> Column:
+    """Return a column as it is pasted: text where the rules have something else is converted before."""
+    if given.type == column.type or (given.is_numeric and column.is_numeric):
+        return given
+    return replace(column, imputed=None).read(given)
+
+
+def _pasted(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
+    """Return which rows are pasted: at most `MAX_ROWS`, those that cells can hold, and no empty one."""
+    rows = _rows_of(rules, table)
+    held = (all(map(is_held, row)) and any(value is not None for value in row) for row in rows)
+    return np.fromiter(held, bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
