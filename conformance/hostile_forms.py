@@ -391,8 +391,9 @@ def check_path(drawn: ManyNames, tools: Tools) -> Findings:
         yield "path: other rules are read than were written"
 
 
-NOT_IN_DMN = ('"', "\\", "//", "/*")
-"""What pyDMNrules cannot read in a text: it takes the last two for comments. It drops the blanks around a text, too."""
+NOT_IN_DMN = re.compile(r"""["\\`]|//|/\*|^\{|^null$|^\s|\s$""")
+"""What pyDMNrules cannot read in a text: it takes // and /* for comments, a { after a comma for more than a text and
+"null" for null, drops the blanks around a text, and cannot read all texts with a ` in a list."""
 
 TABLES_OF_DMN = 20
 """Decision tables in each round, so that they have as many names as the rules of the others."""
@@ -426,7 +427,7 @@ def _decided(drawn: FewNames, tools: Tools) -> Findings:
             _literal(text)
         except ExportError:
             return True
-        return text != text.strip() or any(each in text for each in NOT_IN_DMN)
+        return NOT_IN_DMN.search(text) is not None
 
     def is_name(text: str) -> bool:
         try:
