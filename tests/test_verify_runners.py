@@ -18,7 +18,8 @@ from shallowrules.exporters import exporter_names
 from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.table import Table
 from shallowrules.verification import runners, verify
-from shallowrules.verification.runners import page, pmml
+from shallowrules.verification.comparing import NO_ANSWER
+from shallowrules.verification.runners import page, pmml, xlsx
 
 BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg", "xlsx"]
 
@@ -50,8 +51,9 @@ def test_every_exporter_of_ours_has_a_runner_or_a_reason():
 
 @pytest.fixture
 def engines():
-    """Skip where PMML cannot be scored or the page not be opened."""
+    """Skip where PMML cannot be scored, the page not be opened or the workbook not be computed."""
     try:
+        xlsx.find_libreoffice()
         with page.open_chromium(), pmml.open_models():
             pass
     except MissingExtraError as error:
@@ -77,24 +79,24 @@ def test_all_forms_agree(make, engines):
         [
             *("RuleSet.assign", "Python, flat", "Python, ordered", "Python, nested", "Python, vectorized", "PMML"),
             *("pandas", "Polars"),
-            *("page in chromium", *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
+            *("page in chromium", "workbook in LibreOffice", *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
             "dbt, sqlite, model rendered by Jinja",
         ],
         0,
     )
     assert 30 <= comparisons["PMML"].rows <= comparisons["RuleSet.assign"].rows
     assert 30 < comparisons["page in chromium"].rows <= comparisons["RuleSet.assign"].rows
-    assert set(not_run) >= {"markdown", "mermaid", "svg"}
-    assert not {"sql", "python", "dbt", "pmml", "html"} & set(not_run)
+    assert 30 < comparisons["workbook in LibreOffice"].rows <= comparisons["RuleSet.assign"].rows
+    assert set(not_run) == {"markdown", "mermaid", "svg"} | (set(not_run) - set(BUILT_IN))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pmml", "html"])
+@pytest.mark.parametrize("name", ["pmml", "html", "xlsx"])
 def test_a_threshold_that_is_off_by_one_float_is_found(monkeypatch, engines, name):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     [node, *leaves] = rules.nodes
     wrong = replace(rules, nodes=(replace(node, threshold=math.nextafter(0.5, 1)), *leaves))
-    module = {"pmml": pmml, "html": page}[name]
+    module = {"pmml": pmml, "html": page, "xlsx": xlsx}[name]
     export = module.export
     monkeypatch.setattr(module, "export", lambda rules, name: export(wrong, name))
     comparisons, _ = found(rules, {"x": [0.1, 0.9]}, [], exporters=[name])
@@ -145,13 +147,33 @@ def test_what_is_not_run_is_said_with_its_reason(monkeypatch, install):
         found(small_rules(), {"x": [0.1], "i": [1]}, exporters=["pmml"])
 
 
-@pytest.mark.parametrize(("module", "package"), [(page, "chromium"), (pmml, "Java")])
+@pytest.mark.parametrize(("module", "package"), [(page, "chromium"), (pmml, "Java"), (xlsx, "LibreOffice")])
 def test_a_missing_program_is_named(monkeypatch, module, package):
-    monkeypatch.setattr(module, "import_module", lambda name: builtins)
+    monkeypatch.setattr(module, "import_module", lambda name: builtins, raising=False)
     monkeypatch.setattr(module.shutil, "which", lambda name: None)
-    opened = module.open_chromium() if module is page else module.open_models()
-    with pytest.raises(MissingExtraError, match=f"needs {package}, which is not installed: apt-get install"), opened:
+    opened = {page: page.open_chromium, pmml: pmml.open_models, xlsx: lambda: xlsx.run_workbook(small_rules())}[module]
+    with pytest.raises(MissingExtraError, match=f"needs {package}, which is not installed: apt-get install"), opened():
         pass
+
+
+def test_what_a_workbook_shows_that_is_no_cluster_is_none_of_the_tree(monkeypatch):
+    rules = make_rules([("x", "float")], (0, 0.5, -2, 1))
+    for shown, found_there in (("(no cluster)", None), ("7", NO_ANSWER), ("Err:522", NO_ANSWER), ("", NO_ANSWER)):
+        row = ["0", shown]
+        monkeypatch.setattr(xlsx, "compute_workbooks", lambda books, row=row: [[row] * 99])
+        monkeypatch.setattr(xlsx, "find_libreoffice", lambda: "soffice")
+        _, workbook = verify(rules, {"x": [0.1]}, [], exporters=["xlsx"])
+        assert workbook.disagreements == workbook.rows > 1
+        assert (workbook.first.expected, workbook.first.found) == (-2, found_there)
+
+
+def test_a_workbook_is_asked_for_rows_that_cells_hold():
+    rules = make_rules([("n", "integer"), ("c", "text")], (0, 2**53, 0, (1, "a", 1, 2)))
+    texts = ["a", "", "a\x01", "_x0041_", None, "b", "b", "c" * 32_768]
+    table = Table.of({"n": [2**53, 1, 1, 1, 1, 2**53 + 1, 2**53 + 2, 1], "c": np.array(texts, object)})
+    assert xlsx._pasted(rules, table).tolist() == [True, False, False, False, True, False, True, False]
+    empty = Table.of({"n": [np.nan, np.inf, 1.0], "c": np.array([None, "a", None], object)})
+    assert xlsx._pasted(rules, empty).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,10 @@ def command(
 
     Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
     what DuckDB reads from it by itself. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java
-    are installed, the page where playwright and chromium are; at last it is said of which installed exporters nothing
-    was run, and why. The exit status is 1 if any row differs. RULES knows how the text of a
-    column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is what
-    `export` writes with these; a row that gets VALUE counts as one without a cluster.
+    are installed, the page where playwright and chromium are, the workbook where LibreOffice is; at last it is said of
+    which installed exporters nothing was run, and why. The exit status is 1 if any row differs. RULES knows how the
+    text of a column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL
+    is what `export` writes with these; a row that gets VALUE counts as one without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. What was compared is shown as a certificate.

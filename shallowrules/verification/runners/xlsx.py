@@ -49,7 +49,7 @@ WHAT = "computing the workbook"
 TITLE = "LibreOffice"
 LIBREOFFICE = "apt-get install libreoffice-calc-nogui"
 MAX_ROWS = 25_000
-"""Rows of a table that are pasted: LibreOffice takes a millisecond or two for each."""
+"""Rows of a table that are pasted: LibreOffice takes some milliseconds for each."""
 
 MAX_SECONDS = 1800
 """How long LibreOffice may take for all workbooks; it has no time limit of its own."""
