@@ -69,8 +69,9 @@ def engines():
         lambda: text_rules(1.5, 2.5),
         lambda: text_rules(1),
         lambda: text_rules(2**53 + 1, 3),
+        lambda: make_rules([("x", "float")], (0, 0, -(2**63), (0, 1, 2**63 - 1, (0, 2, 2**53 + 1, (0, 3, -2, -3))))),
     ],
-    ids=["numbers", "categories", "imputed", "fractions", "large numbers"],
+    ids=["numbers", "categories", "imputed", "fractions", "large numbers", "labels that could be marks"],
 )
 def test_all_forms_agree(make, engines):
     rules = make()
