@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import pytest
 from commandline import call, write_groups
+from conftest import ROOT
 from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules.errors import RulesFormatError
-from shallowrules.rules import RulePath, RuleSet
+from shallowrules.rules import RulePath, RuleSet, Statistics
+from shallowrules.rules.path_document import SHARED, TREE_ENTRIES
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,55 @@ def test_it_is_read_as_it_was_written(trees, tmp_path):
     assert [tree.rules for tree in again] == [tree.rules for tree in path]
     assert again.to_json() == text
     assert text.count('"name": "alcohol"') == text.count('"reference_cost"') == 1
+
+
+@pytest.fixture(scope="module")
+def schema():
+    jsonschema, referencing = pytest.importorskip("jsonschema"), pytest.importorskip("referencing")
+    rules, path = (json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8")) for name in ("rules", "path"))
+    jsonschema.Draft202012Validator.check_schema(path)
+    beside = referencing.Registry().with_resource("rules.schema.json", referencing.Resource.from_contents(rules))
+    return jsonschema.Draft202012Validator(path, registry=beside)
+
+
+def test_the_schema_has_every_entry(schema, trees):
+    own, shared = (schema.schema["$defs"][part] for part in ("own", "shared"))
+    assert sorted({**own["properties"], **shared["properties"]}) == sorted(entry.name for entry in fields(Statistics))
+    assert list(shared["properties"]) == list(SHARED)
+    assert schema.schema["$defs"]["tree"]["required"] == list(TREE_ENTRIES)
+    for part in (own, shared):
+        optional = {entry.name for entry in fields(Statistics) if entry.metadata.get("optional")}
+        assert part["required"] == [name for name in part["properties"] if name not in optional]
+
+
+def test_what_is_written_is_valid(schema, trees):
+    path = trees[0].rule_sets()
+    bare = RulePath.of([(tree.refine, tree.rules.without_histograms()) for tree in path])
+    for document in (path.to_dict(), bare.to_dict()):
+        schema.validate(json.loads(json.dumps(document)))
+
+
+def entries_of(value, keys=()):
+    """Yield the way to every entry of a document, of a list to its first ones."""
+    for key, held in value.items() if isinstance(value, dict) else enumerate(value[:2]):
+        yield (*keys, key)
+        if isinstance(held, dict | list):
+            yield from entries_of(held, (*keys, key))
+
+
+def test_what_the_schema_refuses_the_loader_refuses(schema, trees):
+    document = json.loads(trees[0].rule_sets().to_json())
+    document["trees"] = document["trees"][:1]
+    refused = 0
+    for keys in entries_of(document):
+        for value in (None, True, "text", 1.5, -1, {}, ["a"]):
+            damaged = copy.deepcopy(document)
+            damage(*keys, value)(damaged)
+            if not schema.is_valid(damaged):
+                refused += 1
+                with pytest.raises(RulesFormatError):
+                    RulePath.from_dict(damaged)
+    assert refused > 500
 
 
 def test_without_histograms(trees):
