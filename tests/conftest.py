@@ -4,7 +4,7 @@ import importlib.util
 import os
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +17,7 @@ from strategies import Problem
 from tables import TABLES, table_of_some_size
 
 from shallowrules.errors import MissingExtraError
+from shallowrules.verification.runners import RUNNERS
 
 # No profile limits how long an example takes: the machine may be busy.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -52,6 +53,27 @@ def interrupts_arrive():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+STARTED = ("html", "pmml", "xlsx")
+"""Exporters whose text a program has to be started for: a browser, Java, a spreadsheet."""
+TESTS_OF_STARTED = {"test_every_command", "test_examples", "test_hostile_texts", "test_pages", "test_verify_runners"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_programs(request):
+    """Let `verify` start these programs in their own tests only: each start takes seconds, and many tests verify."""
+
+    @contextmanager
+    def left_out(rules):
+        raise MissingExtraError("this in a test of something else", "a test of its own")
+        yield
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.module.__name__ not in TESTS_OF_STARTED:
+            for name in STARTED:
+                patch.setitem(RUNNERS, name, left_out)
+        yield
 
 
 @pytest.fixture(scope="session")
