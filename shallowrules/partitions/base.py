@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,17 @@ from shallowrules.errors import DataError
 from shallowrules.sources.base import check_names
 from shallowrules.table import Column, ColumnType, Table
 
-__all__ = ["ColumnKind", "KindsFound", "Mergeable", "Part", "Partitions", "TableParts", "ThreadedPartitions"]
+__all__ = [
+    "CallPart",
+    "ColumnKind",
+    "KindsFound",
+    "Mergeable",
+    "Part",
+    "Partitions",
+    "TableParts",
+    "ThreadedPartitions",
+    "find_kinds",
+]
 
 State = TypeVar("State")
 
@@ -189,6 +199,22 @@ def name_clash(names: Sequence[str], origin: str, others: Sequence[str], other_o
 def as_part(table: Table, kinds: Mapping[str, ColumnKind], origin: str) -> Part:
     """Return a table as a part, with the columns that all parts have."""
     return Part(tuple(kind.apply(table[name]) for name, kind in kinds.items()), table.n_rows, origin)
+
+
+class CallPart:
+    """Calls a function with a table as a part, in whatever process has the table."""
+
+    def __init__(self, function: Callable[[Part, Any], Any], kinds: Mapping[str, ColumnKind]) -> None:
+        self.function, self.kinds = function, kinds
+
+    def __call__(self, table: Table, origin: str, state: Any) -> Any:
+        """Return what the function finds in the part."""
+        return self.function(as_part(table, self.kinds, origin), state)
+
+
+def find_kinds(table: Table, origin: str, state: None) -> KindsFound:
+    """Return what the columns of one part are, as a function of a part that has no kinds yet."""
+    return KindsFound.of(table, origin)
 
 
 def call(function: Callable[[Part, State], Result], part: Part, state: State) -> Result:

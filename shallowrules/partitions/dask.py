@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shallowrules.errors import DataError, MissingExtraError
-from shallowrules.partitions.base import ColumnKind, KindsFound, Part, Partitions, Result, State, as_part, merge_all
+from shallowrules.partitions.base import CallPart, Part, Partitions, Result, State, find_kinds, merge_all
 from shallowrules.table import Table
 
 __all__ = ["DaskParts"]
@@ -46,15 +46,15 @@ class DaskParts(Partitions):
             raise DataError("there is no client of Dask: make one first (distributed.Client)") from None
         self._columns, self._exclude = columns, tuple(exclude)
         self._delayed = _delayed(data)
-        found = self._run(_find_kinds, None, None)
+        found = self._run(find_kinds, None)
         if found is None:
             raise DataError("a table of Dask: there are no rows")
         super().__init__(found.checked(), "a table of Dask")
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
-        return self._run(_CallPart(function, self.kinds), state, self.kinds)
+        return self._run(CallPart(function, self.kinds), state)
 
-    def _run(self, function: Callable[[Table, str, Any], Result | None], state: Any, kinds: Any) -> Result | None:
+    def _run(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
         """Return the merged results of a function of each partition, its name, and the state."""
         sent = self._client.scatter(state, broadcast=True, hash=False)
         call = self._dask.delayed(_call_partition, pure=False)
@@ -68,20 +68,6 @@ class DaskParts(Partitions):
             return merge_all(None, (result for result in results if result is not None))
         finally:
             self._client.cancel(futures)
-
-
-class _CallPart:
-    """Calls a function with a partition as a part."""
-
-    def __init__(self, function: Callable[[Part, State], Any], kinds: dict[str, ColumnKind]) -> None:
-        self.function, self.kinds = function, kinds
-
-    def __call__(self, table: Table, origin: str, state: Any) -> Any:
-        return self.function(as_part(table, self.kinds, origin), state)
-
-
-def _find_kinds(table: Table, origin: str, state: None) -> KindsFound:
-    return KindsFound.of(table, origin)
 
 
 def _call_partition(

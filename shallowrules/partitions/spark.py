@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shallowrules.errors import DataError
-from shallowrules.partitions.base import ColumnKind, KindsFound, Part, Partitions, Result, State, as_part, merge_all
+from shallowrules.partitions.base import CallPart, Part, Partitions, Result, State, find_kinds, merge_all
 from shallowrules.table import Table
 
 __all__ = ["SparkParts"]
@@ -39,13 +39,13 @@ class SparkParts(Partitions):
                 f"there is no column {lacking[0]!r}; the columns are: {', '.join(map(repr, frame.columns))}"
             )
         self._frame = frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted))
-        found = self._run(_find_kinds, None)
+        found = self._run(find_kinds, None)
         if found is None:
             raise DataError("a table of Spark: there are no rows")
         super().__init__(found.checked(), "a table of Spark")
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
-        result: Result | None = self._run(_CallPart(function, self.kinds), state)
+        result: Result | None = self._run(CallPart(function, self.kinds), state)
         return result
 
     def _run(self, function: Callable[[Table, str, Any], Any], state: Any) -> Any:
@@ -57,20 +57,6 @@ class SparkParts(Partitions):
             return merge_all(None, map(_unwrapped, answers))
         finally:
             sent.destroy()
-
-
-class _CallPart:
-    """Calls a function with a batch as a part."""
-
-    def __init__(self, function: Callable[[Part, State], Any], kinds: dict[str, ColumnKind]) -> None:
-        self.function, self.kinds = function, kinds
-
-    def __call__(self, table: Table, origin: str, state: Any) -> Any:
-        return self.function(as_part(table, self.kinds, origin), state)
-
-
-def _find_kinds(table: Table, origin: str, state: None) -> KindsFound:
-    return KindsFound.of(table, origin)
 
 
 class _Task:
