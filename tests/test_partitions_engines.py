@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,16 +79,16 @@ def client() -> Iterator[object]:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[object]:
+def spark(running) -> Iterator[object]:
+    """Return a session of the Spark that other tests of this process use too: a process has one."""
+    running("spark")
     sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    session = sql.SparkSession.builder.getOrCreate().newSession()
     session.sparkContext.addPyFile(__file__)  # the functions below are found by their module
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
-    yield session
-    session.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session.sparkContext, "pythonExec", sys.executable)
+        yield session
 
 
 def test_a_dataframe_of_dask_with_an_empty_partition(client):
