@@ -64,7 +64,7 @@ for part, (module, name) in PARTS.items():
     watch(part, module, name)
 atexit.register(lambda: open(target, "w").write(json.dumps({"began": began["reading"], "spent": spent})))
 import shallowrules.cli
-shallowrules.cli.main()
+shallowrules.cli.script()
 """
 READ = """
 import sys, time

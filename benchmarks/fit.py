@@ -54,7 +54,7 @@ OWN = {"letter": 1.0, "avila": 1.0, "anuran": 1.0, "digits": 2.5}
 RUN = Case("run", 1_000_000, 10, 10)
 RUN_TARGET = Target("≤", 0.65)
 
-COMMAND = "import shallowrules.cli; shallowrules.cli.main()"
+COMMAND = "import shallowrules.cli; shallowrules.cli.script()"
 SCRIPT = """
 import sys
 import pandas as pd

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from browser import chromium  # noqa: E402
 
-COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from shallowrules.cli import script; script()"]
 TRY_A_ROW = {"#row input >> nth=1": "2.6", "#row input >> nth=2": "700"}
 NAMES = {"#cluster-2 .naming input": "Light and lean", "#cluster-1 .naming input": "Rich"}
 

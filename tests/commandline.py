@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from shallowrules.cli import commands
 
-COMMAND = [sys.executable, "-c", "from shallowrules.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from shallowrules.cli import script; script()"]
 SCALED = (
     "for the clustering, every column of numbers is brought to the range from 0 to 1 (--scale minmax); "
     "the rules are in the table's own units"

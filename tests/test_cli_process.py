@@ -184,7 +184,7 @@ def test_colour_only_where_it_is_wanted(folder, no_color):
 
 @pytest.mark.parametrize(("package", "argument"), [("click", "--help"), ("rich", "exporters")])
 def test_without_the_extra_it_is_named(package, argument):
-    code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import main; main()"
+    code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import script; script()"
     done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (

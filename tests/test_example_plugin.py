@@ -15,7 +15,7 @@ from rulesets import small_rules
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "examples" / "shallowrules-dmn"
-COMMAND = "from shallowrules.cli import main; main()"
+COMMAND = "from shallowrules.cli import script; script()"
 
 
 @pytest.mark.slow

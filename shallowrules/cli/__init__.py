@@ -1,6 +1,6 @@
 """The command line: ``shallowrules run TABLE -k K`` and its companions.
 
-`main` is what the console script calls; it needs the extra ``cli``.
+`main` is the command, which needs the extra ``cli``; `script` is what the console script calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from shallowrules.errors import MissingExtraError
 
-__all__ = ["main"]
+__all__ = ["main", "script"]
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that end a command; Python does so without a word to anybody, which would leave scratch files."""
@@ -51,13 +51,21 @@ def main() -> None:
             raise
         sys.exit(f"Error: {MissingExtraError('the command line', package, 'cli')}")
     except KeyboardInterrupt:
-        _end(128 + received[0] if received else 1)
+        sys.exit(128 + received[0] if received else 1)
     except SystemExit as end:
-        _end(128 + received[0] if received else end.code)
+        sys.exit(128 + received[0] if received else end.code)
 
 
-def _end(status: str | int | None) -> NoReturn:
-    """End the process. Its modules are not taken apart: that takes as long as reading a million rows, for nothing."""
+def script() -> NoReturn:
+    """Run the command line and end the process, whose only work this is.
+
+    Its modules are not taken apart: that takes as long as reading a million rows, for nothing.
+    """
+    status: str | int | None = None
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code
     if not isinstance(status, str) and all(thread is main_thread() or thread.daemon for thread in living_threads()):
         atexit._run_exitfuncs()
         try:
