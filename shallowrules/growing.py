@@ -22,6 +22,7 @@ __all__ = [
     "GrownTree",
     "GrowthData",
     "UniqueRows",
+    "check_range",
     "find_unique_rows",
     "grow",
     "grow_path",
@@ -341,7 +342,8 @@ def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None
         raise OptionError(f"{data.k} clusters are more than the {MAX_CENTERS} that a tree can have")
     if data.n_rows > MAX_ROWS:
         raise DataError(f"{data.n_rows} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
-    _check_range(data, n_threads)
+    ranges = data.cluster_ranges or _kernel.column_ranges(data.X_cluster, n_threads)
+    check_range(*ranges, data.cluster_centers, 0.0 if data.weight is None else float(data.weight.sum()))
     labels = None if assigned is None else np.ascontiguousarray(assigned, dtype=np.int32)
     weight = data.weight
     first, group = _kernel.deduplicate(data.X_explain, data.X_cluster, weight, labels, n_threads)
@@ -364,17 +366,17 @@ def _contiguous(centers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(centers, dtype=np.float64)
 
 
-def _check_range(data: GrowthData, n_threads: int) -> None:
-    """Refuse values whose squared distances overflow."""
-    low, high = data.cluster_ranges or _kernel.column_ranges(data.X_cluster, n_threads)
-    widest = max(float(-low.min()), float(high.max()), float(np.abs(data.cluster_centers).max()))
+def check_range(
+    low: NDArray[np.float64], high: NDArray[np.float64], cluster_centers: NDArray[np.float64], total_weight: float
+) -> None:
+    """Refuse clustered values from `low` to `high` whose squared distances overflow, or weighted sums of these do."""
+    widest = max(float(-low.min()), float(high.max()), float(np.abs(cluster_centers).max()))
     if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
-    weight = 0.0 if data.weight is None else float(data.weight.sum())
-    if weight and weight > MAX_VALUE**2 / max(widest, 1.0) ** 2:
+    if total_weight and total_weight > MAX_VALUE**2 / max(widest, 1.0) ** 2:
         raise DataError(
-            f"the table holds values as large as {widest:.1e}, and weights that sum to {weight:.1e}: sums of squared "
-            "distances overflow; divide the weights by a constant"
+            f"the table holds values as large as {widest:.1e}, and weights that sum to {total_weight:.1e}: sums of "
+            "squared distances overflow; divide the weights by a constant"
         )
 
 

@@ -3,6 +3,7 @@
 from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad
 from shallowrules._kernel.growth.forest import grow_path
+from shallowrules._kernel.growth.parts import NodeRows, NodeScan, cost_of, fixed_point
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
@@ -26,12 +27,16 @@ __all__ = [
     "ByteScan",
     "CodedRows",
     "GrowthInput",
+    "NodeRows",
+    "NodeScan",
     "Ranges",
     "column_ranges",
+    "cost_of",
     "count_in_bins",
     "deduplicate",
     "encode",
     "eval_wad",
+    "fixed_point",
     "grow_ahead",
     "grow_exkmc",
     "grow_imm",

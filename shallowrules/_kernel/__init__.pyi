@@ -15,12 +15,16 @@ __all__ = [
     "ByteScan",
     "CodedRows",
     "GrowthInput",
+    "NodeRows",
+    "NodeScan",
     "Ranges",
     "column_ranges",
+    "cost_of",
     "count_in_bins",
     "deduplicate",
     "encode",
     "eval_wad",
+    "fixed_point",
     "grow_ahead",
     "grow_exkmc",
     "grow_imm",
@@ -53,6 +57,41 @@ class ByteScan:
     def begin_behind(self, before: bytes) -> None: ...
     def add(self, following: ByteScan) -> bool: ...
 
+class NodeRows:
+    def __init__(
+        self,
+        inputs: GrowthInput,
+        weight_scale: float,
+        fixed: tuple[float, float, float],
+        *,
+        instructions: int = 2,
+        dense_limit: int | None = None,
+    ) -> None: ...
+    def sums(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]: ...
+    def rows_of_bins(self, feature: int, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+    def center_costs(self) -> NDArray[np.int64]: ...
+
+class NodeScan:
+    codes: NDArray[np.int32]
+    def __init__(self, inputs: GrowthInput) -> None: ...
+    def take_sums(
+        self,
+        tally: NDArray[np.int64],
+        weight: NDArray[np.int64] | None,
+        center_step: NDArray[np.int64],
+        cost: float,
+        fixed: tuple[float, float, float],
+        tradeoff: float,
+    ) -> None: ...
+    def take_rows(self, feature: int, rows: NDArray[np.int64]) -> None: ...
+    def take_items(self, feature: int, values: NDArray[np.float64], sums: NDArray[np.int64]) -> None: ...
+    def lowest(self, feature: int, inside: bool, limit: float) -> float: ...
+    def bins_within(self, feature: int, limit: float) -> NDArray[np.int32]: ...
+    def first_cut(self, feature: int, lowest: float) -> tuple[int, bool, float] | None: ...
+    def is_within_reach(self, objective: float) -> bool: ...
+
 def column_ranges(array: NDArray[Any], n_threads: int = 1) -> Ranges: ...
 def count_in_bins(
     columns: list[tuple[NDArray[Any], NDArray[np.float64], float, float, float]],
@@ -75,7 +114,12 @@ def encode(
     *,
     ranks: int = 0,
     ranges: Ranges | None = None,
+    sample: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.uint8], int]: ...
+def cost_of(cost: NDArray[np.int64], scale: float) -> float: ...
+def fixed_point(
+    cluster_centers: NDArray[np.float64], cost: float, n_rows: float, total_weight: float, reach: float
+) -> tuple[float, float, float]: ...
 def eval_wad(n_centers: int, n_left: int, share_left: float) -> float: ...
 def grow_tree(
     inputs: GrowthInput,

@@ -39,6 +39,12 @@ class GrowthInput(NamedTuple):
     cluster_centers : ndarray of float64, shape (k, m)
     ranges : Ranges, optional
         Those of the columns of `X_explain`, or wider ones, where they are known.
+    path_sides : ndarray of uint8, shape (d,), optional
+        Where the rows are those of a node of a larger tree: which edges of each feature the path to it has, bit 0 for
+        a left one, bit 1 for a right one.
+    sample : ndarray of float64, shape (s, d), optional
+        Explained values that say what the bins are, so that they are the same in all parts of a table; by default a
+        sample of the rows.
     """
 
     X_explain: NDArray[Any]
@@ -48,6 +54,8 @@ class GrowthInput(NamedTuple):
     explain_centers: NDArray[np.float64]
     cluster_centers: NDArray[np.float64]
     ranges: Ranges | None = None
+    path_sides: NDArray[np.uint8] | None = None
+    sample: NDArray[np.float64] | None = None
 
 
 class CodedRows(NamedTuple):

@@ -6,7 +6,7 @@ from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
 from shallowrules._kernel.growth.objective cimport Objective
 from shallowrules._kernel.growth.state cimport (
-    CenterOrder, Cut, CutRun, Histograms, NearestLists, Node, RowBuffers, ScanBuffers, Slots, Table
+    CenterOrder, Cut, CutRun, Histograms, Item, NearestLists, Node, RowBuffers, ScanBuffers, Slots, Table
 )
 
 cdef enum Goal:
@@ -15,6 +15,7 @@ cdef enum Goal:
     ALL_CUTS        # the lowest objective of all cuts
     FIRST_CUT       # the first cut within the limit
     LIST_RUNS       # the runs of cuts that may be within the limit
+    LIST_BINS       # the bins inside which cuts may be within the limit, marked in `opened`
 
 
 cdef struct CutSearch:
@@ -30,6 +31,9 @@ cdef struct RowSource:
     const NearestLists* lists
     const FixedPoint* fixed     # the units of their steps
     RowBuffers* buffers
+    # Of a table in parts, the rows of the feature's bins as they were gathered, by value; NULL else.
+    const Item* items
+    Py_ssize_t n_items
 
 
 cdef struct Candidate:
@@ -45,6 +49,10 @@ cdef struct Candidates:
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil
+cdef Py_ssize_t gather_rows(
+    const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
+    int feature, int low, int high,
+) noexcept nogil
 cdef bint scan_feature(
     const Table* table, const CenterOrder* centers, const Node* node, const Histograms* sums, const RowSource* rows,
     ScanBuffers* scan, const Objective* objective, CutSearch search, Cut* best,

@@ -87,7 +87,7 @@ cdef void _take_steps(
             )
 
 
-cdef Py_ssize_t _gather_rows(
+cdef Py_ssize_t gather_rows(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
     int feature, int low, int high,
 ) noexcept nogil:
@@ -99,8 +99,15 @@ cdef Py_ssize_t _gather_rows(
     cdef Py_ssize_t picked[LANES]
     cdef int n_left
     cdef const Slots* slots = rows.slots
-    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef const int* codes
     cdef Item* items = scan.items
+    if rows.items != NULL:
+        for slot in range(rows.n_items):
+            if scan.opened[rows.items[slot].code]:
+                items[count] = rows.items[slot]
+                count += 1
+        return count
+    codes = slots.codes + feature * table.n_rows
     end = node.first
     while end < node.last_counted:
         begin = end
@@ -112,6 +119,7 @@ cdef Py_ssize_t _gather_rows(
                 continue
             items[count].code = codes[slot]
             items[count].value = entry(&table.X_explain, slots.row[slot], feature)
+            items[count].rows = 1
             items[count].weight = (
                 llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
             )
@@ -136,7 +144,7 @@ cdef bint _try_cuts(
     cdef double value
     cdef bint inside
     for i in range(count):
-        rows += 1
+        rows += items[i].rows
         weight += items[i].weight
         induced += items[i].step
         inside = i + 1 < count and items[i + 1].code == items[i].code
@@ -170,7 +178,7 @@ cdef bint _open_bins(
     cdef Prefix* bins = scan.bins
     for b in range(at.n_bins):
         scan.opened[bins[b].code] = b + 1
-    count = _gather_rows(
+    count = gather_rows(
         table, centers, node, rows, scan, at.search.feature, bins[0].code, bins[at.n_bins - 1].code
     )
     while i < count and not found:
@@ -246,7 +254,7 @@ cdef double search_run(
     if run.n_rows:
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 1
-        count = _gather_rows(table, centers, node, rows, scan, run.feature, before.code + 1, run.last)
+        count = gather_rows(table, centers, node, rows, scan, run.feature, before.code + 1, run.last)
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 0
     lowest = begin
@@ -273,6 +281,8 @@ cdef bint _visit_bin(
         best.objective = min(best.objective, bound)
     elif bound > tie_limit(limit):
         return False
+    elif at.search.goal == LIST_BINS:
+        scan.opened[code] = 1
     elif at.search.goal == LIST_RUNS:
         at.left.code = code - 1
         _list_run(scan, at.search.feature, &at.left, code, at.left.rows_left + bin.rows)
@@ -296,6 +306,8 @@ cdef bint _visit_end(
         <double>at.left.weight_left / at.objective.total_weight, min(at.search.limit, best.objective),
     )
     if not (value < best.objective and value <= at.search.limit):
+        return False
+    if at.search.goal == LIST_BINS:
         return False
     if at.search.goal == LIST_RUNS:
         at.left.code = code

@@ -1,9 +1,9 @@
 """Finding the cut of a node."""
 
 from shallowrules._kernel.growth.cut_scan cimport Candidates
-from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State
+from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, Table
 
-cdef void mark_path_sides(const Node* nodes, int index, int n_features, unsigned char* path_sides) noexcept nogil
+cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil
 cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil
 cdef bint choose_cuts(

@@ -15,7 +15,7 @@ All find the same cut: of those that tie with the lowest objective the first one
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.cut_scan cimport (
     ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidates, CutSearch, Goal, RowSource, list_candidates,
@@ -50,10 +50,13 @@ cdef struct NodeSearch:
     int n_threads
 
 
-cdef void mark_path_sides(const Node* nodes, int index, int n_features, unsigned char* path_sides) noexcept nogil:
+cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
     """Say for each feature which edges the path to a node has: bit 0 for a left one, bit 1 for a right one."""
     cdef const Node* node = &nodes[index]
-    memset(path_sides, 0, n_features)
+    if table.path_sides == NULL:
+        memset(path_sides, 0, table.n_features)
+    else:
+        memcpy(path_sides, table.path_sides, table.n_features)
     while node.parent >= 0:
         path_sides[nodes[node.parent].feature] |= 1 if node.is_left else 2
         node = &nodes[node.parent]
@@ -79,7 +82,7 @@ cdef NodeSearch _search_of_node(State* state, int index, Scratch* scratches, int
     search.of_node.cost = search.node.cost
     search.of_node.n_centers = search.node.last_center - search.node.first_center
     for t in range(n_threads):
-        mark_path_sides(state.nodes, index, state.table.n_features, scratches[t].scan.path_sides)
+        mark_path_sides(&state.table, state.nodes, index, scratches[t].scan.path_sides)
     return search
 
 
@@ -92,7 +95,7 @@ cdef inline RowSource _rows_of(
     const Slots* slots, const NearestLists* lists, const NodeSearch* search, int thread
 ) noexcept nogil:
     """Return what a thread reads the rows of opened bins from."""
-    return RowSource(slots, lists, &search.fixed, &search.scratches[thread].rows)
+    return RowSource(slots, lists, &search.fixed, &search.scratches[thread].rows, NULL, 0)
 
 
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.fixed_point cimport FixedPoint
+from shallowrules._kernel.growth.fixed_point cimport ExactCost, FixedPoint
 from shallowrules._kernel.growth.state cimport (
     CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table
 )
@@ -17,6 +17,15 @@ cdef enum:
     MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
 
 
+cdef struct AllFeatures:
+    # What `sum_all_features` needs besides: K is the number of the node's centers.
+    int* at                     # [d, K] place in `members` of each center in the order of each feature
+    int* edge                   # [d, K] its code
+    int64_t* units              # [BLOCK / LANES, K, LANES] added cost of each center
+    int64_t* sums               # [d, K, LANES] zeros
+    int64_t* own                # [BLOCK] a row's own step
+
+
 cdef double bound_scale(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
 ) noexcept nogil
@@ -27,6 +36,10 @@ cdef void bound_rows(
 cdef void sum_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, int feature, Share share,
+) noexcept nogil
+cdef void sum_all_features(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, const AllFeatures* all_features, ExactCost* cost,
 ) noexcept nogil
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f

@@ -9,9 +9,9 @@ ways.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from shallowrules._kernel.growth.fixed_point cimport FixedPoint, in_units, llrint
+from shallowrules._kernel.growth.fixed_point cimport ExactCost, FixedPoint, add_cost, in_units, llrint
 from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histograms
 from shallowrules._kernel.shared.matrix cimport load_block, prefetch_rows
 from shallowrules._kernel.growth.nearest_lists cimport list_members
@@ -260,6 +260,71 @@ cdef void bound_rows(
         dense.capped |= largest[r] == UNIT_CAP
 
 
+cdef void _take_exact_units(
+    const Table* table, const Slots* slots, Share block, int n_members, RowBuffers* rows, const FixedPoint* fixed,
+    int64_t* units, ExactCost* cost,
+) noexcept nogil:
+    """Write what the rows of a block add with each center to `units`, lanes beyond the last row 0; add their costs."""
+    cdef Py_ssize_t begin = block.first, end, r, j
+    cdef const double* weight
+    cdef double buffer[LANES]
+    cdef double nearest[LANES]
+    while begin < block.last:
+        end = min(begin + LANES, block.last)
+        _measure(table, slots, begin, end, block.last, n_members, rows)
+        weight = _weights(slots, begin, end, buffer)
+        sr_dense_exact_units(
+            table.instructions, rows.lane_distance, n_members, weight, fixed.scale, fixed.cap, units
+        )
+        for r in range(LANES):
+            nearest[r] = rows.lane_distance[r]
+        for j in range(1, n_members):
+            for r in range(LANES):
+                nearest[r] = min(nearest[r], rows.lane_distance[j * LANES + r])
+        for r in range(end - begin):
+            add_cost(cost, nearest[r] if weight == NULL else weight[r] * nearest[r], fixed.scale)
+        for r in range(end - begin, LANES):
+            for j in range(n_members):
+                units[j * LANES + r] = 0
+        units += n_members * LANES
+        begin = end
+
+
+cdef void _add_own(
+    const int* place, const int64_t* own, Py_ssize_t count, Tally* tally
+) noexcept nogil:
+    """Count rows, and add their own steps."""
+    cdef Py_ssize_t r
+    for r in range(count):
+        tally[place[r]].rows += 1
+        if own[r] > 0:
+            tally[place[r]].step_up += own[r]
+        else:
+            tally[place[r]].step_down -= own[r]
+
+
+cdef void _add_weights(
+    const Table* table, const Slots* slots, Py_ssize_t begin, const int* place, Py_ssize_t count, int64_t* weights
+) noexcept nogil:
+    """Add the rows' weights, in fixed point."""
+    cdef Py_ssize_t r
+    for r in range(count):
+        weights[place[r]] += llrint(slots.weight[begin + r] * table.weight_scale)
+
+
+cdef void _set_center_steps(
+    const CenterOrder* centers, const Node* node, const int64_t* sums, int64_t* center_step, Py_ssize_t first_place
+) noexcept nogil:
+    """Write the lanes' sums of a feature; first_place: of the node's centers in the order of the feature."""
+    cdef Py_ssize_t j, r
+    cdef int64_t sum
+    for j in range(node.last_center - node.first_center - 1):
+        sum = 0
+        for r in range(LANES):
+            sum += sums[j * LANES + r]
+        center_step[centers.order[first_place + j]] = sum
+
+
 cdef void sum_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, int feature, Share share,
@@ -271,7 +336,6 @@ cdef void sum_rows(
     cdef Tally* tally = histograms.tally + feature * table.n_codes
     cdef double buffer[LANES]
     cdef int64_t own[LANES]
-    cdef int64_t sum
     cdef int* place = dense.place
     _place_members(centers, node, rows.members, dense)
     clear_feature(table, centers, node, histograms, feature)
@@ -292,22 +356,56 @@ cdef void sum_rows(
             table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
             dense.exact_sums, own,
         )
-        for r in range(end - begin):
-            tally[place[r]].rows += 1
-            if own[r] > 0:
-                tally[place[r]].step_up += own[r]
-            else:
-                tally[place[r]].step_down -= own[r]
-            if table.weighted:
-                histograms.weight[feature * table.n_codes + place[r]] += llrint(
-                    slots.weight[begin + r] * table.weight_scale
-                )
+        _add_own(place, own, end - begin, tally)
+        if table.weighted:
+            _add_weights(table, slots, begin, place, end - begin, histograms.weight + feature * table.n_codes)
         begin = end
-    for j in range(n_members - 1):
-        sum = 0
-        for r in range(LANES):
-            sum += dense.exact_sums[j * LANES + r]
-        histograms.center_step[feature * k + centers.order[feature * k + node.first_center + j]] = sum
+    _set_center_steps(
+        centers, node, dense.exact_sums, histograms.center_step + feature * k, feature * k + node.first_center
+    )
+
+
+cdef void sum_all_features(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, const AllFeatures* all_features, ExactCost* cost,
+) noexcept nogil:
+    """Add up exactly what the node's rows add to every cut of every feature, and their costs."""
+    cdef Py_ssize_t f, k = table.n_centers, n_groups
+    cdef int n_members = node.last_center - node.first_center
+    cdef int* place = dense.place
+    cdef int* edge
+    cdef Share block = Share(node.first, node.first)
+    _place_members(centers, node, rows.members, dense)
+    clear_histograms(table, centers, node, histograms)
+    for f in range(table.n_features):
+        _line_up(table, centers, node, dense, f)
+        memcpy(all_features.at + f * n_members, dense.at, n_members * sizeof(int))
+        memcpy(all_features.edge + f * n_members, dense.edge, n_members * sizeof(int))
+    while block.first < node.last:
+        block.last = min(block.first + BLOCK, node.last)
+        _take_exact_units(table, slots, block, n_members, rows, fixed, all_features.units, cost)
+        n_groups = (block.last - block.first + LANES - 1) // LANES
+        for f in range(table.n_features):
+            edge = all_features.edge + f * n_members
+            sr_dense_places(
+                slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0], edge[n_members - 1],
+                place,
+            )
+            sr_dense_exact(
+                table.instructions, all_features.units, n_groups, n_members, all_features.at + f * n_members, edge,
+                place, all_features.sums + f * n_members * LANES, all_features.own,
+            )
+            _add_own(place, all_features.own, block.last - block.first, histograms.tally + f * table.n_codes)
+            if table.weighted:
+                _add_weights(
+                    table, slots, block.first, place, block.last - block.first, histograms.weight + f * table.n_codes
+                )
+        block.first = block.last
+    for f in range(table.n_features):
+        _set_center_steps(
+            centers, node, all_features.sums + f * n_members * LANES, histograms.center_step + f * k,
+            f * k + node.first_center,
+        )
 
 
 cdef void to_differences(

@@ -20,10 +20,33 @@ cdef struct FixedPoint:
 
 
 cdef double power_for(double largest, int bits) noexcept nogil
+cdef void set_cap(
+    const Table* table, const CenterOrder* centers, const Node* node, double largest, FixedPoint* fixed
+) noexcept nogil
 cdef FixedPoint first_point(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil
 cdef bint refine_point(
     const Table* table, const CenterOrder* centers, const Node* node, double lowest, FixedPoint* fixed
 ) noexcept nogil
+
+
+cdef struct ExactCost:
+    # A sum of costs that does not depend on the order: whole units, and what is left of each in finer ones.
+    int64_t units
+    int64_t rest                # 2^REST_BITS in a unit
+    bint positive               # whether any of them is above 0
+
+
+cdef enum:
+    REST_BITS = 28
+
+
+cdef inline void add_cost(ExactCost* total, double cost, double scale) noexcept nogil:
+    """Add a cost in units of a fixed point; `scale` is a power of two."""
+    cdef double scaled = cost * scale
+    cdef int64_t units = <int64_t>scaled
+    total.units += units
+    total.rest += llrint((scaled - <double>units) * (1 << REST_BITS))
+    total.positive |= cost > 0.0
 
 
 cdef inline int64_t in_units(double cost, const FixedPoint* fixed) noexcept nogil:

@@ -45,7 +45,7 @@ cdef double _largest_sum(const Table* table, const CenterOrder* centers, const N
     return 2.0 * node.cost + 2.0 * table.total_weight * diagonal
 
 
-cdef void _set_cap(
+cdef void set_cap(
     const Table* table, const CenterOrder* centers, const Node* node, double largest, FixedPoint* fixed
 ) noexcept nogil:
     """Let one row add at most the cost `largest`, and make the units as fine as that allows."""
@@ -62,7 +62,7 @@ cdef FixedPoint first_point(const Table* table, const CenterOrder* centers, cons
     """Choose the scale and the cap of a node's first sums."""
     cdef FixedPoint fixed
     fixed.reach = FIRST_REACH
-    _set_cap(table, centers, node, FIRST_REACH * node.cost if node.cost > 0.0 else INFINITY, &fixed)
+    set_cap(table, centers, node, FIRST_REACH * node.cost if node.cost > 0.0 else INFINITY, &fixed)
     return fixed
 
 
@@ -77,10 +77,10 @@ cdef bint refine_point(
         if within_reach(lowest, fixed):
             return False
         fixed.reach *= REACH_FACTOR
-        _set_cap(table, centers, node, fixed.reach * node.cost, fixed)
+        set_cap(table, centers, node, fixed.reach * node.cost, fixed)
         return True
     units = units_where_free(lowest)
     if units < 0.5 or units > MAX_UNITS_WHERE_FREE:
         return False
-    _set_cap(table, centers, node, 2.0 * (units + n) / before, fixed)
+    set_cap(table, centers, node, 2.0 * (units + n) / before, fixed)
     return fixed.scale > before

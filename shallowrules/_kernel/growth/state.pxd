@@ -35,6 +35,7 @@ cdef struct Table:
     const double* explain_centers       # [k, d]
     const int* center_codes             # [d, k]
     const unsigned char* single_valued  # [d, n_codes] whether all rows with this code have the same value
+    const unsigned char* path_sides     # [d] of the path to the root, see `ScanBuffers`; NULL if it has no edge
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
@@ -150,6 +151,7 @@ cdef struct Item:
     double value                # in the explained column
     int64_t step                # what it adds to the induced cost of the cuts from its value on
     int64_t weight
+    int64_t rows                # distinct rows of this value; those of a table in parts are one item
     int code
 
 

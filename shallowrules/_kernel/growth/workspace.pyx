@@ -74,6 +74,7 @@ cdef class Workspace:
         cdef State* state = &self.state
         codes, center_codes, n_codes, single_valued, largest_bin = encode(
             inputs.X_explain, inputs.rows, inputs.explain_centers, self.n_threads, ranks=ranks, ranges=inputs.ranges,
+            sample=inputs.sample,
         )
         order = np.argsort(center_codes, axis=1, kind="stable").astype(np.int32)
         sorted_centers = order.copy()
@@ -88,6 +89,8 @@ cdef class Workspace:
         state.table.single_valued = <const unsigned char*><size_t>address_of(single_valued)
         state.centers.sorted = <const int*><size_t>address_of(sorted_centers)
         state.centers.order = <int*><size_t>address_of(order)
+        if inputs.path_sides is not None:
+            state.table.path_sides = <const unsigned char*><size_t>address_of(inputs.path_sides)
         state.slots.codes = <int*><size_t>address_of(codes)
 
     cdef _set_slots(self, inputs, assigned):

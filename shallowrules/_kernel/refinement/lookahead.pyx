@@ -64,7 +64,7 @@ cdef double _leaf_objective(
             gap = entry(&table.X_cluster, row[slot], j) - mean[j]
             squares += gap * gap
         sum += w * squares
-    mark_path_sides(nodes, index, table.n_features, path_sides)
+    mark_path_sides(table, nodes, index, path_sides)
     for f in range(table.n_features):  # the sides on the path are the conditions of the explanation
         n_conditions += (path_sides[f] & 1) + (path_sides[f] >> 1)
     return leaf_cost(sum, mass, n_conditions, condition_penalty)

@@ -146,7 +146,7 @@ cdef inline Py_ssize_t _end_of_run(const double[::1] sample, Py_ssize_t first) n
     return last
 
 
-def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0, ranges=None):
+def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, int ranks=0, ranges=None, sample=None):
     """Code every explained value of the rows and centers.
 
     Parameters
@@ -161,6 +161,9 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
         matters then. Else bins are equally wide where that does.
     ranges : Ranges, optional
         Those of the columns, or wider ones: no harm.
+    sample : ndarray of float64, shape (s, d), optional
+        Values that the bins are made for, by default some of the rows. The bins depend on these, the centers and
+        `ranges` alone then.
 
     Returns
     -------
@@ -176,11 +179,16 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
     cdef Matrix matrix = matrix_of(X_explain)
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, f, c
     cdef int n_cells = <int>min(ranks, m) if ranks else min(MAX_CELLS, max(MIN_CELLS, m // 4)), n_codes = 0
+    if sample is not None:
+        n_cells = MAX_CELLS
     if d > MANY_COLUMNS and not ranks:
         n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
     low, high = column_ranges(X_explain, n_threads) if ranges is None else ranges
-    picked = np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]
-    sample = np.sort(X_explain[picked].T.astype(np.float64, order="C"), axis=1)
+    if sample is None:
+        sample = X_explain[
+            np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]
+        ]
+    sample = np.sort(sample.T.astype(np.float64, order="C"), axis=1)
     grids_array = np.zeros((d, sizeof(Grid)), dtype=np.uint8)
     cdef unsigned char[:, ::1] grids = grids_array
     cdef Grid* grid

@@ -1,0 +1,150 @@
+"""The tree that is grown from parts is that of the whole table, bit for bit, however the rows are cut into parts."""
+
+import pickle
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from strategies import Problem, problems, random_tables
+
+from shallowrules.errors import DataError, OptionError
+from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.growing_parts import grow_parts
+from shallowrules.part_sums import Rows
+
+LEVELS = (0, 200, 10**9)
+"""Cells that are collected: none, some, all."""
+
+
+@dataclass
+class ListParts:
+    """Parts in a list; what goes to a part and comes back is pickled, and merged in an odd order."""
+
+    parts: list[Any]
+
+    def map_reduce(self, function: Any, state: Any) -> Any:
+        results = []
+        for part in self.parts:
+            call, own_state = pickle.loads(pickle.dumps((function, state)))
+            results.append(pickle.loads(pickle.dumps(call(part, own_state))))
+        middle = len(results) // 2
+        return reduce(lambda one, other: other.merged(one), results[middle:] + results[:middle])
+
+
+def encode(part: tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]) -> Rows:
+    """Leave out rows of weight 0."""
+    X_explain, X_cluster, weight = part
+    if weight is None:
+        return Rows(X_explain, X_cluster)
+    counted = weight > 0
+    explained = X_explain[counted]
+    return Rows(explained, explained if X_cluster is X_explain else X_cluster[counted], weight[counted])
+
+
+def cut_into(problem: Problem, n_parts: int, seed: int | None = None) -> ListParts:
+    """Cut a table into parts of different sizes, some empty, its rows shuffled."""
+    random = np.random.default_rng(seed)
+    order = np.arange(len(problem.X_explain)) if seed is None else random.permutation(len(problem.X_explain))
+    ends = np.sort(random.integers(len(order) + 1, size=n_parts - 1))
+    parts = []
+    for rows in np.split(order, ends):
+        explained = problem.X_explain[rows]
+        clustered = explained if problem.X_cluster is problem.X_explain else problem.X_cluster[rows]
+        parts.append((explained, clustered, None if problem.weight is None else problem.weight[rows]))
+    return ListParts(parts)
+
+
+def whole(problem: Problem) -> GrownTree:
+    unique = find_unique_rows(GrowthData(*problem.arrays, problem.weight))
+    return grow(unique, tradeoff=problem.tradeoff)
+
+
+def from_parts(problem: Problem, parts: ListParts, collected_cells: int) -> GrownTree:
+    return grow_parts(
+        parts,
+        encode,
+        problem.explain_centers,
+        problem.centers,
+        tradeoff=problem.tradeoff,
+        collected_cells=collected_cells,
+    )
+
+
+def assert_same(grown: GrownTree, expected: GrownTree) -> None:
+    for name in ("feature", "left", "right", "center", "lower", "upper", "cut", "rows"):
+        np.testing.assert_array_equal(getattr(grown, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_allclose(grown.weight, expected.weight, rtol=1e-13)
+
+
+@random_tables(150)
+@given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from(LEVELS))
+def test_small_tables(problem: Problem, n_parts: int, seed: int, collected_cells: int) -> None:
+    assert_same(from_parts(problem, cut_into(problem, n_parts, seed), collected_cells), whole(problem))
+
+
+@random_tables(20)
+@given(problems(max_rows=2000, max_columns=4, max_centers=12), st.integers(0, 99))
+def test_larger_tables_whose_nodes_are_all_cut_over_the_parts(problem: Problem, seed: int) -> None:
+    assert_same(from_parts(problem, cut_into(problem, 5, seed), 0), whole(problem))
+
+
+def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = False, dtype: Any = np.float64) -> Problem:
+    """Rows around k points, one of each ten there twice, some columns in steps."""
+    X = random.normal(size=(k, 5))[random.integers(k, size=n_rows)] * 4 + random.normal(size=(n_rows, 5))
+    X[:, 3] = np.round(X[:, 3])
+    X[: n_rows // 10] = X[n_rows // 10 : n_rows // 10 * 2]
+    X = X.astype(dtype)
+    centers = KMeans(k, n_init=1, random_state=0, max_iter=5).fit(X.astype(np.float64)).cluster_centers_
+    weight = random.choice([0.0, 0.25, 1.0, 3.0], size=n_rows) if weighted else None
+    return Problem(X, X, centers, centers, weight, 0.03)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("collected_cells", [0, 20_000])
+@pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float64), (False, np.float32)])
+def test_any_number_of_parts(n_parts: int, collected_cells: int, weighted: bool, dtype: Any) -> None:
+    problem = blobs(20_000, 12, np.random.default_rng(5), weighted, dtype)
+    assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_cells), whole(problem))
+
+
+def test_more_centers_than_dense_nodes_have() -> None:
+    problem = blobs(6000, 150, np.random.default_rng(1))
+    assert_same(from_parts(problem, cut_into(problem, 3, seed=1), 0), whole(problem))
+
+
+@pytest.mark.parametrize("file", ["avila", "letter", "poker_part125008"])
+def test_real_tables(file: str, shared_data: Path) -> None:
+    X = np.load(shared_data / f"{file}.npz")["X"].astype(np.float64)
+    centers = KMeans(12, n_init=1, random_state=0, max_iter=10).fit(X).cluster_centers_
+    problem = Problem(X, X, centers, centers, None, 0.03)
+    expected = whole(problem)
+    for n_parts, collected_cells in ((2, 0), (7, 100_000), (64, 0)):
+        assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_cells), expected)
+
+
+@random_tables(20)
+@given(st.integers(0, 9999))
+def test_few_distinct_rows_there_many_times(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    X = random.integers(3, size=(6, 2)).astype(float)[random.integers(6, size=3000)]
+    centers = np.concatenate([X[random.integers(3000, size=3)], random.normal(size=(3, 2))])
+    problem = Problem(X, X, centers, centers, None, 0.03)
+    assert_same(from_parts(problem, cut_into(problem, 3, seed), 0), whole(problem))
+
+
+def test_what_cannot_be_grown_over_parts() -> None:
+    X = np.zeros((3, 2))
+    parts = ListParts([(X, X, None)])
+    with pytest.raises(OptionError, match='"imm" needs the whole table'):
+        grow_parts(parts, encode, X[:1], X[:1], method="imm")
+    with pytest.raises(DataError, match="no rows of positive weight"):
+        grow_parts(ListParts([(X, X, np.zeros(3))]), encode, X[:1], X[:1])
+    with pytest.raises(DataError, match="squared distances overflow"):
+        grow_parts(ListParts([(X + 1e200, X + 1e200, None)]), encode, X[:1], X[:1])
