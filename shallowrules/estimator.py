@@ -295,8 +295,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
         The tree and its figures are those of `fit` on the whole table with ``refine="none"``, from the same centers and
         however the rows are cut into parts; but the last digits of the costs, which `fit` rounds in the order of the
-        rows. There is no `labels_` and no `reference_labels_`. Of the table, only the numbers that rules may test and
-        that are clustered come together in the memory of this process, while the tree is grown.
+        rows. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of its rows
+        fit, they are collected in the memory of this process and the tree is grown at once; if not, it is grown by
+        passes, two for each level.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         sample_weight : str, default=None
             The column of weights, which are whole numbers.
         memory : int, default=None
-            Bytes that the work in this process may take; None does not check it.
+            Bytes that the work in this process may take; None for half of what the machine has available.
 
         Returns
         -------

@@ -19,7 +19,7 @@ STAGES = {
     "clustering": ["clustering", "starts", "blas"],
     "_kernel": ["_kernel"],
     "summation": ["summation"],
-    "growing": ["growing", "growing_parts", "part_sums", "searching", "thorough", "refining"],
+    "growing": ["growing", "searching", "thorough", "refining"],
     "tree": ["tree"],
     "thresholds": ["thresholds"],
     "rules": ["rules"],

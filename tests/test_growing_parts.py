@@ -16,11 +16,11 @@ from strategies import Problem, problems, random_tables
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
-from shallowrules.growing_parts import grow_parts
-from shallowrules.part_sums import Rows
+from shallowrules.passes.growing import grow_parts
+from shallowrules.passes.rows import Rows
 
-LEVELS = (0, 200, 10**9)
-"""Cells that are collected: none, some, all."""
+LEVELS = (0, 20, 10**9)
+"""Rows that are collected: none, some, all."""
 
 
 @dataclass
@@ -66,14 +66,15 @@ def whole(problem: Problem) -> GrownTree:
     return grow(unique, tradeoff=problem.tradeoff)
 
 
-def from_parts(problem: Problem, parts: ListParts, collected_cells: int) -> GrownTree:
+def from_parts(problem: Problem, parts: ListParts, collected_rows: int) -> GrownTree:
     return grow_parts(
         parts,
         encode,
         problem.explain_centers,
         problem.centers,
         tradeoff=problem.tradeoff,
-        collected_cells=collected_cells,
+        n_rows=len(problem.X_explain) if problem.weight is None else np.count_nonzero(problem.weight),
+        collected_rows=collected_rows,
     )
 
 
@@ -85,8 +86,8 @@ def assert_same(grown: GrownTree, expected: GrownTree) -> None:
 
 @random_tables(150)
 @given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from(LEVELS))
-def test_small_tables(problem: Problem, n_parts: int, seed: int, collected_cells: int) -> None:
-    assert_same(from_parts(problem, cut_into(problem, n_parts, seed), collected_cells), whole(problem))
+def test_small_tables(problem: Problem, n_parts: int, seed: int, collected_rows: int) -> None:
+    assert_same(from_parts(problem, cut_into(problem, n_parts, seed), collected_rows), whole(problem))
 
 
 @random_tables(20)
@@ -107,11 +108,11 @@ def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = Fal
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
-@pytest.mark.parametrize("collected_cells", [0, 20_000])
+@pytest.mark.parametrize("collected_rows", [0, 4_000])
 @pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float64), (False, np.float32)])
-def test_any_number_of_parts(n_parts: int, collected_cells: int, weighted: bool, dtype: Any) -> None:
+def test_any_number_of_parts(n_parts: int, collected_rows: int, weighted: bool, dtype: Any) -> None:
     problem = blobs(20_000, 12, np.random.default_rng(5), weighted, dtype)
-    assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_cells), whole(problem))
+    assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_rows), whole(problem))
 
 
 def test_more_centers_than_dense_nodes_have() -> None:
@@ -125,8 +126,8 @@ def test_real_tables(file: str, shared_data: Path) -> None:
     centers = KMeans(12, n_init=1, random_state=0, max_iter=10).fit(X).cluster_centers_
     problem = Problem(X, X, centers, centers, None, 0.03)
     expected = whole(problem)
-    for n_parts, collected_cells in ((2, 0), (7, 100_000), (64, 0)):
-        assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_cells), expected)
+    for n_parts, collected_rows in ((2, 0), (7, 5_000), (64, 0)):
+        assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_rows), expected)
 
 
 @random_tables(20)
@@ -143,8 +144,8 @@ def test_what_cannot_be_grown_over_parts() -> None:
     X = np.zeros((3, 2))
     parts = ListParts([(X, X, None)])
     with pytest.raises(OptionError, match='"imm" needs the whole table'):
-        grow_parts(parts, encode, X[:1], X[:1], method="imm")
+        grow_parts(parts, encode, X[:1], X[:1], n_rows=3, collected_rows=0, method="imm")
     with pytest.raises(DataError, match="no rows of positive weight"):
-        grow_parts(ListParts([(X, X, np.zeros(3))]), encode, X[:1], X[:1])
+        grow_parts(ListParts([(X, X, np.zeros(3))]), encode, X[:1], X[:1], n_rows=3, collected_rows=0)
     with pytest.raises(DataError, match="squared distances overflow"):
-        grow_parts(ListParts([(X + 1e200, X + 1e200, None)]), encode, X[:1], X[:1])
+        grow_parts(ListParts([(X + 1e200, X + 1e200, None)]), encode, X[:1], X[:1], n_rows=3, collected_rows=0)

@@ -6,15 +6,17 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.errors import DataError
 from shallowrules.partitions import Part, open_partitions
+from shallowrules.passes.node_passes import sum_bins
 
 ROWS = 1000
 
@@ -51,6 +53,18 @@ def kill_once(part: Part, marker: str) -> Totals:
     except FileExistsError:
         return totals(part, 1)
     os._exit(1)
+
+
+@dataclass
+class KilledOnce:
+    """A function of a part whose worker ends the first time that it is called."""
+
+    function: Any
+    marker: str
+
+    def __call__(self, part: Part, state: Any) -> Any:
+        kill_once(part, self.marker)
+        return self.function(part, state)
 
 
 def a_frame() -> pd.DataFrame:
@@ -150,8 +164,12 @@ CENTERS = np.array([[10.0, 20.0], [80.0, 20.0], [50.0, 70.0]])
 def check_fit(source: object, frame: pd.DataFrame) -> None:
     """Compare a fit of parts with one of the whole table, which adds costs up in the order of the rows."""
     model = ExplainableKMeans(refine="none", clusterer=CENTERS, cluster_columns=["amount", "age"])
-    found = model.fit_partitions(source).rules_
     expected = model.fit(frame).rules_
+    for memory in (None, 1):  # all rows are collected, or none
+        check_equal(model.fit_partitions(source, memory=memory).rules_, expected)
+
+
+def check_equal(found: RuleSet, expected: RuleSet) -> None:
     assert (found.columns, found.nodes, found.clusters) == (expected.columns, expected.nodes, expected.clusters)
     assert found.statistics.cost == pytest.approx(expected.statistics.cost, rel=1e-12)
 
@@ -159,6 +177,22 @@ def check_fit(source: object, frame: pd.DataFrame) -> None:
 def test_a_fit_on_dask(client):
     dataframe = pytest.importorskip("dask.dataframe")
     check_fit(dataframe.from_pandas(a_frame(), npartitions=5), a_frame())
+
+
+def test_a_fit_goes_on_where_a_worker_dies_while_the_tree_grows(client, tmp_path, monkeypatch):
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame, marker = a_frame(), tmp_path / "killed"
+    model = ExplainableKMeans(refine="none", clusterer=CENTERS, cluster_columns=["amount", "age"])
+    with open_partitions(dataframe.from_pandas(frame, npartitions=6)) as parts:
+        all_parts = parts.map_reduce
+
+        def map_reduce(function: Any, state: Any) -> Any:
+            return all_parts(KilledOnce(function, str(marker)) if function is sum_bins else function, state)
+
+        monkeypatch.setattr(parts, "map_reduce", map_reduce)
+        found = model.fit_partitions(parts, memory=1).rules_
+    assert marker.exists()
+    check_equal(found, model.fit(frame).rules_)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

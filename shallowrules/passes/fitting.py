@@ -25,8 +25,9 @@ from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.growing import GrownTree, Progress
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
-from shallowrules.passes.growing import collect_rows, grow_collected, refuse_too_many
+from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.passes.memory import rows_within
 from shallowrules.passes.rows import RowEncoder
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
@@ -78,7 +79,7 @@ def fit_parts(
     labels, weight : str or None
         Names of columns.
     memory : int or None
-        Bytes that growing may take.
+        Bytes that the work in this process may take; None for half of what the machine has available.
     progress, log : callable
 
     Raises
@@ -212,20 +213,23 @@ def _grow(
 ) -> GrownTree:
     """Return the greedy tree; its features are columns of `X_explain`, of which a few rows are given."""
     numbers = X_explain.shape[1] + (0 if X_cluster is X_explain else X_cluster.shape[1])
-    refuse_too_many(facts.counted, numbers, X_cluster.itemsize, memory)
+    collected_rows = rows_within(memory, numbers * X_cluster.itemsize + 8)
     k = len(reference.centers)
     log(f"growing a tree for {counted(k, 'cluster')}")
-    collected = collect_rows(parts, rows)
 
     def grow(kept: NDArray[np.intp]) -> GrownTree:
-        tree = grow_collected(
-            collected,
+        tree = grow_parts(
+            parts,
+            rows,
             reference.explain_centers[kept],
             reference.centers[kept],
+            n_rows=facts.counted,
+            collected_rows=collected_rows,
             method=parameters.method,
             tradeoff=parameters.tradeoff,
             n_threads=parameters.n_threads,
             progress=progress,
+            log=log,
         )
         return renumber_centers(tree, kept)
 

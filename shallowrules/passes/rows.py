@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,36 @@ from shallowrules.partitions import Part
 from shallowrules.passes.survey import Roles
 from shallowrules.table import Table
 
-__all__ = ["EncodedRows", "RowEncoder"]
+__all__ = ["Encode", "EncodedRows", "RowEncoder", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedRows:
+class Rows:
+    """Rows as a tree is grown from them.
+
+    Parameters
+    ----------
+    X_explain, X_cluster : ndarray of float32 or float64, shapes (n_rows, d) and (n_rows, m)
+        Finite; the same object where there is one space.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Positive.
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+
+    def only_rows(self) -> Rows:
+        """Return the same without anything else that is known of the rows."""
+        return Rows(self.X_explain, self.X_cluster, self.weight)
+
+
+Encode = Callable[[Any], Rows]
+"""Takes a part, and returns its rows that count, with the dtypes of all parts. It is pickled."""
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows(Rows):
     """The rows of a part that count.
 
     Parameters
@@ -26,19 +51,13 @@ class EncodedRows:
     table : Table
         The columns that are used.
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
-    X_explain, X_cluster : ndarray of float32 or float64
-        As in `Encoding`; the same object where there is one space.
-    weight : ndarray of float64, shape (n_rows,), or None
-        Positive.
     labels : ndarray of int32, shape (n_rows,), or None
         Numbers of the given labels.
     """
 
+    _: KW_ONLY
     table: Table
     matrix: NDArray[Any]
-    X_explain: NDArray[Any]
-    X_cluster: NDArray[Any]
-    weight: NDArray[np.float64] | None
     labels: NDArray[np.int32] | None
 
     @property
@@ -76,4 +95,4 @@ class RowEncoder:
         if given is not None and self.numbers is not None:
             labels = np.fromiter((self.numbers[label] for label in given.tolist()), np.int32, len(given))
         matrix = self.encoder.encode_imputed(table)
-        return EncodedRows(table, matrix, *self.encoder.spaces(matrix), weight, labels)
+        return EncodedRows(*self.encoder.spaces(matrix), weight, table=table, matrix=matrix, labels=labels)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Added", "ExactSums"]
+__all__ = ["Added", "ByKey", "ExactSums"]
 
 UNIT = 1200
 """Sums are kept in units of this negative power of two: below every double and its last bit."""
@@ -33,6 +33,20 @@ class Added:
 
 
 @dataclass(frozen=True, eq=False)
+class ByKey:
+    """What is found of several things, of some of them in a part: results by node, say, each of which can be merged."""
+
+    values: Mapping[Any, Any]
+
+    def merged(self, other: ByKey) -> ByKey:
+        """Return what is found in both parts."""
+        values = dict(self.values)
+        for key, value in other.values.items():
+            values[key] = values[key].merged(value) if key in values else value
+        return ByKey(values)
+
+
+@dataclass(frozen=True, eq=False)
 class ExactSums:
     """Sums of doubles by group, without any rounding.
 
@@ -51,6 +65,11 @@ class ExactSums:
         for first in range(0, len(values), 1 << HALF_BITS):
             _add(units, values[first : first + (1 << HALF_BITS)], groups[first : first + (1 << HALF_BITS)])
         return cls(tuple(units))
+
+    @classmethod
+    def counts(cls, counts: NDArray[np.integer]) -> ExactSums:
+        """Return sums that are whole numbers."""
+        return cls(tuple(int(count) << UNIT for count in counts))
 
     def merged(self, other: ExactSums) -> ExactSums:
         """Return the sums of both parts."""

@@ -1,7 +1,8 @@
-"""What is found in the parts of a table while a tree grows: results that add up exactly, in any order."""
+"""What is found of the rows of nodes while a tree grows over parts: results that add up exactly, in any order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,66 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules import _kernel
+from shallowrules.passes.rows import Rows
 
-__all__ = [
-    "Collected",
-    "Ends",
-    "Found",
-    "LeafSums",
-    "Rows",
-    "Sums",
-    "Totals",
-    "ValueSums",
-    "ends_of",
-    "exact_weight",
-    "values_of",
-]
-
-WEIGHT_BITS = 1126
-"""Weights are added up in units so fine that every float64 is a whole number of them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a part as the tree is grown from them.
-
-    Parameters
-    ----------
-    X_explain, X_cluster : ndarray of float32 or float64, shapes (n, d) and (n, m)
-        Finite; the same object where there is one space.
-    weight : ndarray of float64, shape (n,), or None
-        Positive.
-    """
-
-    X_explain: NDArray[Any]
-    X_cluster: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What is found, by node or whatever it is of."""
-
-    values: dict[Any, Any]
-
-    def merged(self, other: Found) -> Found:
-        """Return what is found in both."""
-        values = dict(self.values)
-        for key, value in other.values.items():
-            values[key] = values[key].merged(value) if key in values else value
-        return Found(values)
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Whole numbers that are added up; None stays None."""
-
-    arrays: tuple[NDArray[np.int64] | None, ...]
-
-    def merged(self, other: Sums) -> Sums:
-        """Return the sums of both."""
-        pairs = zip(self.arrays, other.arrays, strict=True)
-        return Sums(tuple(None if a is None or b is None else a + b for a, b in pairs))
+__all__ = ["Collected", "Ends", "Totals", "ValueSums", "ends_of", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,22 +92,39 @@ class ValueSums:
 
     Parameters
     ----------
-    value : ndarray of float64, ascending
-    sums : ndarray of int64, shape (n_values, 4)
-        What the rows add to the induced cost from their value on, their weight, their number; the code of the value.
+    blocks : tuple of (ndarray of float64, ndarray of int64 of shape (n_values, 4))
+        Values, ascending; and what the rows of each add to the induced cost from their value on, their weight, their
+        number, and the code of the value. Blocks are merged when they have about the same size, so that a value is
+        merged a few times, however many parts there are.
     """
 
-    value: NDArray[np.float64]
-    sums: NDArray[np.int64]
+    blocks: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...]
 
     def merged(self, other: ValueSums) -> ValueSums:
-        """Return the sums of both."""
-        values, places = np.unique(np.concatenate([self.value, other.value]), return_inverse=True)
-        sums = np.zeros((len(values), 4), dtype=np.int64)
-        for one, here in ((self, places[: len(self.value)]), (other, places[len(self.value) :])):
-            sums[here, :3] += one.sums[:, :3]  # no value is twice in one
-            sums[here, 3] = one.sums[:, 3]
-        return ValueSums(values, sums)
+        """Return the sums of both parts."""
+        blocks = sorted(self.blocks + other.blocks, key=lambda block: -len(block[0]))
+        while len(blocks) > 1 and 2 * len(blocks[-1][0]) >= len(blocks[-2][0]):
+            both = _merge_values(blocks[-2:])
+            blocks = sorted([*blocks[:-2], both], key=lambda block: -len(block[0]))
+        return ValueSums(tuple(blocks))
+
+    def whole(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return all values and their sums as one block."""
+        return self.blocks[0] if len(self.blocks) == 1 else _merge_values(self.blocks)
+
+
+def _merge_values(
+    blocks: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    every = np.concatenate([value for value, _ in blocks])
+    order = np.argsort(every, kind="stable")  # a merge of runs
+    every = every[order]
+    first = np.flatnonzero(np.concatenate([np.ones(min(len(every), 1), bool), every[1:] != every[:-1]]))
+    sums = np.concatenate([sums for _, sums in blocks])[order]
+    codes = sums[first, 3]
+    sums = np.add.reduceat(sums, first, axis=0) if len(first) else sums
+    sums[:, 3] = codes
+    return every[first], sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,16 +224,25 @@ class Collected:
         return Collected((_distinct_rows(both.rows()),), True) if self.distinct else both
 
     def rows(self) -> Rows:
-        """Return all of them."""
+        """Return all of them, in matrices whose columns are contiguous, as the encoder makes them."""
         first = self.pieces[0]
         if len(self.pieces) == 1:
             return first
-        X_explain = np.concatenate([piece.X_explain for piece in self.pieces])
+        X_explain = _stacked([piece.X_explain for piece in self.pieces])
         X_cluster = X_explain
         if first.X_cluster is not first.X_explain:
-            X_cluster = np.concatenate([piece.X_cluster for piece in self.pieces])
+            X_cluster = _stacked([piece.X_cluster for piece in self.pieces])
         weights = [piece.weight for piece in self.pieces if piece.weight is not None]
         return Rows(X_explain, X_cluster, np.concatenate(weights) if weights else None)
+
+
+def _stacked(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    matrix = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), blocks[0].dtype, order="F")
+    first = 0
+    for block in blocks:
+        matrix[first : first + len(block)] = block
+        first += len(block)
+    return matrix
 
 
 def _distinct_rows(rows: Rows) -> Rows:
@@ -284,41 +254,3 @@ def _distinct_rows(rows: Rows) -> Rows:
     X_explain = rows.X_explain[first]
     X_cluster = X_explain if rows.X_cluster is rows.X_explain else rows.X_cluster[first]
     return Rows(X_explain, X_cluster, np.bincount(group, weight, len(first)).astype(np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class LeafSums:
-    """What is known of the rows of a leaf: how many, their exact weight, the ranges of columns."""
-
-    n_rows: int
-    weight: int
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    def merged(self, other: LeafSums) -> LeafSums:
-        """Return that of the rows of both."""
-        return LeafSums(
-            self.n_rows + other.n_rows,
-            self.weight + other.weight,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-        )
-
-    @property
-    def total_weight(self) -> float:
-        """The weight as a number."""
-        return float(self.weight / 2**WEIGHT_BITS)
-
-
-def exact_weight(n_rows: int, weight: NDArray[np.float64] | None) -> int:
-    """Return the exact sum of weights, or the number of rows, in units of ``2**-WEIGHT_BITS``."""
-    if weight is None:
-        return n_rows << WEIGHT_BITS
-    mantissas, exponents = np.frexp(weight)
-    digits = np.ldexp(mantissas, 53).astype(np.int64)
-    found, places = np.unique(exponents, return_inverse=True)
-    high, low = (np.bincount(places, part, len(found)) for part in (digits >> 27, digits & (2**27 - 1)))  # exact
-    return sum(
-        ((int(a) << 27) + int(b)) << (int(exponent) - 53 + WEIGHT_BITS)
-        for exponent, a, b in zip(found, high, low, strict=True)
-    )

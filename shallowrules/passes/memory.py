@@ -1,0 +1,68 @@
+"""How much of a table this process may hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["available_memory", "rows_within"]
+
+AVAILABLE_SHARE = 0.5
+"""Of the memory that the machine has available, what the work may take where nobody says so."""
+
+GROWTH_SHARE = 0.4
+"""Of the memory that the work may take, what growing may; the rest is for reading, for parts, and for Python."""
+
+UNKNOWN = 2**31
+
+CGROUP = tuple(
+    (Path("/sys/fs/cgroup", limit), Path("/sys/fs/cgroup", used))
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    )
+)
+"""The limit of a container and what it has taken, in both versions of Linux's control groups."""
+
+WORKING_SHARE = 4
+"""Memory that collecting, sorting and growing take, in sizes of the collected numbers."""
+
+
+def rows_within(memory: int | None, row_bytes: int) -> int:
+    """Return how many rows of so many bytes may be collected in this process, to grow a tree over them.
+
+    Parameters
+    ----------
+    memory : int or None
+        Bytes that the work may take; None for half of what the machine has available.
+    row_bytes : int
+    """
+    if memory is None:
+        memory = int(AVAILABLE_SHARE * available_memory())
+    return int(GROWTH_SHARE * memory) // (WORKING_SHARE * row_bytes)
+
+
+def available_memory() -> int:
+    """Return the bytes that the machine has available, or the container that this process runs in.
+
+    Where the system does not say what is available, it is all that there is, or else 2 GiB.
+    """
+    found = [_meminfo() or _physical() or UNKNOWN]
+    for limit, used in CGROUP:
+        try:
+            found.append(int(limit.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it says "max"
+            continue
+    return max(0, min(found))
+
+
+def _meminfo() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+
+
+def _physical() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
