@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from shallowrules.growing import CutTree, GrownTree, Progress, UniqueRows, routed
+from shallowrules.growing import CutTree, GrownTree, GrowthData, Progress, UniqueRows, routed
 from shallowrules.searching import (
     FEWER_STREAM_PASSES,
     MIN_STREAM_VISITS,
@@ -50,7 +50,7 @@ from shallowrules.searching import (
 from shallowrules.thorough import Thorough, note_of, search_on
 from shallowrules.tree import LEAF
 
-__all__ = ["REFINEMENTS", "Refinement", "refine"]
+__all__ = ["REFINEMENTS", "Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
 
 REFINEMENTS = ("full", "thorough", "none")
 
@@ -167,42 +167,211 @@ def refine(
     Refinement
         Its J is never above that of `tree`, as the kernel sums it.
     """
-    k, total_weight = unique.data.k, unique.data.total_weight
-    moves_leaves = moves_leaves and k <= MAX_MOVABLE_CLUSTERS
-    unit, kernel_weight = reference_cost * unique.total_weight / total_weight, unique.total_weight
-    aim = Aim(tradeoff, rounded(tradeoff * reference_cost / total_weight), moves_leaves, unit)
-    searches = k <= MAX_LOOKAHEAD_CLUSTERS
-    min_share = MIN_GAIN_SHARE if thorough is None else 1.0
-    by_part = searches and len(unique.first) > MAX_IMPROVED_ROWS
+    data, kernel_weight = unique.data, unique.total_weight
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k, moves_leaves=moves_leaves)
+    search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
+    by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
     table = coded_table(unique, tree, n_threads, with_codes=not by_part)
-    broad = few_of(table) if by_part else table
     greedy = table.measure(tree, aim)
-    before = greedy if broad is table else broad.measure(tree, aim)
-    notes: tuple[str, ...] = ()
-    if searches:
-        sample = sample_of(broad)
-        found, notes = _searched(sample, broad, before, tree, unique, aim, random_seed, thorough, progress)
+    if by_part:
+        outcome = search.finalists(few_of(table))
+        outcome = replace(outcome, found=[table.measure(one.tree, aim) for one in outcome.found])
     else:
-        found = [table.improve(tree, aim, progress)]
-        found += _neither_dearer_nor_longer(table, found, greedy, aim)
-    bound_reached = not searches or any(one.bound_reached for one in found)
-    if broad is not table:
-        finalists = different([min(found, key=aim.objective), _choose([before, *found], before, aim, min_share)], aim)
-        found = [table.measure(one.tree, aim) for one in finalists]
-    best = _choose([*found, greedy], greedy, aim, min_share)
-    figures_before, figures = (
-        (cost / unit, conditions / kernel_weight) for cost, conditions in (greedy.figures, best.figures)
-    )
-    if aim.objective(best) < aim.objective(greedy) * (1 - TIE):
-        if broad is table:  # what was perturbed there has no gaps yet
+        outcome = search.run(table, greedy)
+    best = search.choose(outcome.found, greedy)
+    if best is not greedy:
+        if not by_part:  # what was perturbed there has no gaps yet
             best = table.measure(best.tree, aim)
-        cut_tree = _renumbered(best.tree, table, reference_labels, k) if moves_leaves else best.tree
-        refined = routed(cut_tree, unique.data, n_threads)
-    else:
-        refined, figures = tree, figures_before
-    notes += (BOUND_REACHED,) * bound_reached
-    refined = replace(refined, notes=notes) if notes else refined
-    return Refinement(refined, figures_before, figures, tradeoff, len(sample.rows) if searches else 0, bound_reached)
+        cut_tree = best.tree
+        if aim.moves_leaves:
+            shared = _shared_weights(cut_tree, table, reference_labels, data.k)
+            cut_tree = numbered(cut_tree, shared)
+        tree = routed(cut_tree, data, n_threads)
+    return outcome.refinement(tree, greedy, best, aim, kernel_weight)
+
+
+def aim_of(
+    tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int, *, moves_leaves: bool
+) -> Aim:
+    """Return what is searched for.
+
+    Parameters
+    ----------
+    reference_cost, total_weight : float
+        Cost of the unrestricted clustering, and the weight of all rows.
+    kernel_weight : float
+        That weight as the kernel sums it, which may count rows in its place.
+    k : int
+        Number of centers.
+    moves_leaves : bool
+        As for `refine`.
+    """
+    penalty = rounded(tradeoff * reference_cost / total_weight)
+    unit = reference_cost * kernel_weight / total_weight
+    return Aim(tradeoff, penalty, moves_leaves and k <= MAX_MOVABLE_CLUSTERS, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    found : list of Found
+    notes : tuple of str
+    n_sampled : int
+        As in `Refinement`.
+    bound_reached : bool
+    """
+
+    found: list[Found]
+    notes: tuple[str, ...]
+    n_sampled: int
+    bound_reached: bool
+
+    def refinement(self, tree: GrownTree, greedy: Found, best: Found, aim: Aim, kernel_weight: float) -> Refinement:
+        """Return the refinement whose tree this is, from the greedy tree and the chosen one on all rows."""
+        before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
+        notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
+        tree = replace(tree, notes=notes) if notes else tree
+        return Refinement(tree, before, after, aim.tradeoff, self.n_sampled, self.bound_reached)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for trees of lower J than the greedy one.
+
+    Attributes
+    ----------
+    tree : GrownTree
+        The greedy one.
+    data : GrowthData
+        The centers, and rows in whose columns trees are grown.
+    n_rows : int
+        Distinct rows of the table.
+    aim : Aim
+    random_seed : int
+    thorough : Thorough or None
+    progress : callable or None
+    """
+
+    tree: GrownTree
+    data: GrowthData
+    n_rows: int
+    aim: Aim
+    random_seed: int
+    thorough: Thorough | None
+    progress: Progress | None
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether trees are grown ahead: not for very many clusters."""
+        return self.data.k <= MAX_LOOKAHEAD_CLUSTERS
+
+    def run(self, table: CodedTable, greedy: Found) -> Outcome:
+        """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
+        if self.is_ahead:
+            sample = sample_of(table)
+            found, notes = self._searched(sample, table, greedy)
+            return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
+        found = [table.improve(self.tree, self.aim, self.progress)]
+        found += _neither_dearer_nor_longer(table, found, greedy, self.aim)
+        return Outcome(found, (), 0, bound_reached=True)
+
+    def finalists(self, broad: CodedTable) -> Outcome:
+        """Search on a part of the rows of a large table; what is found is to be judged on all of them."""
+        greedy, objective = broad.measure(self.tree, self.aim), self.aim.objective
+        outcome = self.run(broad, greedy)
+        best = min(outcome.found, key=objective)
+        return replace(outcome, found=different([best, self._pick([greedy, *outcome.found], greedy)], self.aim))
+
+    def choose(self, found: list[Found], greedy: Found) -> Found:
+        """Return the best of some trees, all judged on the same rows, or the greedy one if none is better."""
+        best, objective = self._pick([*found, greedy], greedy), self.aim.objective
+        return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
+
+    def _pick(self, found: list[Found], greedy: Found) -> Found:
+        """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain."""
+        objective = self.aim.objective
+        best = min(found, key=objective)
+        no_worse = [one for one in found if one.no_worse_than(greedy)]
+        other = min(no_worse, key=objective)  # the greedy one is among them
+        gain, other_gain = (objective(greedy) - objective(one) for one in (best, other))
+        min_share = MIN_GAIN_SHARE if self.thorough is None else 1.0
+        return other if other_gain >= min_share * gain else best
+
+    def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
+        """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
+
+        An interrupt ends a thorough search wherever it is, with the trees found by then.
+
+        Parameters
+        ----------
+        greedy : Found
+            The greedy tree as it is on `broad`.
+        """
+        aim, thorough = self.aim, self.thorough
+        on_sample: list[Found] = []
+        found = [greedy]
+        first, later = (
+            (self.progress, None) if thorough is None else (part_of(self.progress, 0, 10), _behind(self.progress, 0.1))
+        )
+        notes: tuple[str, ...] = ()
+        try:
+            if thorough is not None:
+                thorough.tell(found, aim)
+            for some in self._ahead(sample, first):
+                on_sample += some
+                if thorough is not None and sample is broad:
+                    thorough.tell([greedy, *on_sample], aim)
+            found += _judged(on_sample, sample, broad, aim)
+            if sample is not broad:
+                found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
+            if thorough is not None:
+                thorough.tell(found, aim)
+                more, note = search_on(
+                    thorough, sample, broad, self.tree, self.data, found, aim, self.random_seed, later
+                )
+                found, notes = [*found, *more], (note,)
+            found += _neither_dearer_nor_longer(broad, found, greedy, aim)
+        except KeyboardInterrupt:
+            if thorough is None:
+                raise
+            if len(found) == 1:
+                found += _judged(on_sample, sample, broad, aim)
+            notes = notes or (note_of(0, interrupted=True),)
+        return found, notes
+
+    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
+        """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better, on the sample.
+
+        Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
+        `progress` is told of, these are two thirds.
+        """
+        aim = self.aim
+
+        def wide(progress: Progress | None) -> list[Found]:
+            return wide_ahead(sample, self.tree, self.data, aim, progress)
+
+        def ahead(progress: Progress | None) -> list[Found]:
+            return look_ahead(sample, self.tree, self.data, aim, n_rounds, progress)
+
+        def stream(number: int, progress: Progress | None) -> list[Found]:
+            return sample.perturb(start.tree, aim, (self.random_seed << 24) + (1 << 23) + number, passes, progress)
+
+        rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
+        n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
+        found = side_by_side([ahead, wide], sample.n_threads, part_of(progress, 0, 3))
+        if not found or not aim.moves_leaves:
+            found.append(sample.improve(self.tree, aim))
+        yield found
+        if not aim.moves_leaves:
+            return
+        start = min(found, key=aim.objective)
+        fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
+        passes = STREAM_PASSES if rounds_are_cheap else fewer
+        streams = [partial(stream, number) for number in range(N_STREAMS)]
+        yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
 
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
@@ -210,97 +379,11 @@ def _behind(progress: Progress | None, begin: float) -> Progress | None:
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
 
 
-def _searched(
-    sample: CodedTable,
-    broad: CodedTable,
-    greedy: Found,
-    tree: GrownTree,
-    unique: UniqueRows,
-    aim: Aim,
-    random_seed: int,
-    thorough: Thorough | None,
-    progress: Progress | None,
-) -> tuple[list[Found], tuple[str, ...]]:
-    """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
-
-    An interrupt ends a thorough search wherever it is, with the trees found by then.
-
-    Parameters
-    ----------
-    greedy : Found
-        The greedy tree as it is on `broad`.
-    """
-    on_sample: list[Found] = []
-    found = [greedy]
-    first, later = (progress, None) if thorough is None else (part_of(progress, 0, 10), _behind(progress, 0.1))
-    notes: tuple[str, ...] = ()
-    try:
-        if thorough is not None:
-            thorough.tell(found, aim)
-        for some in _search(sample, tree, unique, aim, random_seed, first):
-            on_sample += some
-            if thorough is not None and sample is broad:
-                thorough.tell([greedy, *on_sample], aim)
-        found += _judged(on_sample, sample, broad, aim)
-        if sample is not broad:
-            found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
-        if thorough is not None:
-            thorough.tell(found, aim)
-            more, note = search_on(thorough, sample, broad, tree, unique.data, found, aim, random_seed, later)
-            found, notes = [*found, *more], (note,)
-        found += _neither_dearer_nor_longer(broad, found, greedy, aim)
-    except KeyboardInterrupt:
-        if thorough is None:
-            raise
-        if len(found) == 1:
-            found += _judged(on_sample, sample, broad, aim)
-        notes = notes or (note_of(0, interrupted=True),)
-    return found, notes
-
-
 def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim) -> list[Found]:
     """Return trees of the sample as they are on more rows, not more than a few."""
     if sample is broad:
         return found
     return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
-
-
-def _search(
-    sample: CodedTable,
-    tree: GrownTree,
-    unique: UniqueRows,
-    aim: Aim,
-    random_seed: int,
-    progress: Progress | None,
-) -> Iterator[list[Found]]:
-    """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better; all on the sample.
-
-    Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
-    `progress` is told of, these are two thirds.
-    """
-
-    def wide(progress: Progress | None) -> list[Found]:
-        return wide_ahead(sample, tree, unique.data, aim, progress)
-
-    def ahead(progress: Progress | None) -> list[Found]:
-        return look_ahead(sample, tree, unique.data, aim, n_rounds, progress)
-
-    def stream(number: int, progress: Progress | None) -> list[Found]:
-        return sample.perturb(start.tree, aim, (random_seed << 24) + (1 << 23) + number, passes, progress)
-
-    rounds_are_cheap = len(unique.first) >= len(ROUND_FACTORS) * len(sample.rows)
-    n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
-    found = side_by_side([ahead, wide], sample.n_threads, part_of(progress, 0, 3))
-    if not found or not aim.moves_leaves:
-        found.append(sample.improve(tree, aim))
-    yield found
-    if not aim.moves_leaves:
-        return
-    start = min(found, key=aim.objective)
-    fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
-    passes = STREAM_PASSES if rounds_are_cheap else fewer
-    streams = [partial(stream, number) for number in range(N_STREAMS)]
-    yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
 
 def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Found, aim: Aim) -> list[Found]:
@@ -318,25 +401,26 @@ def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Fo
     return more
 
 
-def _choose(found: list[Found], greedy: Found, aim: Aim, min_share: float) -> Found:
-    """Return the tree of the lowest J, or one that is neither dearer nor longer and has such a share of its gain."""
-    best = min(found, key=aim.objective)
-    no_worse = [one for one in found if one.no_worse_than(greedy)]
-    other = min(no_worse, key=aim.objective)  # the greedy one is among them
-    gain, other_gain = (aim.objective(greedy) - aim.objective(one) for one in (best, other))
-    return other if other_gain >= min_share * gain else best
-
-
-def _renumbered(tree: CutTree, table: CodedTable, reference_labels: NDArray[np.int32], k: int) -> CutTree:
-    """Return a tree whose leaves are numbered so that most weight keeps the number of its reference cluster."""
+def _shared_weights(
+    tree: CutTree, table: CodedTable, reference_labels: NDArray[np.int32], k: int
+) -> NDArray[np.float64]:
+    """Return the weight that each leaf, by its center, shares with each cluster of the reference."""
     leaf = table.leaf_of_rows(tree)
     labels = reference_labels[table.rows]
-    weight = table.weights
     known = labels >= 0
-    shared = np.bincount(tree.center[leaf[known]].astype(np.int64) * k + labels[known], weight[known], k * k).reshape(
-        k, k
-    )
+    pairs = tree.center[leaf[known]].astype(np.int64) * k + labels[known]
+    return np.bincount(pairs, table.weights[known], k * k).astype(np.float64).reshape(k, k)
+
+
+def numbered(tree: CutTree, shared: NDArray[np.float64]) -> CutTree:
+    """Return a tree whose leaves are numbered so that most weight keeps the number of its reference cluster.
+
+    Parameters
+    ----------
+    shared : ndarray of float64, shape (k, k)
+        The weight that each leaf, by its center, shares with each cluster of the reference.
+    """
     _, number = linear_sum_assignment(-shared)
-    if np.trace(shared) >= shared[np.arange(k), number].sum() * (1 - TIE):
+    if np.trace(shared) >= shared[np.arange(len(shared)), number].sum() * (1 - TIE):
         return tree
     return replace(tree, center=np.where(tree.center == LEAF, LEAF, number[tree.center]).astype(np.int32))

@@ -26,16 +26,20 @@ __all__ = [
     "Aim",
     "CodedTable",
     "Found",
+    "broad_sizes",
     "coded_table",
     "different",
     "few_of",
     "group_centers",
     "grown_ahead",
+    "highest_keys",
+    "key_order",
     "leaf_means",
     "look_ahead",
     "part_of",
     "rounded",
     "sample_of",
+    "sampled",
     "side_by_side",
     "some_of",
     "wide_ahead",
@@ -221,7 +225,7 @@ def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_cod
     rows = unique.first if weight is None else unique.order  # weights are in the kernel's order; the table's is faster
     keys = row_keys(data.X_cluster, rows, n_threads)
     if len(keys) <= MAX_SORTED_ROWS:
-        order = np.argsort(keys, kind="stable")
+        order = key_order(keys, data.X_explain, rows, np.zeros(len(keys), np.int8))
         rows, keys, weight = rows[order], keys[order], None if weight is None else weight[order]
     if with_codes:
         codes, single_valued = _codes(data.X_explain, rows, n_threads)
@@ -229,6 +233,24 @@ def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_cod
         codes, single_valued = np.empty((0, 0), np.int32), np.zeros((data.X_explain.shape[1], 1), np.uint8)
     coded = CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued)
     return CodedTable(coded, keys, tree.labels[rows], n_threads)
+
+
+def key_order(
+    keys: NDArray[np.uint64], X_explain: NDArray[Any], rows: NDArray[np.integer], labels: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """Return the order of some rows by their labels and keys; rows of one key by their explained columns."""
+    order = np.lexsort((keys, labels))
+    in_order, label_of = keys[order], labels[order]
+    is_next = (in_order[1:] == in_order[:-1]) & (label_of[1:] == label_of[:-1])
+    if is_next.any():  # they differ in other columns than the clustered ones
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = is_next
+        run = np.cumsum(~tied)
+        tied[:-1] |= is_next
+        places = np.flatnonzero(tied)
+        among = order[places]
+        order[places] = among[np.lexsort((*X_explain[rows[among]].T[::-1], run[places]))]
+    return order
 
 
 def _codes(
@@ -258,7 +280,7 @@ def sample_of(table: CodedTable) -> CodedTable:
     widest = int(np.argmax(np.var(X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
     order = np.lexsort((table.keys, X_cluster[table.rows, widest], table.labels))
     counts = np.bincount(table.labels)
-    sizes = _sizes(counts, SAMPLE_ROWS)
+    sizes = np.minimum(counts, _sizes(counts, SAMPLE_ROWS))
     first = np.cumsum(counts) - counts
     places = [order[first[c] + np.arange(sizes[c]) * counts[c] // sizes[c]] for c in np.flatnonzero(counts)]
     return _part(table, np.concatenate(places))
@@ -270,18 +292,27 @@ def few_of(table: CodedTable) -> CodedTable:
     All rows are looked at, and few are sorted.
     """
     counts = np.bincount(table.labels)
-    sizes = _sizes(counts, BROAD_ROWS)
-    share = np.minimum((sizes + 6 * np.sqrt(sizes) + 6) / np.maximum(counts, 1), 1.0)
-    highest = np.ldexp(share, 64).clip(max=2.0**64 - 2048).astype(np.uint64)
-    highest[share == 1.0] = np.iinfo(np.uint64).max
-    low = np.flatnonzero(table.keys <= highest[table.labels])
-    low = low[np.lexsort((table.keys[low], table.labels[low]))]
+    sizes = np.minimum(counts, broad_sizes(np.bincount(table.labels, table.weight)))
+    low = np.flatnonzero(table.keys <= highest_keys(sizes, counts)[table.labels])
     found = np.bincount(table.labels[low], minlength=len(counts))
-    if (found < sizes).any():  # many rows have the same key: they differ in other columns than the clustered ones
-        low = np.lexsort((table.keys, table.labels))
-        found = counts
+    if (found < sizes).any():  # many rows have one key
+        low, found = np.arange(len(table.keys)), counts
+    low = low[key_order(table.keys[low], table.coded.X_explain, table.rows[low], table.labels[low])]
     first = np.cumsum(found) - found
     return _part(table, np.concatenate([low[first[c] : first[c] + sizes[c]] for c in np.flatnonzero(counts)]))
+
+
+def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many rows of each cluster of a large table are searched on, if it has them, by its weight."""
+    return _sizes(weights, BROAD_ROWS)
+
+
+def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return for each cluster a key below which as good as surely so many of its distinct rows are."""
+    share = np.minimum((sizes + 6 * np.sqrt(sizes) + 6) / np.maximum(counts, 1), 1.0)
+    highest: NDArray[np.uint64] = np.ldexp(share, 64).clip(max=2.0**64 - 2048).astype(np.uint64)
+    highest[share == 1.0] = np.iinfo(np.uint64).max
+    return highest
 
 
 def some_of(table: CodedTable, n_rows: int) -> CodedTable:
@@ -290,31 +321,56 @@ def some_of(table: CodedTable, n_rows: int) -> CodedTable:
     return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
 
 
-def _sizes(counts: NDArray[np.int64], n_sampled: int) -> NDArray[np.int64]:
-    """Return how many rows of each cluster a sample has."""
-    shares = np.round(n_sampled * counts / counts.sum()).astype(np.int64)
-    sizes: NDArray[np.int64] = np.minimum(counts, np.maximum(MIN_CLUSTER_ROWS, shares))
-    return sizes
+def _sizes(weights: NDArray[Any], n_sampled: int) -> NDArray[np.int64]:
+    """Return how many rows of each cluster a sample has, if there are so many."""
+    shares = np.round(n_sampled * weights / weights.sum()).astype(np.int64)
+    return np.where(weights > 0, np.maximum(MIN_CLUSTER_ROWS, shares), 0)
 
 
 def _part(table: CodedTable, places: NDArray[np.intp]) -> CodedTable:
     """Return the rows at some places, weighted so that the clusters keep their weight."""
     coded, labels = table.coded, table.labels[places]
     rows = table.rows[places]
+    X_explain = np.ascontiguousarray(coded.X_explain[rows])
+    X_cluster = X_explain if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows])
     own = np.ones(len(places)) if table.weight is None else table.weight[places]
-    totals = np.bincount(table.labels, table.weight)
+    totals = np.bincount(table.labels, table.weight).astype(np.float64)
+    codes = (coded.codes[places], coded.single_valued) if coded.codes.size else None
+    return sampled(X_explain, X_cluster, table.keys[places], labels, own, totals, table.n_threads, codes)
+
+
+def sampled(
+    X_explain: NDArray[Any],
+    X_cluster: NDArray[Any],
+    keys: NDArray[np.uint64],
+    labels: NDArray[np.int32],
+    own: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    n_threads: int,
+    codes: tuple[NDArray[np.int32], NDArray[np.uint8]] | None = None,
+) -> CodedTable:
+    """Return rows of a table as a table, weighted so that the clusters keep their weight.
+
+    Parameters
+    ----------
+    X_explain, X_cluster : ndarray of float32 or float64, shapes (r, d) and (r, m)
+        Distinct rows, contiguous.
+    keys, labels
+        As in `CodedTable`.
+    own : ndarray of float64, shape (r,)
+        The weight that each has in the table.
+    totals : ndarray of float64, shape (k,)
+        The weight of each cluster there.
+    n_threads : int
+    codes : tuple of ndarray, optional
+        Codes of the rows, and which have one value; by default found anew.
+    """
+    slots = np.arange(len(labels), dtype=np.int32)
     scale = totals / np.maximum(np.bincount(labels, own, len(totals)), TINY)
     weight = own * scale[labels]
-    X_explain = np.ascontiguousarray(coded.X_explain[rows])
-    slots = np.arange(len(rows), dtype=np.int32)
-    if coded.codes.size:
-        codes, single_valued = coded.codes[places], coded.single_valued
-    else:
-        codes, single_valued = _codes(X_explain, slots, table.n_threads)
-    X_cluster = X_explain if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows])
     equal = None if (weight == weight[0]).all() else weight  # all costs are scaled alike
-    part = CodedRows(X_explain, X_cluster, slots, equal, codes, single_valued)
-    return CodedTable(part, table.keys[places], labels, table.n_threads)
+    codes = _codes(X_explain, slots, n_threads) if codes is None else codes
+    return CodedTable(CodedRows(X_explain, X_cluster, slots, equal, *codes), keys, labels, n_threads)
 
 
 def different(found: list[Found], aim: Aim) -> list[Found]:

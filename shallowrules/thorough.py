@@ -140,7 +140,7 @@ def search_on(
         What is to be noted.
     """
     growths_per_round = max(
-        STREAMS_PER_ROUND * STREAM_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * len(tree.labels)),
+        STREAMS_PER_ROUND * STREAM_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
         MIN_GROWTHS_PER_ROUND,
     )
     more: list[Found] = []
