@@ -191,7 +191,6 @@ def test_centers_of_fitted_clusterers():
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [
-        ({}, {}, "refine='full' does not work on a table in parts yet: set refine='none'"),
         ({"refine": "none", "method": "imm"}, {}, "method='imm' does not work on a table in parts"),
         ({"refine": "none", "impute": "median"}, {}, "impute='median' does not work on a table in parts"),
         ({"refine": "none", "scale": "robust"}, {}, "take scale='minmax' or scale='standard'"),

@@ -67,7 +67,7 @@ def whole(problem: Problem) -> GrownTree:
 
 
 def from_parts(problem: Problem, parts: ListParts, collected_rows: int) -> GrownTree:
-    return grow_parts(
+    tree, unique = grow_parts(
         parts,
         encode,
         problem.explain_centers,
@@ -76,6 +76,8 @@ def from_parts(problem: Problem, parts: ListParts, collected_rows: int) -> Grown
         n_rows=len(problem.X_explain) if problem.weight is None else np.count_nonzero(problem.weight),
         collected_rows=collected_rows,
     )
+    assert (unique is None) == (len(tree.labels) == 0)
+    return tree
 
 
 def assert_same(grown: GrownTree, expected: GrownTree) -> None:

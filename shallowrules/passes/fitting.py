@@ -19,22 +19,26 @@ from shallowrules.assembling import (
     describe_values,
     rule_nodes,
 )
-from shallowrules.clustering import Reference, classes_of_labels, label_notes
+from shallowrules.clustering import Reference, classes_of_labels, label_notes, nearest_labels
 from shallowrules.encoding import Encoder, categories, encode, set_moments
 from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.growing import GrownTree, Progress
+from shallowrules.growing import GrownTree, Progress, UniqueRows
+from shallowrules.metrics import partition_cost
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.passes.memory import rows_within
+from shallowrules.passes.refining import PartsReference, refine_parts
 from shallowrules.passes.rows import RowEncoder
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
 from shallowrules.pipeline import FitParameters, choose_columns
 from shallowrules.pipeline.finishing import doubts_of, leafless_note, place_thresholds
-from shallowrules.pipeline.growing import over_the_table, renumber_centers
+from shallowrules.pipeline.growing import over_the_table, renumber_centers, seed_of, thorough_of
+from shallowrules.refining import Refinement, refine
 from shallowrules.rules import RuleSet
+from shallowrules.searching import part_of
 from shallowrules.summation import SumGrid
 from shallowrules.table import Table
 from shallowrules.tree import Tree
@@ -88,6 +92,8 @@ def fit_parts(
         If the table cannot be fitted in this way.
     """
     refuse_options(parameters, centers, labels)
+    if centers is not None:
+        parameters = replace(parameters, clusterer=centers)
     roles = Roles.of(parts, labels, weight)
     log("looking at names, ranges and categories")
     facts = survey(parts, roles)
@@ -125,7 +131,7 @@ def fit_parts(
         means = _means(grids.cluster, found, "cluster")
         points = means
     else:
-        given = parameters.clusterer if centers is None else centers
+        given = parameters.clusterer
         log(f"clustering {counted(facts.rows, 'row')} x {counted(n_clustered, 'column')}")
         if given is None:
             if facts.counted < parameters.n_clusters:
@@ -154,20 +160,26 @@ def fit_parts(
     reference = Reference(
         points, explain_centers, np.zeros(0, np.int32), names, classes, labelled=labels is not None, notes=notes
     )
-    grown = _grow(parts, rows, facts, reference, found["rows"], X_explain, X_cluster, parameters, memory, progress, log)
-    grown = over_the_table(grown, encoder)
+    numbers = X_explain.shape[1] + (0 if one_space else n_clustered)
+    growing = _Growing(
+        parts,
+        rows,
+        facts,
+        reference,
+        found["rows"],
+        found["weight"],
+        means,
+        parameters,
+        rows_within(memory, numbers * X_cluster.itemsize + 8),
+        progress=progress,
+        log=log,
+    )
+    grown = over_the_table(growing.run(), encoder)
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, means, log)
 
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
     """Raise OptionError for what does not work on parts, with the way out."""
-    if parameters.refine != "none":
-        raise OptionError(
-            OptionName("refine", parameters.refine),
-            " does not work on a table in parts yet: set ",
-            OptionName("refine", "none"),
-            ", which is the published greedy tree, or fit a sample",
-        )
     if parameters.method not in ("exshallow", "exgreedy"):
         raise OptionError(
             OptionName("method", parameters.method),
@@ -198,48 +210,106 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")
 
 
-def _grow(
-    parts: Partitions,
-    rows: RowEncoder,
-    facts: Survey,
-    reference: Reference,
-    reference_rows: NDArray[Any],
-    X_explain: NDArray[Any],
-    X_cluster: NDArray[Any],
-    parameters: FitParameters,
-    memory: int | None,
-    progress: Progress | None,
-    log: Callable[[str], None],
-) -> GrownTree:
-    """Return the greedy tree; its features are columns of `X_explain`, of which a few rows are given."""
-    numbers = X_explain.shape[1] + (0 if X_cluster is X_explain else X_cluster.shape[1])
-    collected_rows = rows_within(memory, numbers * X_cluster.itemsize + 8)
-    k = len(reference.centers)
-    log(f"growing a tree for {counted(k, 'cluster')}")
+@dataclass(frozen=True, eq=False)
+class _Growing:
+    """What trees over parts are grown from.
 
-    def grow(kept: NDArray[np.intp]) -> GrownTree:
-        tree = grow_parts(
-            parts,
-            rows,
+    Parameters
+    ----------
+    reference_rows, reference_weight : ndarray, shape (n_centers,)
+        Of each cluster of the clustering that is explained.
+    means : ndarray of float64, shape (n_centers, m)
+        Of its clusters.
+    collected_rows : int
+        Rows that may be collected.
+    """
+
+    parts: Partitions
+    rows: RowEncoder
+    facts: Survey
+    reference: Reference
+    reference_rows: NDArray[Any]
+    reference_weight: NDArray[np.float64]
+    means: NDArray[np.float64]
+    parameters: FitParameters
+    collected_rows: int
+    progress: Progress | None
+    log: Callable[[str], None]
+
+    def run(self) -> GrownTree:
+        """Return the tree: the greedy one, or unless ``refine="none"`` a refined one."""
+        k = len(self.reference.centers)
+        self.log(f"growing a tree for {counted(k, 'cluster')}")
+        grown, used = self._greedy(np.arange(k)), np.flatnonzero(self.reference_rows)
+        kept = np.arange(k)
+        if len(used) < k and grown[0].n_leaves < k:
+            # More centers than distinct rows: without the centers that no row has, cuts get valid.
+            smaller = self._greedy(used)
+            if smaller[0].n_leaves > grown[0].n_leaves:
+                grown, kept = smaller, used
+        tree = self._refined(*grown, kept)
+        if self.progress is not None:
+            self.progress(1.0)
+        return renumber_centers(replace(tree, labels=np.empty(0, dtype=np.int32)), kept)
+
+    @property
+    def _refines(self) -> bool:
+        parameters = self.parameters
+        return parameters.refine != "none" and parameters.method == "exshallow" and not self.reference.labelled
+
+    def _greedy(self, kept: NDArray[np.intp]) -> tuple[GrownTree, UniqueRows | None]:
+        reference, parameters = self.reference, self.parameters
+        return grow_parts(
+            self.parts,
+            self.rows,
             reference.explain_centers[kept],
             reference.centers[kept],
-            n_rows=facts.counted,
-            collected_rows=collected_rows,
+            n_rows=self.facts.counted,
+            collected_rows=self.collected_rows,
             method=parameters.method,
             tradeoff=parameters.tradeoff,
             n_threads=parameters.n_threads,
-            progress=progress,
-            log=log,
+            progress=part_of(self.progress, 0, 1 + self._refines),
+            log=self.log,
         )
-        return renumber_centers(tree, kept)
 
-    tree, used = grow(np.arange(k)), np.flatnonzero(reference_rows)
-    if len(used) < k and tree.n_leaves < k:
-        # More centers than distinct rows: without the centers that no row has, cuts get valid.
-        tree = max((tree, grow(used)), key=lambda grown: grown.n_leaves)
-    if progress is not None:
-        progress(1.0)
-    return tree
+    def _refined(self, tree: GrownTree, unique: UniqueRows | None, kept: NDArray[np.intp]) -> GrownTree:
+        """Return a refined tree, the greedy one if refinement does not apply."""
+        if not self._refines or not tree.n_leaves == len(kept) > 1:
+            return tree
+        reference, parameters = self.reference, self.parameters
+        options: dict[str, Any] = {
+            "tradeoff": parameters.tradeoff,
+            "moves_leaves": parameters.clusterer is None,
+            "random_seed": seed_of(parameters.random_state),
+            "thorough": thorough_of(parameters, len(kept), self.log, None),
+            "n_threads": parameters.n_threads,
+            "progress": part_of(self.progress, 1, 2),
+        }
+        if unique is None:
+            on = PartsReference(
+                reference.centers, kept, reference.explain_centers[kept], self.means, self.reference_weight
+            )
+            refinement = refine_parts(self.parts, self.rows, tree, on, **options)
+        else:
+            refinement = self._refine_collected(tree, unique, kept, options)
+        if refinement is None:
+            return tree
+        self.log(refinement.summary())
+        return refinement.tree
+
+    def _refine_collected(
+        self, tree: GrownTree, unique: UniqueRows, kept: NDArray[np.intp], options: dict[str, Any]
+    ) -> Refinement | None:
+        """Refine a tree whose rows are in memory."""
+        data, n_threads = unique.data, self.parameters.n_threads
+        labels = nearest_labels(data.X_cluster, self.reference.centers, n_threads)
+        cost = partition_cost(data.X_cluster, labels, data.weight, n_threads)
+        if cost <= 0:
+            return None
+        place = np.zeros(len(self.reference.centers), dtype=np.int32)
+        place[kept] = np.arange(len(kept))
+        return refine(tree, unique, reference_cost=cost, reference_labels=place[labels], **options)
 
 
 def _finish(

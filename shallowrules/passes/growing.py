@@ -24,6 +24,7 @@ from shallowrules.growing import (
     GrownTree,
     GrowthData,
     Progress,
+    UniqueRows,
     check_range,
     find_unique_rows,
     grow,
@@ -76,7 +77,7 @@ def grow_parts(
     n_threads: int = 1,
     progress: Progress | None = None,
     log: Callable[[str], None] | None = None,
-) -> GrownTree:
+) -> tuple[GrownTree, UniqueRows | None]:
     """Grow the tree that explains some centers, from a table in parts: the one that `growing.grow` grows from it whole.
 
     Parameters
@@ -102,7 +103,9 @@ def grow_parts(
     Returns
     -------
     GrownTree
-        Its `labels` are empty.
+        Its `labels` are empty, unless the table was collected.
+    UniqueRows or None
+        The table as it was collected, None if it was not.
 
     Raises
     ------
@@ -122,8 +125,7 @@ def grow_parts(
         rows = found.rows()
         data = GrowthData(rows.X_explain, rows.X_cluster, explain_centers, cluster_centers, rows.weight)
         unique = find_unique_rows(data, n_threads=n_threads)
-        grown = grow(unique, method=method, tradeoff=tradeoff, n_threads=n_threads, progress=progress)
-        return replace(grown, labels=np.empty(0, dtype=np.int32))
+        return grow(unique, method=method, tradeoff=tradeoff, n_threads=n_threads, progress=progress), unique
     growth = _Growth(
         parts,
         encode,
@@ -135,7 +137,7 @@ def grow_parts(
     growth.progress = progress
     if log is not None:
         growth.log = log
-    return growth.run(collected_rows)
+    return growth.run(collected_rows), None
 
 
 class _Growth:

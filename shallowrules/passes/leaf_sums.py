@@ -45,7 +45,9 @@ class LeafSums:
         )
 
 
-def with_leaf_sums(parts: Partitions, encode: Encode, tree: CutTree, explain_centers: NDArray[np.float64]) -> GrownTree:
+def with_leaf_sums(
+    parts: Partitions, encode: Encode, tree: CutTree, explain_centers: NDArray[np.float64] | None = None
+) -> GrownTree:
     """Return a tree with the gaps between its rows, their number and their weight, from one pass over the parts.
 
     Parameters
@@ -55,15 +57,15 @@ def with_leaf_sums(parts: Partitions, encode: Encode, tree: CutTree, explain_cen
         Takes a part, and returns its `Rows`, those of weight 0 left out.
     tree : CutTree
         Its `cut` says where rows go; `lower` and `upper` may be anything.
-    explain_centers : ndarray of float64, shape (k, d)
+    explain_centers : ndarray of float64, shape (k, d), optional
         The reference centers in the columns that are cut. Each cut must have some of its node's centers on either side.
+        Where they are given, `cut` becomes as low as it separates the same rows and centers.
 
     Returns
     -------
     GrownTree
-        With `lower` and `upper` as the rows of all parts have them, and with `cut` as low as it separates the same rows
-        and centers. A gap is infinite on a side without rows. Its `labels` are empty. It does not depend on how the
-        rows are cut into parts.
+        With `lower` and `upper` as the rows of all parts have them. A gap is infinite on a side without rows. Its
+        `labels` are empty. It does not depend on how the rows are cut into parts.
 
     Raises
     ------
@@ -78,8 +80,10 @@ def with_leaf_sums(parts: Partitions, encode: Encode, tree: CutTree, explain_cen
         lower[node], upper[node] = high[left, feature], low[right, feature]
         rows[node], units[node] = rows[left] + rows[right], units[left] + units[right]
         low[node], high[node] = np.minimum(low[left], low[right]), np.maximum(high[left], high[right])
-    centers = {0: np.arange(len(explain_centers))}
+    centers = {0: np.arange(0 if explain_centers is None else len(explain_centers))}
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        if explain_centers is None:
+            break
         coordinates = explain_centers[centers[node], tree.feature[node]]
         goes_left = coordinates <= tree.cut[node]
         cut[node] = max(lower[node], float(coordinates[goes_left].max()))

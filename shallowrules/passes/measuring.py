@@ -25,7 +25,7 @@ from shallowrules.passes.sums import Added, ExactSums
 from shallowrules.table import Table, Value
 from shallowrules.tree import Tree
 
-__all__ = ["TreeOnParts", "costs_of", "count_tree", "measured_of"]
+__all__ = ["Squares", "TreeOnParts", "costs_of", "count_tree", "measured_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +86,59 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
-    """Sums of squares around means, and of the differences from these, by the tree and by the clustering."""
+class Squares:
+    """Sums of squares of rows around a point for each of some groups, and of the differences from it, both exact.
 
-    sums: tuple[ExactSums, ...]
+    Parameters
+    ----------
+    squares : ExactSums
+        By group.
+    gaps : ExactSums
+        By group and column.
+    """
+
+    squares: ExactSums
+    gaps: ExactSums
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        labels: NDArray[np.integer],
+        around: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> Squares:
+        """Return those of some rows; `around` has a point near the mean of each group, shape (k, m)."""
+        k, m = around.shape
+        squares = np.zeros(len(X))
+        gaps = ExactSums((0,) * (k * m))
+        for j in range(m):  # column by column, so that a row's sum does not depend on its neighbors
+            gap = X[:, j] - around[labels, j]
+            squares += gap * gap
+            gaps = gaps.merged(ExactSums.of(gap if weight is None else gap * weight, labels * m + j, k * m))
+        return cls(ExactSums.of(squares if weight is None else squares * weight, labels, k), gaps)
+
+    def merged(self, other: Squares) -> Squares:
+        """Return the sums of both parts."""
+        return Squares(self.squares.merged(other.squares), self.gaps.merged(other.gaps))
+
+    def cost(self, weight: NDArray[np.float64]) -> float:
+        """Return the squares around the means of the groups, whose weights these are."""
+        excess = self.gaps.rounded().reshape(len(weight), -1)
+        total = ExactSums((sum(self.squares.units),)).rounded()[0]
+        return max(float(total - (excess / np.where(weight > 0, weight, 1.0)[:, None] * excess).sum()), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Squares by the tree and by the clustering."""
+
+    tree: Squares
+    reference: Squares
 
     def merged(self, other: Costs) -> Costs:
         """Return the sums of both parts."""
-        return Costs(tuple(one.merged(another) for one, another in zip(self.sums, other.sums, strict=True)))
+        return Costs(self.tree.merged(other.tree), self.reference.merged(other.reference))
 
 
 def costs_of(
@@ -114,41 +159,18 @@ def costs_of(
         Of the tree's clusters and of the clustering; anything where there are no rows.
     tree_weight, weight : ndarray of float64, shape (k,)
     """
-    found = parts.map_reduce(_cost_part, (on, tree_means, means)).sums
-    return _cost(found[0], found[1], tree_weight), _cost(found[2], found[3], weight)
-
-
-def _cost(squares: ExactSums, gaps: ExactSums, weight: NDArray[np.float64]) -> float:
-    """Return the sum of squares less what the rounding of the means adds to it."""
-    excess = gaps.rounded().reshape(len(weight), -1)
-    total = ExactSums((sum(squares.units),)).rounded()[0]
-    return max(float(total - (excess / np.where(weight > 0, weight, 1.0)[:, None] * excess).sum()), 0.0)
+    found = parts.map_reduce(_cost_part, (on, tree_means, means))
+    return found.tree.cost(tree_weight), found.reference.cost(weight)
 
 
 def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArray[np.float64]]) -> Costs:
     on, tree_means, means = state
     rows = on.encode(part)
-    found: list[ExactSums] = []
-    for labels, around in (
-        (on.tree.predict(rows.matrix), tree_means),
-        (reference_labels(rows, on.centers), means),
-    ):
-        found += _squares(rows.X_cluster, labels, around, rows.weight)
-    return Costs(tuple(found))
-
-
-def _squares(
-    X: NDArray[Any], labels: NDArray[np.int32], means: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[ExactSums, ExactSums]:
-    """Return the sums of squares by cluster, and of differences by cluster and column."""
-    k, m = means.shape
-    squares = np.zeros(len(X))
-    gaps = ExactSums((0,) * (k * m))
-    for j in range(m):  # column by column, so that a row's sum does not depend on its neighbors
-        gap = X[:, j] - means[labels, j]
-        squares += gap * gap
-        gaps = gaps.merged(ExactSums.of(gap if weight is None else gap * weight, labels * m + j, k * m))
-    return ExactSums.of(squares if weight is None else squares * weight, labels, k), gaps
+    labels, clusters = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
+    return Costs(
+        Squares.of(rows.X_cluster, labels, tree_means, rows.weight),
+        Squares.of(rows.X_cluster, clusters, means, rows.weight),
+    )
 
 
 def measured_of(

@@ -22,7 +22,7 @@ from shallowrules.searching import part_of
 from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
 
-__all__ = ["grow", "over_the_table", "renumber_centers"]
+__all__ = ["grow", "over_the_table", "renumber_centers", "seed_of", "thorough_of"]
 
 
 def grow(
@@ -113,7 +113,7 @@ def _grow_for(
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
         trees = [by_model_column[id(tree)]]
         if refines and tree.n_leaves == len(kept) > 1:
-            thorough = _thorough(parameters, len(kept), log, tell_best)
+            thorough = thorough_of(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
             refined = _refined(tree, unique, data, kept, tradeoff, thorough, log, part)
             trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
@@ -141,7 +141,7 @@ def _refined(
             reference_cost=data.reference_cost,
             reference_labels=_renumbered(data.reference.labels, kept),
             moves_leaves=parameters.clusterer is None,
-            random_seed=_seed_of(parameters.random_state),
+            random_seed=seed_of(parameters.random_state),
             thorough=thorough,
             n_threads=parameters.n_threads,
             progress=progress,
@@ -154,15 +154,23 @@ def _refined(
     return refinement.tree
 
 
-def _seed_of(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
     """Return the seed of the search for better trees: fixed where the state of k-means is not a number."""
     return int(random_state) if isinstance(random_state, Integral) else 0
 
 
-def _thorough(
+def thorough_of(
     parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
 ) -> Thorough | None:
-    """Return what a thorough search is given, if there is to be one."""
+    """Return what a thorough search is given, if there is to be one.
+
+    Parameters
+    ----------
+    parameters : FitParameters
+    k : int
+        Clusters of each of its starts of k-means, where the clustering is the package's own.
+    log, tell_best : callable
+    """
     if parameters.refine != "thorough":
         return None
 
