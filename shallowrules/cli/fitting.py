@@ -11,6 +11,7 @@ from shallowrules.cli.escaping import join_words
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
+from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
 from shallowrules.errors import DataError, counted
 
@@ -29,8 +30,12 @@ def fit_rules(
     growing: MethodOptions,
     reading: ReadingOptions,
     check: Callable[[Sequence[str]], None] | None = None,
+    memory: int | None = None,
 ) -> RuleSet:
-    """Read a table, check its column names, cluster it and grow the tree."""
+    """Read a table, check its column names, cluster it and grow the tree; in parts, if the memory is too small."""
+    memory = memory_for_parts(rows, memory)
+    if memory is not None:
+        return fit_rules_in_parts(rows, chosen, growing, reading, memory, check)
     loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
     from shallowrules.tradeoff import fit_to_goal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
@@ -31,7 +31,15 @@ from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, input_files, open_source
 from shallowrules.table import Column, Table
 
-__all__ = ["LoadedTable", "prepare", "working_remedy"]
+__all__ = [
+    "LoadedTable",
+    "columns_to_read",
+    "named_roles",
+    "prepare",
+    "refuse_ids",
+    "scale_notes",
+    "working_remedy",
+]
 
 MIN_ORDERED = 8
 """Rows from which a numbering is taken for no coincidence."""
@@ -115,7 +123,9 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weights is not None:  # rows of weight 0 make no column vary
         counted = weights > 0
         rows, space, positive = table.take(counted), space.take(counted), weights[counted]
-    notes += _truth_values(chosen) + _constant_columns(rows) + _spaces(space, fit.scale, clustering=labels is None)
+    notes += _truth_values(chosen) + _constant_columns(rows)
+    has_numbers = any(column.is_numeric for column in space.columns)
+    notes += scale_notes(fit.scale, has_numbers=has_numbers, clustering=labels is None)
     if weight is not None:
         notes.append(f"rows count by the weights in column {weight.name!r}")
     dominant = _dominant_column(space, positive) if fit.scale is None and labels is None else []
@@ -186,20 +196,8 @@ class ChosenColumns:
 
 def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]) -> ChosenColumns:
     """Return the columns that the options choose; what is wrong with them is added to the refusals."""
-    roles = {"weights": fit.weight, "labels": fit.labels}
-    named = {name: what for what, name in roles.items() if name is not None}
-    if fit.weight is not None and fit.weight == fit.labels:
-        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
-    for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
-        if name in named:
-            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
-        if name in fit.exclude and name in (fit.explain or ()):
-            raise OptionError(f"column {name!r} is in --explain and in --exclude")
-    columns = None
-    if fit.columns is not None:
-        columns = (*fit.columns, *(fit.explain or ()), *named)
-    elif fit.explain is not None and fit.labels is not None:
-        columns = (*fit.explain, *named)  # nothing is clustered
+    named = named_roles(fit)
+    columns = columns_to_read(fit, named)
     findings: list[Finding] = []
     try:
         with worded(), open_source(where, **asdict(reading)) as source:
@@ -222,6 +220,30 @@ def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list
     used = set(others)
     unused = tuple(name for name in source.names if name not in used)
     return ChosenColumns(table.select(others), weight, labels, unused, source.provenance.kind)
+
+
+def named_roles(fit: FitOptions) -> dict[str, str]:
+    """Return the columns of weights and labels with what they have; OptionError if they are used otherwise too."""
+    roles = {"weights": fit.weight, "labels": fit.labels}
+    named = {name: what for what, name in roles.items() if name is not None}
+    if fit.weight is not None and fit.weight == fit.labels:
+        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
+    for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
+        if name in named:
+            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+        if name in fit.exclude and name in (fit.explain or ()):
+            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+    return named
+
+
+def columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
+    """Return the columns that the options choose, with those that are named for weights and labels; None for all."""
+    columns = None
+    if fit.columns is not None:
+        columns = (*fit.columns, *(fit.explain or ()), *named)
+    elif fit.explain is not None and fit.labels is not None:
+        columns = (*fit.explain, *named)  # nothing is clustered
+    return None if columns is None else list(dict.fromkeys(columns))
 
 
 def _labels_as_written(source: Source, labels: Column, reading: ReadingOptions) -> Column:
@@ -303,6 +325,20 @@ def _ids(findings: Sequence[Finding]) -> str:
         f"and nothing to cluster by; leave out what is an id: {exclude(_names(findings))}; or name in --columns all "
         "columns to cluster by, if it is meant"
     )
+
+
+def refuse_ids(rows: Table, insisted: Sequence[str]) -> None:
+    """Raise DataError if columns look like the number of a row in some rows of a table that follow each other.
+
+    Parameters
+    ----------
+    rows : Table
+    insisted : sequence of str
+        Columns that were asked for by name.
+    """
+    findings = _find_ids(rows.columns, insisted)
+    if findings:
+        raise DataError(_ids(findings), findings=findings)
 
 
 def _find_ids(columns: Sequence[Column], insisted: Sequence[str]) -> list[Finding]:
@@ -438,9 +474,9 @@ def _constant_columns(table: Table) -> list[str]:
     ]
 
 
-def _spaces(table: Table, scale: str | None, *, clustering: bool) -> list[str]:
+def scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> list[str]:
     """Return a note on the scales in which distances are taken, unless they are the table's own."""
-    if scale is None or not any(column.is_numeric for column in table.columns):
+    if scale is None or not has_numbers:
         return []
     how = {
         "minmax": "every column of numbers is brought to the range from 0 to 1",

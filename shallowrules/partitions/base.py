@@ -235,11 +235,17 @@ class Partitions(ABC):
         Of all columns, in order.
     where : str
         Where the rows are from, for messages.
+
+    Attributes
+    ----------
+    all_names : list of str
+        The columns of the source, also those that were not taken, in order.
     """
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str) -> None:
         self.kinds = dict(kinds)
         self.where = where
+        self.all_names = list(kinds)
 
     @property
     def names(self) -> list[str]:

@@ -67,6 +67,7 @@ class FileParts(ThreadedPartitions):
         kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
         super().__init__(kinds, where, n_threads)
+        self.all_names = list(self.sources[0].names)
 
     def _kinds(self, source: DuckDBSource) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
         """Return what the columns of one file are, and their names."""
@@ -170,6 +171,7 @@ def open_stored_rows(
         found: KindsFound | None = None
         files = []
         with open_rows(rows) as source:
+            names = source.names
             for number, table in enumerate(source.tables(source.positions(columns, exclude))):
                 kinds = KindsFound.of(table, str(rows))
                 kinds = replace(kinds, origin=f"{number:09}")
@@ -179,4 +181,6 @@ def open_stored_rows(
                     pickle.dump(table, stream, protocol=5)
         if found is None:
             raise DataError(f"{rows}: there are no rows")
-        yield StoredParts(found.checked(), str(rows), files, n_threads)
+        stored = StoredParts(found.checked(), str(rows), files, n_threads)
+        stored.all_names = names
+        yield stored

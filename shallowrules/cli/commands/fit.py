@@ -11,6 +11,7 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
+from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
 __all__ = ["command"]
@@ -20,11 +21,12 @@ __all__ = ["command"]
 @table_or_database
 @fit_options
 @method_options
+@memory_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
 )
 @reading_options
-def command(tables: Tables, output: Path | None, **options: Any) -> None:
+def command(tables: Tables, output: Path | None, memory: int | None, **options: Any) -> None:
     """Cluster TABLE and write the rules as JSON.
 
     \b
@@ -37,6 +39,6 @@ def command(tables: Tables, output: Path | None, **options: Any) -> None:
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows))
-    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options))
+    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

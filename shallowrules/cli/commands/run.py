@@ -17,6 +17,7 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
+from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 from shallowrules.errors import OptionError
 
@@ -67,6 +68,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @table_or_database
 @fit_options
 @method_options
+@memory_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
 )
@@ -87,6 +89,7 @@ def command(
     output: Path | None,
     force: bool,
     table: str | None,
+    memory: int | None,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
@@ -123,7 +126,7 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names)
+    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory)
     written: dict[str, Mapping[str, str | bytes]] = {}
     with progress("writing the rules"):
         for choice in chosen:

@@ -1,0 +1,141 @@
+"""`run` and `fit` of tables that do not fit in memory: in parts, by --memory or by themselves."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from shallowrules import RuleSet
+from shallowrules.cli.commands import shallowrules
+from shallowrules.passes import memory as machine
+
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def sales(tmp_path, monkeypatch):
+    """Three Parquet files of one table, one of them without rows."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 900)
+    frame = pd.DataFrame(
+        {
+            "amount": np.round(rng.normal(group * 5, 1.0), 2),
+            "age": rng.integers(20, 60, 900) + 5 * group,
+            "kind": np.array(["a", "b", "c", "d"])[group],
+            "segment": np.array(["low", "mid", "high", "top"])[group],
+            "copies": rng.integers(1, 4, 900),
+        }
+    )
+    frame.to_parquet("whole.parquet", index=False)
+    (tmp_path / "sales").mkdir()
+    for i, piece in enumerate((frame[:400], frame[400:400], frame[400:])):
+        piece.to_parquet(tmp_path / "sales" / f"{i}.parquet", index=False)
+    return frame
+
+
+def command(*arguments):
+    return CliRunner().invoke(shallowrules, list(arguments), catch_exceptions=False)
+
+
+def rules_of(*arguments):
+    done = command(*arguments)
+    assert done.exit_code == 0, done.output
+    return RuleSet.from_json("rules.json").to_dict(), done
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--exclude", "copies"],
+        ["--weight", "copies"],
+        ["--explain", "amount,age"],
+        ["--scale", "standard", "--refine", "none", "--exclude", "copies,kind"],
+        ["--no-histograms"],
+    ],
+)
+def test_rules_of_labels_are_those_of_the_whole_table(sales, options):
+    whole, _ = rules_of("fit", "whole.parquet", "--labels", "segment", *options, "-o", "rules.json")
+    parts, _ = rules_of(
+        "fit", "sales/*.parquet", "--labels", "segment", *options, "-o", "rules.json", "--memory", "1GB"
+    )
+    for document in (whole, parts):  # costs are added up in the order of the rows
+        for name in ("cost", "reference_cost", "normalized_cost"):
+            document["statistics"][name] = pytest.approx(document["statistics"][name], rel=1e-12)
+    assert parts == whole
+
+
+def test_run_writes_all_forms_from_parts(sales, tmp_path):
+    done = command("run", "sales", "-k", "4", "--exclude", "segment,copies", "--memory", "500MB", "-o", "out")
+    assert done.exit_code == 0, done.output
+    assert {"rules.json", "rules.sql", "rules.py", "report.md", "report.html"} <= {
+        p.name for p in (tmp_path / "out").iterdir()
+    }
+    rules = RuleSet.from_json("out/rules.json")
+    labels = rules.assign(sales)
+    assert np.bincount(labels).tolist() == [cluster.rows for cluster in rules.clusters]
+    assert rules.statistics.other_columns == ("segment", "copies")
+    assert "no histograms" not in done.output
+
+
+def test_a_table_that_does_not_fit_is_read_in_parts_by_itself(sales, tmp_path, monkeypatch):
+    sales.drop(columns=["segment", "copies"]).to_csv("sales.csv", index=False)
+    usual = command("fit", "sales.csv", "-k", "4", "-o", "rules.json")
+    assert "in parts" not in usual.output
+    monkeypatch.setattr(machine, "available_memory", lambda: 20_000)
+    done = command("fit", "sales.csv", "-k", "4", "-o", "rules.json")
+    assert done.exit_code == 0, done.output
+    assert "sales.csv would take about 0.0 GB of memory, and there are 0.0 GB: it is read in parts" in done.output
+
+
+def test_rows_of_a_database(sales):
+    pytest.importorskip("sqlalchemy")
+    with closing(sqlite3.connect("shop.db")) as connection:
+        sales.to_sql("sales", connection, index=False)
+        connection.commit()
+    rows = ["--database", "sqlite:///shop.db", "--table", "sales", "--labels", "segment"]
+    found, _ = rules_of("fit", *rows, "-o", "rules.json", "--memory", "1GiB")
+    assert {cluster["name"] for cluster in found["clusters"]} == {"low", "mid", "high", "top"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--impute", "median"], "--impute: not for a table that is read in parts (--memory); fill missing values in"),
+        (["--drop-missing"], "--drop-missing: not for a table that is read in parts"),
+        (["--max-cost", "1.2"], "--max-cost and --max-conditions: not for a table that is read in parts"),
+        (["--method", "imm"], "--method imm does not work on a table in parts"),
+        (["--scale", "robust"], "--scale robust does not work on a table in parts"),
+        (["--weight", "weights"], "'weights'"),
+        (["--memory", "much"], "'much' is not a size"),
+        (["--memory", "1000"], "1000 is too little"),
+    ],
+)
+def test_what_does_not_work_on_parts_is_said(sales, tmp_path, options, words):
+    done = command("run", "sales", "-k", "4", "--memory", "1GB", *options)
+    assert done.exit_code != 0
+    assert words in " ".join(done.output.split()), done.output
+    assert not (tmp_path / "sales_rules").exists()
+
+
+def test_a_missing_value_is_said_with_its_file_and_column(sales, tmp_path):
+    broken = sales[:50].astype({"amount": float})
+    broken.loc[7, "amount"] = np.nan
+    broken.to_parquet(tmp_path / "sales" / "7.parquet", index=False)
+    done = command("run", "sales", "-k", "4", "--memory", "1GB")
+    assert done.exit_code == 1
+    assert "7.parquet" in done.output
+    assert "'amount'" in done.output
+    assert "1 row" in done.output
+
+
+def test_the_number_of_a_row_is_no_column_to_cluster_by(sales, tmp_path):
+    sales.assign(sale_id=range(len(sales))).to_csv("sales.csv", index=False)
+    done = command("run", "sales.csv", "-k", "4", "--memory", "1GB")
+    assert done.exit_code == 1
+    assert "'sale_id' looks like the number of a row" in " ".join(done.output.split())
