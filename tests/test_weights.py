@@ -19,7 +19,9 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from strategies import problems
 
 from shallowrules import ExplainableKMeans
+from shallowrules._kernel import column_ranges
 from shallowrules.encoding import fit_scaler
+from shallowrules.encoding.scaling import BLOCK_VALUES, scale_rows
 from shallowrules.errors import OptionError
 from shallowrules.summation import group_means, group_sums
 
@@ -139,6 +141,22 @@ def test_scalers_are_scikit_learns(scale, dtype):
         expected = StandardScaler().fit(varied, sample_weight=weight).transform(varied)
         found = fit_scaler(scale, varied, weight).transform(varied)
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("scale", SCALERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_threads_and_known_ranges_change_nothing_in_a_scaled_table(scale, dtype, order):
+    random = np.random.default_rng(0)
+    columns = [random.normal(5, 100, BLOCK_VALUES), random.normal(-1e9, 1, BLOCK_VALUES), np.full(BLOCK_VALUES, 0.1)]
+    X = np.array(np.column_stack(columns), dtype=dtype, order=order)
+    plain, known = fit_scaler(scale, X), fit_scaler(scale, X, ranges=column_ranges(X))
+    for name, value in vars(plain).items():
+        np.testing.assert_array_equal(vars(known)[name], value)
+        assert np.asarray(vars(known)[name]).dtype == np.asarray(value).dtype
+    expected, found = plain.transform(X), scale_rows(known, X, n_threads=2)
+    np.testing.assert_array_equal(found, expected)
+    assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
 
 
 def test_quartiles_by_weights_that_are_not_whole_are_refused():

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
-from shallowrules.encoding.scaling import fit_scaler
+from shallowrules.encoding.scaling import fit_scaler, scale_rows
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table, Value
 
@@ -181,14 +181,17 @@ class Encoder:
         """Return rows of the model matrix in the clustered space, the same object where that is one."""
         return self._scaled(_select(matrix, self.cluster_positions))
 
-    def spaces(self, matrix: NDArray[Any], raw: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+    def spaces(
+        self, matrix: NDArray[Any], raw: NDArray[Any] | None = None, n_threads: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows of the model matrix as they are explained and as they are clustered; one object if one space.
 
-        `raw` are the columns to cluster by, as they are, where they were selected already.
+        `raw` are the columns to cluster by, as they are, where they were selected already. The result does not depend
+        on `n_threads`.
         """
         raw = _select(matrix, self.cluster_positions) if raw is None else raw
         one = self.explain_positions == self.cluster_positions
-        return raw if one else _select(matrix, self.explain_positions), self._scaled(raw)
+        return raw if one else _select(matrix, self.explain_positions), self._scaled(raw, n_threads)
 
     def _numbers(self) -> tuple[list[int], list[int]]:
         """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
@@ -196,20 +199,26 @@ class Encoder:
         numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
         return numbers, [j for j, kind in enumerate(kinds) if kind != "number"]
 
-    def _fitted(self, scale: str | None, raw: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Encoder:
-        """Return the encoder with a scaler for the numbers among the clustered columns, given as they are."""
+    def _fitted(
+        self, scale: str | None, raw: NDArray[Any], sample_weight: NDArray[np.float64] | None, ends: NDArray[Any]
+    ) -> Encoder:
+        """Return the encoder with a scaler for the numbers among the clustered columns, given as they are.
+
+        ends: the smallest value of each column and the largest, shape (2, n_columns).
+        """
         numbers, others = self._numbers()
         if scale is None or not numbers:
             return self
-        return replace(self, scaler=fit_scaler(scale, raw[:, numbers] if others else raw, sample_weight))
+        ranges = Ranges(*ends[:, numbers])
+        return replace(self, scaler=fit_scaler(scale, raw[:, numbers] if others else raw, sample_weight, ranges))
 
-    def _scaled(self, raw: NDArray[Any]) -> NDArray[Any]:
+    def _scaled(self, raw: NDArray[Any], n_threads: int = 1) -> NDArray[Any]:
         numbers, others = self._numbers()
         if not others:
-            return raw if self.scaler is None else self.scaler.transform(raw)
+            return raw if self.scaler is None else scale_rows(self.scaler, raw, n_threads)
         scaled = raw.copy(order="K")
         if self.scaler is not None:
-            scaled[:, numbers] = self.scaler.transform(raw[:, numbers])
+            scaled[:, numbers] = scale_rows(self.scaler, raw[:, numbers], n_threads)
         scaled[:, others] *= self.category_weight
         return scaled
 
@@ -318,10 +327,11 @@ def encode(
     if ranges is None or matrix is not given:
         ranges = column_ranges(matrix, n_threads)
     raw = _select(matrix, encoder.cluster_positions)
-    encoder = encoder._fitted(scale, raw, sample_weight)
-    # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
     ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
-    return Encoding(encoder, table, matrix, *encoder.spaces(matrix, raw), ranges, Ranges(*encoder._scaled(ends)))
+    encoder = encoder._fitted(scale, raw, sample_weight, ends)
+    spaces = encoder.spaces(matrix, raw, n_threads)
+    # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
+    return Encoding(encoder, table, matrix, *spaces, ranges, Ranges(*encoder._scaled(ends)))
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:

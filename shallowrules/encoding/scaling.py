@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import Ranges
 from shallowrules.errors import OptionError
 from shallowrules.summation import group_means
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "fit_scaler", "set_moments"]
+__all__ = ["SCALES", "fit_scaler", "scale_rows", "set_moments"]
 
 SCALES: dict[str | None, str | None] = {
     None: None,
@@ -24,8 +26,16 @@ SCALES: dict[str | None, str | None] = {
 }
 """The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
 
+BLOCK_VALUES = 1 << 19
+"""Values (rows x columns) that are scaled at once where threads share a table."""
 
-def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> Any:
+
+def fit_scaler(
+    scale: str | None,
+    X: NDArray[Any],
+    sample_weight: NDArray[np.float64] | None = None,
+    ranges: Ranges | None = None,
+) -> Any:
     """Return scikit-learn's scaler of that name, fitted with weights.
 
     Parameters
@@ -34,6 +44,8 @@ def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.flo
     X : ndarray of float32 or float64, shape (n_rows, n_columns)
     sample_weight : ndarray of float64, shape (n_rows,), optional
         Rows of weight 0 do not count.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
 
     Returns
     -------
@@ -50,6 +62,10 @@ def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.flo
     if name is None:
         return None
     kind = getattr(import_module("sklearn.preprocessing"), name)  # here: a second that no reader of tables should wait
+    if scale == "minmax" and sample_weight is None and ranges is not None:
+        scaler = kind().fit(np.array(ranges, dtype=X.dtype))  # two rows with the ends of every column tell it all
+        scaler.n_samples_seen_ = len(X)
+        return scaler
     if sample_weight is not None:
         counted = sample_weight > 0
         X, sample_weight = X[counted], sample_weight[counted]
@@ -61,6 +77,33 @@ def fit_scaler(scale: str | None, X: NDArray[Any], sample_weight: NDArray[np.flo
     elif scale == "robust":
         _use_quartiles(scaler, X, sample_weight)
     return scaler
+
+
+def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]:
+    """Return rows as a fitted scaler scales them, each by itself.
+
+    Parameters
+    ----------
+    scaler : MinMaxScaler, StandardScaler or RobustScaler
+    X : ndarray of float32 or float64, shape (n_rows, n_columns)
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of the same shape, type and order of values in memory
+    """
+    step = max(1, BLOCK_VALUES // X.shape[1])
+    if n_threads == 1 or len(X) <= step:
+        return np.asarray(scaler.transform(X))
+    scaled = np.empty_like(X)
+
+    def scale_block(first: int) -> None:
+        scaled[first : first + step] = scaler.transform(X[first : first + step])
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(scale_block, range(0, len(X), step)))
+    return scaled
 
 
 def _standardize(scaler: StandardScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
