@@ -8,6 +8,10 @@ A node of n rows and K centers takes the distance of each row to each center (n�
 each row's code (n·d) and goes over the K centers of each row in the column's order (n·K·d). Codes are made once. The
 instructions are those of one thread with AVX2, as valgrind knows no wider vectors; every node is swept as it is with
 AVX-512, where the last of these is half.
+
+What no exact sum can do without is counted, too, from a sample of each node's rows. Along a column, the cheapest center
+on a row's own side of the cut changes at the row's value, and then from center to center until it is the row's nearest:
+each change is a step of the sum. The distance of the row to each center that is the cheapest at some cut is part of it.
 """
 
 from __future__ import annotations
@@ -28,12 +32,14 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed_cases import SLOPE_BASE
 
-from shallowrules.growing import GrowthData, find_unique_rows, grow
+from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
 from shallowrules.tree import LEAF, Tree
 
 ROWS, QUICK_ROWS = 200_000, 2000
 FEW, MANY = 10, 100
 TRADEOFF = 0.03
+SAMPLED_ROWS = 1000
+"""Rows of a node, at most, that tell what its rows need."""
 
 CHILD = """
 import sys
@@ -73,6 +79,50 @@ def visits(tree: Tree, n_columns: int) -> dict[str, int]:
     }
 
 
+def needed(grown: GrownTree, X: NDArray[np.float64], centers: NDArray[np.float64]) -> dict[str, int]:
+    """Return what an exact sum of the costs of all cuts consists of, at the nodes that were cut."""
+    random = np.random.default_rng(0)
+    leaf_of = grown.route(X, 1)
+    below: dict[int, tuple[NDArray[np.intp], list[int]]] = {}  # of a node, its rows and its centers
+    steps = distances = 0.0
+    for node in range(len(grown.feature) - 1, -1, -1):  # children come behind their parents
+        if grown.feature[node] == LEAF:
+            below[node] = np.flatnonzero(leaf_of == node), [int(grown.center[node])]
+            continue
+        (rows, some), (more_rows, more) = below.pop(int(grown.left[node])), below.pop(int(grown.right[node]))
+        rows = np.concatenate([rows, more_rows])
+        below[node] = rows, [*some, *more]
+        sample = random.choice(rows, min(SAMPLED_ROWS, len(rows)), replace=False)
+        found = needed_of(X[sample], centers[below[node][1]])
+        steps += found[0] * len(rows)
+        distances += found[1] * len(rows)
+    return {"steps of rows in columns": round(steps), "distances that are the cheapest": round(distances)}
+
+
+def needed_of(X: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple[float, float]:
+    """Return how many steps a row has on average, in all columns, and how many centers are the cheapest at some cut."""
+    distance = ((X[:, None] - centers) ** 2).sum(axis=2)
+    nearest = distance.argmin(axis=1)[:, None]
+    position = np.arange(len(centers))
+    cheapest = position == nearest
+    n_steps = 0
+    for j in range(X.shape[1]):
+        for sign in (1, -1):  # the cuts above a row's value, where it goes left; those below it, where it goes right
+            order = np.argsort(sign * centers[:, j], kind="stable")
+            place = np.argsort(order)[nearest]
+            behind = np.searchsorted(sign * centers[order, j], sign * X[:, j], side="right")[:, None]
+            begin = np.maximum(behind, 1)  # no cut lies before the first center: a row before it begins there
+            here = distance[:, order]
+            lowest = np.minimum.accumulate(here, axis=1)
+            changes = (here < np.pad(lowest[:, :-1], ((0, 0), (1, 0)), constant_values=np.inf)) & (position <= place)
+            separated = place >= begin
+            later = changes & separated & (position >= begin) & (position < len(order) - 1)  # nor behind the last
+            n_steps += int(np.count_nonzero(separated & (behind > 0)) + np.count_nonzero(later))
+            first = (here <= np.take_along_axis(lowest, begin - 1, axis=1)).argmax(axis=1)[:, None]
+            cheapest[:, order] |= changes & separated & (position >= first)
+    return n_steps / len(X), float(cheapest.sum() / len(X))
+
+
 def instructions(X: Path, centers: Path, folder: Path) -> dict[str, int]:
     """Return the instructions of growing a tree, by part."""
     counted = folder / "counted"
@@ -107,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.instructions and shutil.which("valgrind") is None:
         parser.error("--instructions wants valgrind, which is not installed")
-    visited, counted = [], []
+    visited, exact, counted = [], [], []
     for k in (FEW, MANY):
         log(f"k={k}")
         case = replace(SLOPE_BASE, rows=QUICK_ROWS if options.quick else ROWS, k=k)
@@ -115,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         centers: NDArray[np.float64] = KMeans(k, n_init=1, max_iter=20, random_state=0).fit(X).cluster_centers_
         grown = grow(find_unique_rows(GrowthData(X, X, centers, centers)), tradeoff=TRADEOFF)
         visited.append(visits(grown.as_tree(), X.shape[1]))
+        exact.append(needed(grown, X, centers))
         if options.instructions:
             with TemporaryDirectory() as scratch:
                 folder = Path(scratch)
@@ -122,6 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 np.save(folder / "centers.npy", centers)
                 counted.append(instructions(folder / "X.npy", folder / "centers.npy", folder))
     print_counts(f"visits, millions ({len(X):,} x {X.shape[1]})", *visited)
+    print_counts("of these no exact sum can do without", *exact)
     if counted:
         print_counts("instructions, millions", *counted)
         print(

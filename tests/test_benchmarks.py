@@ -7,7 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -482,8 +482,8 @@ def test_work_counts_what_the_definitions_say() -> None:
         [sys.executable, str(SPEED.with_name("work.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
     )
     assert "visits, millions (2,000 x 10)" in done.stdout
-    counted = re.findall(r"rows .* ([0-9.,]+) +([0-9.,]+) +([0-9.]+)$", done.stdout, re.MULTILINE)
-    assert [float(ratio) >= 1.0 for _, _, ratio in counted] == [True] * 4
+    counted = re.findall(r"(?:rows|distances) .* ([0-9.,]+) +([0-9.,]+) +([0-9.]+)$", done.stdout, re.MULTILINE)
+    assert [float(ratio) >= 1.0 for _, _, ratio in counted] == [True] * 6
     visits = runpy.run_path(str(SPEED.with_name("work.py")))["visits"]
     feature, left, right = [0, 1, -1, -1, -1], [1, 2, -1, -1, -1], [4, 3, -1, -1, -1]
     rows = np.array([10, 6, 4, 2, 4])
@@ -495,3 +495,24 @@ def test_work_counts_what_the_definitions_say() -> None:
         rows.astype(float),
     )
     assert list(visits(tree, 3).values()) == [30, 48, 42, 126]
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "k"), [(60, 3, 7), (40, 2, 2), (50, 4, 15)])
+def test_work_counts_the_steps_and_centers_that_every_cut_needs(n_rows: int, n_columns: int, k: int) -> None:
+    random = np.random.default_rng(k)
+    X, centers = random.normal(size=(n_rows, n_columns)) * 1.5, random.normal(size=(k, n_columns))
+    n_steps = n_centers = 0
+    for row in X:
+        distance = ((centers - row) ** 2).sum(axis=1)
+        cheapest = {int(distance.argmin())}
+        for value, column in zip(row, centers.T, strict=True):
+            ends = np.unique(np.append(column, np.clip(value, column.min(), column.max())))
+            found = [
+                int(np.where((column <= cut) == (value <= cut), distance, np.inf).argmin())
+                for cut in (ends[1:] + ends[:-1]) / 2
+            ]
+            n_steps += sum(one != other for one, other in pairwise(found))
+            cheapest |= set(found)
+        n_centers += len(cheapest)
+    needed_of = runpy.run_path(str(SPEED.with_name("work.py")))["needed_of"]
+    assert needed_of(X, centers) == (n_steps / n_rows, n_centers / n_rows)
