@@ -24,6 +24,7 @@ PAPER = Path(__file__).resolve().parent.parent / "benchmarks" / "paper.py"
 QUALITY = PAPER.with_name("quality.py")
 SPEED = PAPER.with_name("speed.py")
 VERSIONS = PAPER.with_name("versions.py")
+SCALE = PAPER.with_name("scale.py")
 
 
 def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
@@ -516,3 +517,36 @@ def test_work_counts_the_steps_and_centers_that_every_cut_needs(n_rows: int, n_c
         n_centers += len(cheapest)
     needed_of = runpy.run_path(str(SPEED.with_name("work.py")))["needed_of"]
     assert needed_of(X, centers) == (n_steps / n_rows, n_centers / n_rows)
+
+
+def test_scale_prints_ratios_and_peaks_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("dask.dataframe")
+    picture, scratch = tmp_path / "scale.png", tmp_path / "scratch"
+    scratch.mkdir()
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            str(SCALE),
+            "--quick",
+            "--largest",
+            "-o",
+            str(picture),
+            "--folder",
+            str(scratch),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for ratio in ("collected ÷ memory", "parts ÷ memory", "dask ÷ collected", "peak memory", "slope in rows, parts"):
+        assert ratio in done.stdout
+    assert done.stdout.count("trees identical") == 3
+    assert "8,000 rows x 10:" in done.stdout
+    for verdict in ("missed", " ok", "≤"):
+        assert verdict not in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert not list(scratch.iterdir())

@@ -3,8 +3,8 @@
 `base` says what they are, `opening` which one a source means; there is a module for each kind.
 """
 
-from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts
+from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts, ThreadedPartitions
 from shallowrules.partitions.opening import open_partitions
 from shallowrules.partitions.sources import Reading
 
-__all__ = ["Mergeable", "Part", "Partitions", "Reading", "TableParts", "open_partitions"]
+__all__ = ["Mergeable", "Part", "Partitions", "Reading", "TableParts", "ThreadedPartitions", "open_partitions"]

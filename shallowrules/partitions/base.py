@@ -290,6 +290,9 @@ class Partitions(ABC):
 class ThreadedPartitions(Partitions):
     """Parts that come one after the other into this process, and are worked on by its threads."""
 
+    reads_anew = True
+    """Whether every pass reads the rows and converts them."""
+
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str, n_threads: int = 1) -> None:
         super().__init__(kinds, where)
         self.n_threads = n_threads
@@ -328,6 +331,8 @@ class TableParts(ThreadedPartitions):
         With the same columns; DataError says what does not go together.
     n_threads : int
     """
+
+    reads_anew = False
 
     def __init__(self, tables: Sequence[Table], n_threads: int = 1) -> None:
         found = [KindsFound.of(table, f"partition {i}") for i, table in enumerate(tables) if table.n_rows]

@@ -50,6 +50,25 @@ class Grids:
     explain: SumGrid
     cluster: SumGrid
 
+    def add_up(self, rows: EncodedRows, labels: NDArray[np.int32], k: int) -> dict[str, NDArray[np.float64]]:
+        """Return the sums of some rows by cluster on each grid, as "matrix", "explain" and "cluster"."""
+        cluster = _add_up(self.cluster, rows.X_cluster, labels, k, rows.weight)
+        explain = matrix = cluster  # one matrix may be all three
+        if rows.X_explain is not rows.X_cluster:
+            explain = _add_up(self.explain, rows.X_explain, labels, k, rows.weight)
+        if rows.matrix is not rows.X_cluster:
+            matrix = _add_up(self.matrix, rows.matrix, labels, k, rows.weight)
+        return {"matrix": matrix, "explain": explain, "cluster": cluster}
+
+
+def _add_up(
+    grid: SumGrid, X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the sums of rows by cluster on each grid, also where there are no rows."""
+    if not len(X):
+        return np.zeros((len(grid.rounder), k, X.shape[1]))
+    return grid.add_up(X, labels, k, weight)
+
 
 def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
     """Return centers, given as such or in a fitted clusterer, shape (k, n_columns).
@@ -105,23 +124,11 @@ def _sum_part(part: Part, state: tuple[RowEncoder, Grids, NDArray[np.float64] | 
     rows = encode(part)
     labels = rows.labels if centers is None else reference_labels(rows, centers)
     assert labels is not None  # one of the two is given
-    return Added(
-        {
-            "rows": np.bincount(labels, minlength=k),
-            "weight": np.bincount(labels, rows.weight, minlength=k).astype(np.float64),
-            "matrix": _add_up(grids.matrix, rows.matrix, labels, k, rows.weight),
-            "explain": _add_up(grids.explain, rows.X_explain, labels, k, rows.weight),
-            "cluster": _add_up(grids.cluster, rows.X_cluster, labels, k, rows.weight),
-        }
-    )
-
-
-def _add_up(
-    grid: SumGrid, X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    if not len(X):
-        return np.zeros((len(grid.rounder), k, X.shape[1]))
-    return grid.add_up(X, labels, k, weight)
+    counts = {
+        "rows": np.bincount(labels, minlength=k),
+        "weight": np.bincount(labels, rows.weight, minlength=k).astype(np.float64),
+    }
+    return Added(counts | grids.add_up(rows, labels, k))
 
 
 def cluster_parts(

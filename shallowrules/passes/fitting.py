@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,8 @@ from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.passes.memory import rows_within
 from shallowrules.passes.refining import PartsReference, refine_parts
-from shallowrules.passes.rows import RowEncoder
+from shallowrules.passes.rows import Encode, RowEncoder
+from shallowrules.passes.scratch import stored_rows
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
 from shallowrules.pipeline import FitParameters, choose_columns
@@ -160,7 +162,7 @@ def fit_parts(
     reference = Reference(
         points, explain_centers, np.zeros(0, np.int32), names, classes, labelled=labels is not None, notes=notes
     )
-    numbers = X_explain.shape[1] + (0 if one_space else n_clustered)
+    row_bytes = (X_explain.shape[1] + (0 if one_space else n_clustered)) * X_cluster.itemsize + 8
     growing = _Growing(
         parts,
         rows,
@@ -170,7 +172,8 @@ def fit_parts(
         found["weight"],
         means,
         parameters,
-        rows_within(memory, numbers * X_cluster.itemsize + 8),
+        rows_within(memory, row_bytes),
+        row_bytes,
         progress=progress,
         log=log,
     )
@@ -222,6 +225,8 @@ class _Growing:
         Of its clusters.
     collected_rows : int
         Rows that may be collected.
+    row_bytes : int
+        What the numbers of a row take.
     """
 
     parts: Partitions
@@ -233,6 +238,7 @@ class _Growing:
     means: NDArray[np.float64]
     parameters: FitParameters
     collected_rows: int
+    row_bytes: int
     progress: Progress | None
     log: Callable[[str], None]
 
@@ -240,13 +246,14 @@ class _Growing:
         """Return the tree: the greedy one, or unless ``refine="none"`` a refined one."""
         k = len(self.reference.centers)
         self.log(f"growing a tree for {counted(k, 'cluster')}")
-        grown, used = self._greedy(np.arange(k)), np.flatnonzero(self.reference_rows)
-        kept = np.arange(k)
-        if len(used) < k and grown[0].n_leaves < k:
-            # More centers than distinct rows: without the centers that no row has, cuts get valid.
-            smaller = self._greedy(used)
-            if smaller[0].n_leaves > grown[0].n_leaves:
-                grown, kept = smaller, used
+        kept, used = np.arange(k), np.flatnonzero(self.reference_rows)
+        with self._table() as table:
+            grown = self._greedy(*table, kept)
+            if len(used) < k and grown[0].n_leaves < k:
+                # More centers than distinct rows: without the centers that no row has, cuts get valid.
+                smaller = self._greedy(*table, used)
+                if smaller[0].n_leaves > grown[0].n_leaves:
+                    grown, kept = smaller, used
         tree = self._refined(*grown, kept)
         if self.progress is not None:
             self.progress(1.0)
@@ -257,11 +264,17 @@ class _Growing:
         parameters = self.parameters
         return parameters.refine != "none" and parameters.method == "exshallow" and not self.reference.labelled
 
-    def _greedy(self, kept: NDArray[np.intp]) -> tuple[GrownTree, UniqueRows | None]:
+    def _table(self) -> AbstractContextManager[tuple[Partitions, Encode]]:
+        """Return the table for the passes that grow a tree."""
+        if self.facts.counted <= self.collected_rows:  # there is one pass
+            return nullcontext((self.parts, self.rows))
+        return stored_rows(self.parts, self.rows, self.facts.counted * self.row_bytes)
+
+    def _greedy(self, parts: Partitions, encode: Encode, kept: NDArray[np.intp]) -> tuple[GrownTree, UniqueRows | None]:
         reference, parameters = self.reference, self.parameters
         return grow_parts(
-            self.parts,
-            self.rows,
+            parts,
+            encode,
             reference.explain_centers[kept],
             reference.centers[kept],
             n_rows=self.facts.counted,

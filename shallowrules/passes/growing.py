@@ -54,6 +54,9 @@ __all__ = ["grow_parts"]
 SAMPLE_CELLS, MAX_SAMPLE = 2**20, 2**16
 """Numbers and rows of the sample that says what the bins of all nodes are, at most; but at least `NODE_SAMPLE` rows."""
 
+SAMPLE_MARGIN = 2.0
+"""Rows whose keys are looked at for the sample, in sizes of it: a part need not sort the others."""
+
 REACH_FACTOR = FIRST_REACH**2
 """As in the kernel's `fixed_point`."""
 
@@ -137,7 +140,7 @@ def grow_parts(
     growth.progress = progress
     if log is not None:
         growth.log = log
-    return growth.run(collected_rows), None
+    return growth.run(n_rows, collected_rows), None
 
 
 class _Growth:
@@ -162,9 +165,9 @@ class _Growth:
         self.weight_scale, self.weighted = 1.0, False
         self.collected: list[Node] = []
 
-    def run(self, collected_rows: int) -> GrownTree:
+    def run(self, n_rows: int, collected_rows: int) -> GrownTree:
         """Return the tree."""
-        root, room = self._root(), collected_rows
+        root, room = self._root(n_rows), collected_rows
         pending, level = [root], 0
         while pending:
             large = []
@@ -186,10 +189,12 @@ class _Growth:
         self._grow_collected()
         return self._finished()
 
-    def _root(self) -> Node:
+    def _root(self, n_rows: int) -> Node:
         """Return the root, from a pass over all rows."""
         n_sample = max(NODE_SAMPLE, min(MAX_SAMPLE, SAMPLE_CELLS // self.d))
-        totals: Totals = self.parts.map_reduce(find_totals, (self.encode, n_sample))
+        share = min(1.0, SAMPLE_MARGIN * n_sample / max(n_rows, 1))
+        max_key = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+        totals: Totals = self.parts.map_reduce(find_totals, (self.encode, self.cluster_centers, n_sample, max_key))
         if not totals.n_rows:
             raise DataError("there are no rows of positive weight")
         self.weighted = totals.weighted
@@ -197,8 +202,7 @@ class _Growth:
         check_range(totals.low, totals.high, self.cluster_centers, totals.weight_sum if self.weighted else 0.0)
         most = totals.n_rows * (totals.max_weight if self.weighted else 1.0)
         self.weight_scale = math.ldexp(1.0, min(max(60 - math.frexp(most)[1], -1000), 1000))
-        farthest = np.maximum(np.abs(totals.high - self.cluster_centers), np.abs(self.cluster_centers - totals.low))
-        cost_bound = weight * float((farthest**2).sum(axis=1).min()) * (1 + 1e-6)
+        cost_bound = totals.cost_bound() * (1 + 1e-6)
         centers, no_sides = np.arange(self.k), np.zeros(self.d, dtype=np.uint8)
         return Node(0, centers, no_sides, totals.n_rows, weight * (1 + 1e-6), cost_bound, totals.sample)
 

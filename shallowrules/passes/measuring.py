@@ -72,9 +72,7 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
         "pairs": cross_weights(labels, reference, k, None),
         "pair weights": np.bincount(labels * k + reference, weight, k * k).reshape(k, k).astype(np.float64),
     }
-    for name, grid, X in (("matrix", on.grids.matrix, rows.matrix), ("cluster", on.grids.cluster, rows.X_cluster)):
-        empty = np.zeros((len(grid.rounder), k, X.shape[1]))
-        found[name] = grid.add_up(X, labels, k, weight) if len(X) else empty
+    found |= on.grids.add_up(rows, labels, k)
     for index, values in on.values.items():
         found[f"values {index}"] = count_values(rows.table.columns[index], values, labels, k, weight)
     raw = [rows.table.columns[index].values for index in on.bins]

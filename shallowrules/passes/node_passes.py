@@ -114,10 +114,10 @@ def ranges_of(sample: NDArray[np.float64]) -> Ranges:
     return Ranges(sample.min(axis=0), sample.max(axis=0))
 
 
-def find_totals(part: Any, state: tuple[Encode, int]) -> Totals:
-    """Return what is to be known of a table before a tree grows, with a sample of so many rows."""
-    encode, n_sample = state
-    return Totals.of(encode(part), n_sample)
+def find_totals(part: Any, state: tuple[Encode, NDArray[np.float64], int, np.uint64]) -> Totals:
+    """Return what is to be known of a table before a tree grows; the state is what `Totals.of` takes."""
+    encode, cluster_centers, n_sample, max_key = state
+    return Totals.of(encode(part), cluster_centers, n_sample, max_key)
 
 
 def sum_bins(part: Any, request: Request) -> ByKey:

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules import _kernel
+from shallowrules.clustering import nearest_labels
 from shallowrules.passes.rows import Rows
 
 __all__ = ["Collected", "Ends", "Totals", "ValueSums", "ends_of", "values_of"]
+
+N_EXPONENTS = 2**12
+"""More than the exponents that a float64 can have; that of 0 is in the middle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,8 @@ class Totals:
     sample : ndarray of float64, shape (s, d)
     n_sample : int
         Rows of the sample, at most.
+    exponents : ndarray of float64, shape (`N_EXPONENTS`,)
+        The weight of the rows by the exponent of their squared distance from the nearest center, rows on it left out.
     """
 
     n_rows: int
@@ -44,19 +50,20 @@ class Totals:
     keys: NDArray[np.uint64]
     sample: NDArray[np.float64]
     n_sample: int
+    exponents: NDArray[np.float64]
 
     @classmethod
-    def of(cls, rows: Rows, n_sample: int) -> Totals:
-        """Return those of some rows."""
+    def of(cls, rows: Rows, cluster_centers: NDArray[np.float64], n_sample: int, max_key: np.uint64) -> Totals:
+        """Return those of some rows, with a sample of such whose keys are at most `max_key`."""
         n, d, m = len(rows.X_explain), rows.X_explain.shape[1], rows.X_cluster.shape[1]
         weighted = rows.weight is not None
         if not n:
             ends = np.full(m, np.inf), np.full(m, -np.inf)
-            return cls(0, weighted, 0.0, 0.0, *ends, np.empty(0, np.uint64), np.empty((0, d)), n_sample)
+            return cls(
+                0, weighted, 0.0, 0.0, *ends, np.empty(0, np.uint64), np.empty((0, d)), n_sample, np.zeros(N_EXPONENTS)
+            )
         keys = _kernel.row_keys(rows.X_explain, np.arange(n, dtype=np.int32))
-        near = np.arange(n)
-        if n > 4 * n_sample:
-            near = np.flatnonzero(keys <= np.partition(keys, n_sample)[n_sample])
+        near = np.flatnonzero(keys <= max_key)
         chosen, first = np.unique(keys[near], return_index=True)
         picked = near[first[:n_sample]]
         return cls(
@@ -68,7 +75,13 @@ class Totals:
             chosen[:n_sample],
             rows.X_explain[picked].astype(np.float64) + 0.0,
             n_sample,
+            _weigh_exponents(rows, cluster_centers),
         )
+
+    def cost_bound(self) -> float:
+        """Return at least the summed cost of the rows with their nearest centers, and about twice as much at most."""
+        present = np.flatnonzero(self.exponents)
+        return float(np.ldexp(self.exponents[present], present - N_EXPONENTS // 2).sum())
 
     def merged(self, other: Totals) -> Totals:
         """Return those of the rows of both."""
@@ -83,7 +96,19 @@ class Totals:
             keys[: self.n_sample],
             np.concatenate([self.sample, other.sample])[first[: self.n_sample]],
             self.n_sample,
+            self.exponents + other.exponents,
         )
+
+
+def _weigh_exponents(rows: Rows, cluster_centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    nearest = nearest_labels(rows.X_cluster, cluster_centers, 1)
+    distance = np.zeros(len(nearest))
+    with np.errstate(over="ignore"):  # values so large are refused when all parts are known
+        for j, coordinate in enumerate(cluster_centers.T):
+            distance += (rows.X_cluster[:, j] - np.ascontiguousarray(coordinate)[nearest]) ** 2
+        away = np.flatnonzero((distance > 0) & (distance < np.inf))
+    exponents = np.frexp(distance[away])[1] + N_EXPONENTS // 2
+    return np.bincount(exponents, None if rows.weight is None else rows.weight[away], N_EXPONENTS).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
