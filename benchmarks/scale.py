@@ -11,7 +11,8 @@ workers of one thread each; the others have two threads. All start from Parquet 
 
 Each run is a process of its own. Its time is that of the fit, with all reading, without imports and without starting
 Dask; its memory is the most that it had at any time, that of Dask's workers not counted. Ratios are medians over the
-rounds. The tables are written in parts to a folder of temporary files, which is removed.
+rounds; those of processor time say more where others use the machine too. The tables are written in parts to a folder
+of temporary files, which is removed.
 """
 
 from __future__ import annotations
@@ -66,21 +67,22 @@ def main():
     if way == "dask":
         import dask.dataframe, distributed
         cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-        with cluster, distributed.Client(cluster):
-            started = time.perf_counter()
+        with cluster, distributed.Client(cluster) as client:
+            started, used = time.perf_counter(), time.process_time() + sum(client.run(time.process_time).values())
             model.fit_partitions(dask.dataframe.read_parquet(files).persist(), centers=centers, memory=memory)
             seconds = time.perf_counter() - started
+            used = time.process_time() + sum(client.run(time.process_time).values()) - used
     else:
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         if way == "memory":
             model.set_params(clusterer=centers).fit(read_table(files))
         else:
             model.fit_partitions(files, centers=centers, memory=memory)
-        seconds = time.perf_counter() - started
+        seconds, used = time.perf_counter() - started, time.process_time() - used
     status = Path("/proc/self/status").read_text()
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
     tree = [model.tree_.feature.tolist(), model.tree_.threshold.tolist(), model.tree_.rows.tolist()]
-    print(json.dumps({"seconds": seconds, "peak": peak * 1024, "passes": len(passes), "tree": tree}))
+    print(json.dumps({"seconds": seconds, "used": used, "peak": peak * 1024, "passes": len(passes), "tree": tree}))
 
 if __name__ == "__main__":
     main()
@@ -113,7 +115,8 @@ def run(way: str, folder: Path, memory: int) -> Run:
     if done.returncode:
         raise SystemExit(f"{way}: {done.stderr}")
     found: Run = json.loads(done.stdout.splitlines()[-1])
-    log(f"  {way}: {found['seconds']:.1f} s, {found['passes']} passes, peak {found['peak'] / GIB:.2f} GiB")
+    used = f"{found['seconds']:.1f} s, {found['used']:.1f} s of processors"
+    log(f"  {way}: {used}, {found['passes']} passes, peak {found['peak'] / GIB:.2f} GiB")
     return found
 
 
@@ -137,14 +140,16 @@ def print_table(n_rows: int, runs: dict[str, list[Run]], *, judged: bool) -> Non
         print(f"  {way:9} {of_way[0]['passes']:3} passes, peak memory {peak:.2f} GiB")
     for (way, other), target in COMPARED.items():
         if way in runs and other in runs:
-            ratios = [a["seconds"] / b["seconds"] for a, b in zip(runs[way], runs[other], strict=True)]
+            pairs = list(zip(runs[way], runs[other], strict=True))
+            ratios, used = ([a[name] / b[name] for a, b in pairs] for name in ("seconds", "used"))
             verdict = f"  {target}: {target.verdict(median(ratios))}" if judged and target else ""
-            print(f"  {way} ÷ {other}: {median(ratios):.3g}  ({min(ratios):.3g} to {max(ratios):.3g}){verdict}")
+            spread = f"({min(ratios):.3g} to {max(ratios):.3g}; processor time {median(used):.3g})"
+            print(f"  {way} ÷ {other}: {median(ratios):.3g}  {spread}{verdict}")
 
 
-def seconds_of(runs: dict[str, list[Run]], way: str) -> float:
-    """Return the median time of a way."""
-    return median(each["seconds"] for each in runs[way])
+def median_of(runs: dict[str, list[Run]], way: str, name: str = "seconds") -> float:
+    """Return the median time of a way, or another of its figures."""
+    return median(each[name] for each in runs[way])
 
 
 def print_slopes(found: dict[int, dict[str, list[Run]]], *, judged: bool) -> None:
@@ -153,9 +158,13 @@ def print_slopes(found: dict[int, dict[str, list[Run]]], *, judged: bool) -> Non
         sizes = [n_rows for n_rows in found if way in found[n_rows]]
         if len(sizes) < 2:
             continue
-        slope = float(np.polyfit(np.log(sizes), np.log([seconds_of(found[n], way) for n in sizes]), 1)[0])
+        slope, used = (
+            float(np.polyfit(np.log(sizes), np.log([median_of(found[n], way, name) for n in sizes]), 1)[0])
+            for name in ("seconds", "used")
+        )
         verdict = f"  {SLOPE[0]:g} to {SLOPE[1]:g}: {'ok' if SLOPE[0] <= slope <= SLOPE[1] else 'missed'}"
-        print(f"slope in rows, {way}: {slope:.2f}{verdict if judged and way == 'parts' else ''}")
+        verdict = verdict if judged and way == "parts" else ""
+        print(f"slope in rows, {way}: {slope:.2f} (processor time {used:.2f}){verdict}")
 
 
 def draw(found: dict[int, dict[str, list[Run]]], path: Path) -> None:
@@ -167,10 +176,10 @@ def draw(found: dict[int, dict[str, list[Run]]], path: Path) -> None:
 
     figure, (times, peaks) = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     smallest = next(iter(found.values()))
-    unit = seconds_of(smallest, next(iter(smallest)))
+    unit = median_of(smallest, next(iter(smallest)))
     for way in smallest:
         sizes = [n_rows for n_rows in found if way in found[n_rows]]
-        times.loglog(sizes, [seconds_of(found[n], way) / unit for n in sizes], "o-", label=way)
+        times.loglog(sizes, [median_of(found[n], way) / unit for n in sizes], "o-", label=way)
         peaks.loglog(sizes, [max(each["peak"] for each in found[n][way]) / GIB for n in sizes], "o-", label=way)
     times.set(xlabel="rows", ylabel=f"time ÷ that of {next(iter(smallest))}, fewest rows")
     peaks.set(xlabel="rows", ylabel="peak memory, GiB")

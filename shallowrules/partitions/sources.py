@@ -30,6 +30,9 @@ PART_ROWS = 131_072
 ENGINE_SHARE = 0.25
 """Share of the memory that the embedded DuckDB may take, which reads files; what is beyond is on disk."""
 
+MIN_ENGINE_MIB = 256
+"""What it gets at least: it holds a whole row group of a Parquet file, which may have 100 MB."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -140,7 +143,9 @@ def open_files(
         sources = source.parts if isinstance(source, CombinedSource) else (source,)
         opened = cast("tuple[DuckDBSource, ...]", sources)
         if memory is not None:
-            opened[0].database.execute(f"SET memory_limit = '{max(64, int(memory * ENGINE_SHARE) >> 20)}MiB'")
+            opened[0].database.execute(
+                f"SET memory_limit = '{max(MIN_ENGINE_MIB, int(memory * ENGINE_SHARE) >> 20)}MiB'"
+            )
         yield FileParts(opened, columns, exclude, n_threads)
 
 
