@@ -5,7 +5,7 @@
 #   PYTEST_FLAGS=…  more options for pytest
 #   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle on small ones only;
 #                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
-#                   the oldest and the newest, and without ELSEWHERE_TESTS on the newest; make conformance with a part of the cases
+#                   the oldest and the newest, and PYTHON_TESTS too on the newest; make conformance with a part of the cases
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -124,11 +124,12 @@ INSTALLED_TESTS := packaging public_names threads estimator tree kernel_reading 
 # between run these.
 COMPILED_TESTS := public_names estimator tree kernel_reading kernel_growth kernel_refinement cli exporters_registry
 
-# What other programs make of the rules (databases, a browser, a spreadsheet, Java) does not depend on the Python, nor does
-# what compiled code adds up: with SHORT=1, the newest Python leaves these to the oldest.
-ELSEWHERE_TESTS := applying* conformance_page dialects drift engine* every_command exporters_dbt exporters_html exporters_pmml \
-	exporters_xlsx kernel_depth kernel_exkmc kernel_forest kernel_imm kernel_invariance kernel_nearest_rows kernel_sweeps \
-	label_database oracle page pages site sources_database sql_* verify_database*
+# What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
+# written, and what emitted Python does. With SHORT=1, the newest Python runs these as well; the oldest runs all.
+PYTHON_TESTS := cli_label cli_output cli_pipes cli_process dataframes drift dtypes encoding exporters_exported \
+	exporters_frames exporters_python* fit_partitions interrupts labels leaks masks_and_weights metrics packaging partitions* \
+	rules_document rules_matching rules_model sources sources_csv sources_json sources_parquet sklearn_trees table threads \
+	transformers
 
 test-others: | $(BIN)/python
 	@$(find_python); \
@@ -141,7 +142,7 @@ test-others: | $(BIN)/python
 		tests=; \
 		if [ "$(SHORT)" != "" ]; then \
 			tests="$(COMPILED_TESTS:%=tests/test_%.py)"; \
-			[ "$$version" != $(lastword $(VERSIONS)) ] || tests="$(ELSEWHERE_TESTS:%=--ignore-glob=**/test_%.py)"; \
+			[ "$$version" != $(lastword $(VERSIONS)) ] || tests="$$tests $(PYTHON_TESTS:%=tests/test_%.py)"; \
 		fi; \
 		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests" || exit 1; \
 	done
