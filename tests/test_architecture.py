@@ -28,6 +28,7 @@ STAGES = {
     "exporters": ["exporters"],
     "pipeline": ["pipeline", "passes"],
     "estimator": ["estimator", "tradeoff"],
+    "dask": ["dask"],
     "engines": ["engines"],
     "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
     "open": ["errors", "files", "labels", "qualified_names"],
@@ -36,7 +37,7 @@ STAGES = {
 
 # Per stage, the others it may import. Those of "open" are open to all.
 EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
-BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines"}
+BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines", "dask"}
 ALLOWED = {
     "table": {"_kernel"},
     "partitions": {"table"},
@@ -53,6 +54,7 @@ ALLOWED = {
     "exporters": {"rules"},
     "pipeline": BEFORE_PIPELINE,
     "estimator": {"pipeline", "partitions", "clustering", "table", "encoding", "growing", "tree", "rules", "metrics"},
+    "dask": {"rules"},
     "engines": set(),
     "cli": EVERYTHING_BUT_CLI | {"face"},
     "open": set(),

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from shallowrules import ExplainableKMeans, RuleSet
-from shallowrules.errors import DataError
+from shallowrules import ExplainableKMeans, RuleSet, export
+from shallowrules.errors import DataError, OptionError
 from shallowrules.partitions import Part, open_partitions
 from shallowrules.passes.node_passes import sum_bins
 
@@ -198,3 +198,61 @@ def test_a_fit_goes_on_where_a_worker_dies_while_the_tree_grows(client, tmp_path
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_a_fit_on_spark(spark):
     check_fit(spark.createDataFrame(pyarrow.Table.from_pandas(a_frame())).repartition(3), a_frame())
+
+
+def labelled_frame() -> tuple[pd.DataFrame, ExplainableKMeans]:
+    """Return rows to label, some of them with values missing or unknown, and a model of others."""
+    frame = a_frame()
+    model = ExplainableKMeans(4, random_state=0).fit(frame[:800])
+    odd = frame.copy()
+    odd.loc[::7, "amount"] = np.nan
+    odd.loc[::11, "kind"] = None
+    odd.loc[::13, "kind"] = "other"
+    return odd, model
+
+
+def test_labels_of_a_dataframe_of_dask():
+    dataframe = pytest.importorskip("dask.dataframe")
+    from shallowrules.dask import assign
+
+    frame, model = labelled_frame()
+    frame.index = frame.index[::-1]
+    pieces = [frame[:0], frame[:300], frame[300:]]
+    of_dask = dataframe.from_map(lambda i: pieces[i], [0, 1, 2], meta=frame[:0])
+    labels = assign(of_dask, model.rules_)
+    found = labels.compute()
+    np.testing.assert_array_equal(found, model.rules_.assign(frame))
+    assert (labels.dtype, found.dtype, found.name) == (np.int32, np.int32, "cluster")
+    np.testing.assert_array_equal(found.index, frame.index)
+    added = of_dask.assign(cluster=labels).compute()
+    np.testing.assert_array_equal(added.cluster, found)
+    with pytest.raises(DataError, match="'amount', which the table does not have"):
+        assign(of_dask.drop(columns="amount"), model.rules_)
+    with pytest.raises(OptionError, match="table is a DataFrame: give a dataframe or an array of Dask"):
+        assign(frame, model.rules_)
+
+
+def test_labels_of_an_array_of_dask():
+    array = pytest.importorskip("dask.array")
+    from shallowrules.dask import assign
+
+    X = np.random.default_rng(0).normal(size=(1000, 4))
+    model = ExplainableKMeans(5, random_state=0).fit(X)
+    X[::9, 2] = np.nan
+    found = assign(array.from_array(X, chunks=(300, 3)), model.rules_)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found.compute(), model.rules_.assign(X))
+    with pytest.raises(DataError, match="over 4 columns, and the array has the shape"):
+        assign(array.from_array(X[:, :3]), model.rules_)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_labels_of_a_dataframe_of_spark_by_the_exported_expression(spark):
+    from pyspark.sql.functions import expr
+
+    frame, model = labelled_frame()
+    frame["row"] = np.arange(len(frame))
+    of_spark = spark.createDataFrame(pyarrow.Table.from_pandas(frame))
+    labelled = of_spark.withColumn("cluster", expr(export(model.rules_, "sql", dialect="spark", style="case")))
+    found = {row.row: -1 if row.cluster is None else row.cluster for row in labelled.select("row", "cluster").collect()}
+    assert [found[i] for i in range(len(frame))] == model.rules_.assign(frame).tolist()
