@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -96,10 +97,12 @@ def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]
     step = max(1, BLOCK_VALUES // X.shape[1])
     if n_threads == 1 or len(X) <= step:
         return np.asarray(scaler.transform(X))
-    scaled = np.empty_like(X)
+    scaled, in_place = np.empty_like(X), copy.copy(scaler).set_params(copy=False)
 
     def scale_block(first: int) -> None:
-        scaled[first : first + step] = scaler.transform(X[first : first + step])
+        block = scaled[first : first + step]
+        block[:] = X[first : first + step]
+        block[:] = in_place.transform(block)  # the block itself: fresh memory is what scaling costs
 
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(scale_block, range(0, len(X), step)))
