@@ -220,7 +220,6 @@ cdef class NodeScan(Workspace):
         cdef State* state = &self.state
         cdef Scratch* scratch = self.scratches
         cdef Node* node = state.nodes
-        cdef int f
         memcpy(scratch.histograms.tally, <const void*><size_t>address_of(tally), tally.nbytes)
         memcpy(scratch.histograms.center_step, <const void*><size_t>address_of(center_step), center_step.nbytes)
         if weight is not None:
@@ -291,7 +290,7 @@ cdef class NodeScan(Workspace):
         self.state.nodes.last = self.state.nodes.last_counted = rows
 
     def bins_within(self, int feature, double limit):
-        """Return the bins of a feature inside which cuts may have objectives that tie with `limit`, ndarray of int32."""
+        """Return the bins of a feature inside which cuts may have objectives that tie with `limit`, as int32."""
         cdef Cut cut
         cdef int* opened = self.scratches.scan.opened
         cdef int code
