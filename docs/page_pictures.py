@@ -45,6 +45,17 @@ def make_pages(data: Path, folder: Path) -> None:
     run("run", "letter.csv", "-k", 26, "--html-title", "Letters")
 
 
+def with_palette(image: Image.Image) -> Image.Image:
+    """Return a picture in its 256 most frequent colours, so that areas of one colour keep theirs; Pillow's differ."""
+    pixels = np.asarray(image).reshape(-1, 3)
+    colours, place_of, counts = np.unique(pixels, axis=0, return_inverse=True, return_counts=True)
+    kept = colours[np.argsort(-counts, kind="stable")[:256]]
+    distances = ((colours[:, None].astype(int) - kept.astype(int)) ** 2).sum(axis=2)
+    found = Image.fromarray(distances.argmin(axis=1).astype(np.uint8)[place_of].reshape(image.height, image.width))
+    found.putpalette(kept.tobytes())
+    return found
+
+
 def main(data: Path) -> None:
     """Make the pages, open them and keep what they look like."""
     with TemporaryDirectory() as name, chromium() as browser:
@@ -70,7 +81,7 @@ def main(data: Path) -> None:
             page.evaluate("document.activeElement.blur()")
             page.evaluate("at => at ? document.querySelector(at).scrollIntoView() : scrollTo(0, 0)", at)
             image = Image.open(BytesIO(page.screenshot())).convert("RGB")
-            image.quantize(96).save(ROOT / "docs" / "page" / f"{table}-{state}.png", optimize=True)
+            with_palette(image).save(ROOT / "docs" / "page" / f"{table}-{state}.png", optimize=True)
             context.close()
 
         shoot("wine", "light", fill=TRY_A_ROW | NAMES, height=1500)

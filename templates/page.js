@@ -313,7 +313,9 @@
     for (const part of all("[data-part]", parts.content)) {
       all(`[data-part="${part.dataset.part}"]`).forEach((place) => place.replaceChildren(...part.childNodes));
     }
-    all(".curve circle").forEach((point, i) => point.classList.toggle("on", i === shown));
+    const points = all(".curve circle");
+    const chosen = points[points.length - 1];
+    for (const side of ["cx", "cy"]) chosen.setAttribute(side, points[shown].getAttribute(side));
     const slider = byId("slider");
     byId("point").textContent = data.points[shown];
     slider.setAttribute("aria-valuetext", data.points[shown]);

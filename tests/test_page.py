@@ -245,6 +245,10 @@ def path():
     return tradeoff_path(model, load_wine(as_frame=True).data).rule_sets()
 
 
+POINTS = """() => [...document.querySelectorAll(".curve circle")].map(
+    (point) => ["cx", "cy"].map((side) => point.getAttribute(side)).join())"""
+
+
 def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
     file = tmp_path / "path.json"
     path.to_json(file)
@@ -256,7 +260,9 @@ def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):
     for i, tree in enumerate(path):
         assert page.input_value("#slider") == str(i)
         assert page.inner_text("#point").startswith(f"Tree {i + 1} of {len(path)}")
-        assert page.locator(".curve circle.on").count() == 1
+        places = page.evaluate(POINTS)
+        assert places[-1] == places[i]  # the chosen point is drawn last, over the others
+        assert len(places) == len(path) + 1
         assert page.locator(".tree .leaf").count() == len(tree.rules)
         assert page.inner_text("#cluster-2 h3 .nm") == "named"
         assert page.locator("#cluster-2 .naming input").input_value() == "named"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import add
 from typing import Any
 
 from shallowrules.exporters.html.text import shorten
@@ -17,8 +20,11 @@ __all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value", "
 LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 190
 """Pixels of the drawing of a tree."""
 
-NAME_LENGTH, LABEL_LENGTH = 18, 16
-"""Characters that are shown in a box, and on a branch, at most."""
+LONGEST, SHORTEST = 36, 16
+"""Characters shown at most of a name in a box and of a label on a branch: fewer in a tree of many levels."""
+
+ROOM = 1040
+"""Pixels that a drawing may be wide before it shows fewer than `LONGEST` characters."""
 
 CHARACTER = 7
 """Pixels that a character takes, at most on average."""
@@ -27,15 +33,30 @@ WIDTH, HEIGHT = 216, 46
 """Pixels of the picture of a distribution, at most so wide."""
 
 
+@dataclass(frozen=True)
+class _Levels:
+    """Where the levels of a tree stand, and the width of the boxes in each, in pixels; the last has leaves alone."""
+
+    longest: int
+    lefts: tuple[int, ...]
+    boxes: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        return self.lefts[-1] + 4 + LEAF_WIDTH
+
+
 def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
     """Return the drawing of a tree: its size, the boxes of its inner nodes, its branches and its leaves."""
     nodes, columns = rules.nodes, rules.columns
     places = lay_out(nodes)
-    names = {cluster.index: cluster for cluster in rules.clusters}
+    clusters = {cluster.index: cluster for cluster in rules.clusters}
+    names = ["" if isinstance(node, Leaf) else one_line(columns[node.column].name) for node in nodes]
+    labels = [_label_of(nodes[place.parent], columns, place) if place.parent >= 0 else "" for place in places]
+    levels = _place_levels(places, names, labels)
     boxes, branches, leaves = [], [], []
-    box_width, level_width = _widths(rules, nodes, places)
-    for index, (node, place) in enumerate(zip(nodes, places, strict=True)):
-        x, y = 4 + place.level * level_width, round(LEAF_HEIGHT * (place.position + 0.5))
+    for index, (node, place, name, label) in enumerate(zip(nodes, places, names, labels, strict=True)):
+        x, y = levels.lefts[place.level], _height_of(place)
         if isinstance(node, Leaf):
             leaves.append(
                 {
@@ -45,48 +66,56 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
                     "cluster": node.cluster,
                     "colour": colours[node.cluster],
                     "share": place.share,
-                    "name": names[node.cluster].name,
+                    "name": clusters[node.cluster].name,
                 }
             )
         else:
-            name = one_line(columns[node.column].name)
-            boxes.append({"node": index, "x": x, "y": y, "name": name, "shown": shorten(name, NAME_LENGTH)})
+            shown, width = shorten(name, levels.longest), levels.boxes[place.level]
+            boxes.append({"node": index, "x": x, "y": y, "name": name, "shown": shown, "width": width})
         if place.parent >= 0:
-            parent = nodes[place.parent]
-            start = round(LEAF_HEIGHT * (places[place.parent].position + 0.5))
-            label = _label_of(parent, columns, place)
-            begin = x - level_width + box_width
+            parent = places[place.parent]
+            begin = levels.lefts[parent.level] + levels.boxes[parent.level]
             branches.append(
                 {
                     "node": index,
                     "x": x,
                     "y": y,
                     "label": label,
-                    "shown": shorten(label, LABEL_LENGTH),
-                    "path": f"M{begin - x} {start - y}h9V0H0",
+                    "shown": shorten(label, levels.longest),
+                    "path": f"M{begin - x} {_height_of(parent) - y}h9V0H0",
                     "width": round(1 + 7 * place.share, 1),
                 }
             )
-    levels = max(place.level for place in places)
     return {
         "boxes": boxes,
         "branches": branches,
         "leaves": leaves,
-        "box_width": box_width,
         "box_height": BOX_HEIGHT,
-        "width": 8 + levels * level_width + LEAF_WIDTH,
+        "width": levels.width,
         "height": LEAF_HEIGHT * len(leaves),
     }
 
 
-def _widths(rules: RuleSet, nodes: Sequence[Node], places: Sequence[Place]) -> tuple[int, int]:
-    """Return the width of a box and of a level, by the longest name and label that are shown."""
-    tested = [rules.columns[i].name for i in rules.tested_columns]
-    labels = [_label_of(nodes[place.parent], rules.columns, place) for place in places if place.parent >= 0]
-    name = min(NAME_LENGTH, max(map(len, tested), default=0))
-    label = min(LABEL_LENGTH, max(map(len, labels), default=0))
-    box_width = max(60, CHARACTER * name + 14)
-    return box_width, box_width + max(54, CHARACTER * label + 20)
+def _height_of(place: Place) -> int:
+    return round(LEAF_HEIGHT * (place.position + 0.5))
+
+
+def _place_levels(places: Sequence[Place], names: Sequence[str], labels: Sequence[str]) -> _Levels:
+    """Return levels of which each is as wide as its longest name and the longest label that leads on from it."""
+    n_levels = 1 + max(place.level for place in places)
+    name_lengths, label_lengths = [0] * n_levels, [0] * n_levels
+    for place, name, label in zip(places, names, labels, strict=True):
+        name_lengths[place.level] = max(name_lengths[place.level], len(name))
+        if place.parent >= 0:
+            label_lengths[place.level - 1] = max(label_lengths[place.level - 1], len(label))
+    for longest in range(LONGEST, SHORTEST - 1, -1):
+        boxes = [max(60, CHARACTER * min(longest, length) + 14) for length in name_lengths]
+        steps = [max(54, CHARACTER * min(longest, length) + 20) for length in label_lengths]
+        lefts = accumulate(map(add, boxes[:-1], steps[:-1]), initial=4)
+        levels = _Levels(longest, tuple(lefts), tuple(boxes))
+        if levels.width <= ROOM:
+            break
+    return levels
 
 
 def _label_of(parent: Node, columns: Sequence[RuleColumn], place: Place) -> str:
