@@ -75,12 +75,15 @@ def polars_frame(rules, rows):
     return pl.DataFrame([pl.Series(column.name, list(values), dtype=TYPES[column.type]) for column, values in columns])
 
 
+TEXTS_OF_ARROW = "str" if pd.__version__ >= "3" else "string[pyarrow]"
+"""Before pandas 3, "str" makes the text "None" of a missing value."""
+
 PANDAS_TYPES = {
     "objects": dict.fromkeys(MIXED, object),
     "numpy": {"float": "float64", "integer": object, "text": object, "boolean": object},
     "nullable": {"float": "Float64", "integer": "Int64", "text": "string", "boolean": "boolean"},
     "category": {"float": "float64", "integer": "Int64", "text": "category", "boolean": "category"},
-    "arrow": {"float": "double[pyarrow]", "integer": "int64[pyarrow]", "text": "str", "boolean": "bool[pyarrow]"},
+    "arrow": {"float": "double[pyarrow]", "integer": "int64[pyarrow]", "text": TEXTS_OF_ARROW, "boolean": "bool[pyarrow]"},
 }
 
 
