@@ -48,9 +48,11 @@
     const kept = JSON.parse(localStorage.getItem(key) || "{}");
     if (kept && typeof kept === "object" && !Array.isArray(kept)) notes = kept;
   } catch { /* the browser keeps nothing for files: names last until the page is closed */ }
+  // What was typed in goes before the notes that the rules came with.
+  const givenNotes = {};
   const noteOf = (cluster) => {
-    const found = notes[cluster];
-    return { name: String((found && found.name) || ""), note: String((found && found.note) || "") };
+    const found = notes[cluster] || { note: givenNotes[cluster] };
+    return { name: String(found.name || ""), note: String(found.note || "") };
   };
   const nameOf = (cluster) => {
     const given = data.clusters[shown][cluster];
@@ -72,7 +74,9 @@
   function offerNames() {
     for (const card of all(".card")) {
       const cluster = card.dataset.k;
-      const place = make("div", undefined, "naming"), shownNote = make("p", undefined, "note");
+      const place = make("div", undefined, "naming");
+      const shownNote = card.querySelector("p.note") || make("p", undefined, "note");
+      givenNotes[cluster] = shownNote.textContent;
       const name = make("input"), note = make("textarea");
       for (const [words, field, most] of [["Name", name, 200], ["Note", note, 4000]]) {
         const label = make("label", words + " ");

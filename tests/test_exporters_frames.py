@@ -83,7 +83,12 @@ PANDAS_TYPES = {
     "numpy": {"float": "float64", "integer": object, "text": object, "boolean": object},
     "nullable": {"float": "Float64", "integer": "Int64", "text": "string", "boolean": "boolean"},
     "category": {"float": "float64", "integer": "Int64", "text": "category", "boolean": "category"},
-    "arrow": {"float": "double[pyarrow]", "integer": "int64[pyarrow]", "text": TEXTS_OF_ARROW, "boolean": "bool[pyarrow]"},
+    "arrow": {
+        "float": "double[pyarrow]",
+        "integer": "int64[pyarrow]",
+        "text": TEXTS_OF_ARROW,
+        "boolean": "bool[pyarrow]",
+    },
 }
 
 

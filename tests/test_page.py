@@ -16,6 +16,7 @@ from rulesets import as_columns, boundary_rows, example_of_categories, example_r
 from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, export, tradeoff_path
+from shallowrules.rules import read_names
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +136,22 @@ def test_names_stay_in_the_browser_and_are_downloaded(show, wine):
     text = download.value.path().read_bytes().decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows == [["number", "name", "note"], ["0", "", ""], ["1", 'Rich, "big" <b>', "two\nlines"], ["2", "", ""]]
+    names = read_names(download.value.path())
+    assert (names.names, names.notes) == ({1: 'Rich, "big" <b>'}, {1: "two\nlines"})
+
+
+def test_given_notes_are_shown_changed_and_downloaded(show, wine, tmp_path):
+    page = show(wine.with_names({1: "Rich"}, {1: "<b>seen</b>\nin May", 2: "two"}))
+    shown, typed = page.locator("#cluster-1 p.note"), page.locator("#cluster-1 .naming textarea")
+    assert shown.text_content() == typed.input_value() == "<b>seen</b>\nin May"
+    assert page.locator("#cluster-0 p.note").text_content() == ""
+    typed.fill("")
+    assert not shown.is_visible()
+    page.locator("#cluster-0 .naming textarea").fill("new")
+    with page.expect_download() as download:
+        page.click("#names")
+    names = read_names(download.value.path())
+    assert (names.names, names.notes) == ({1: "Rich"}, {0: "new", 2: "two"})
 
 
 def test_given_names_are_shown_and_downloaded(show):

@@ -228,7 +228,7 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
     }
     assert {name for _, name in optional} == {
         *("values", "shares", "decimal", "nulls", "imputed", "edges", "ordered", "other_columns"),
-        *("histograms", "reference_clusters", "reference_weights"),
+        *("histograms", "reference_clusters", "reference_weights", "note"),
     }
     for (kind, name), default in optional.items():
         part = {RuleColumn: "columns", Cluster: "clusters", Statistics: "statistics"}.get(kind, "nodes")

@@ -5,6 +5,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
+from shallowrules.rules.naming import ClusterNames, read_names
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.rules.path_document import PathTree, RulePath
 from shallowrules.table import Value
@@ -18,6 +19,7 @@ __all__ = [
     "TRUE_TEXTS",
     "Between",
     "Cluster",
+    "ClusterNames",
     "Condition",
     "ConditionVisitor",
     "Conversion",
@@ -36,4 +38,5 @@ __all__ = [
     "Statistics",
     "Value",
     "format_value",
+    "read_names",
 ]

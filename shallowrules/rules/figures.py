@@ -32,7 +32,7 @@ class Cluster:
         Label of the cluster, which every export returns: the given label where it is a whole number, else the row of
         its reference center.
     name : str
-        What a person calls it: the given label, or the number.
+        What a person calls it: the given label, or the number, or what `RuleSet.with_names` says.
     rows, weight, share
         Training rows, their summed weight and its share of the table.
     precision : float
@@ -49,6 +49,8 @@ class Cluster:
     reference_clusters, reference_weights : tuple
         The clusters of the unrestricted clustering that its rows are in, ascending, and the weight that is in each;
         empty where that was not measured.
+    note : str
+        What a person remarks on it; empty where nobody did.
     """
 
     index: int
@@ -63,6 +65,7 @@ class Cluster:
     histograms: tuple[tuple[Number, ...], ...] = field(default=(), metadata=OPTIONAL)
     reference_clusters: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
     reference_weights: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
+    note: str = field(default="", metadata=OPTIONAL)
 
     @property
     def title(self) -> str:

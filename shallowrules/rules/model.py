@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import counted
+from shallowrules.errors import DataError, counted
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster, Statistics
@@ -209,6 +209,52 @@ class RuleSet:
             columns=tuple(replace(column, edges=()) for column in self.columns),
             clusters=tuple(
                 replace(cluster, histograms=(), reference_clusters=(), reference_weights=())
+                for cluster in self.clusters
+            ),
+        )
+
+    def with_names(self, names: Mapping[int, str], notes: Mapping[int, str] | None = None) -> RuleSet:
+        """Return the same rules with names, and notes, that a person gives to clusters.
+
+        Parameters
+        ----------
+        names, notes : mapping from int to str
+            By the numbers of clusters. A cluster that is not among them keeps what it has; an empty note takes it away.
+
+        Raises
+        ------
+        DataError
+            If a number is that of no cluster, a name is blank, or two clusters would have one name.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shallowrules import ExplainableKMeans
+        >>> model = ExplainableKMeans(3, random_state=0).fit(load_iris(as_frame=True).data)
+        >>> named = model.rules_.with_names({0: "Broad leaves"}, {0: "Seen in dry years."})
+        >>> named.clusters[0].title
+        '0 (Broad leaves)'
+        """
+        notes = notes or {}
+        known = {cluster.index: cluster for cluster in self.clusters}
+        for number in (*names, *notes):
+            if number not in known:
+                raise DataError(f"there is no cluster {number} to name; the rules have {', '.join(map(str, known))}")
+        taken: dict[str, int] = {}
+        for index, cluster in known.items():
+            name = names.get(index, cluster.name)
+            if not name.strip():
+                raise DataError(f"the name of cluster {index} is blank")
+            if taken.setdefault(name, index) != index:
+                raise DataError(f"the clusters {taken[name]} and {index} would both be called {name!r}")
+        return replace(
+            self,
+            clusters=tuple(
+                replace(
+                    cluster,
+                    name=names.get(cluster.index, cluster.name),
+                    note=notes.get(cluster.index, cluster.note),
+                )
                 for cluster in self.clusters
             ),
         )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
+from shallowrules.cli.naming import names_option, with_names
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
 from shallowrules.errors import counted
+
+if TYPE_CHECKING:
+    from shallowrules.rules import ClusterNames
 
 __all__ = ["command"]
 
@@ -58,8 +63,16 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     metavar="FILE",
     help="Write to this file, not to stdout; to this folder, where FORMAT gives several files.",
 )
+@names_option
 @click.pass_obj
-def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, output: Path | None) -> None:
+def command(
+    chosen: list[ExporterChoice],
+    /,
+    rules_file: str,
+    format_name: str,
+    output: Path | None,
+    names: ClusterNames | None,
+) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
     \b
@@ -67,7 +80,7 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
       shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
       shallowrules export rules.json python --function-name segment -o segments.py
-      shallowrules export rules.json markdown --title 'Customer segments'
+      shallowrules export rules.json markdown --title 'Customer segments' --names names.csv
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.exporters import export_by, get_exporter
     from shallowrules.rules import RuleSet
@@ -75,7 +88,7 @@ def command(chosen: list[ExporterChoice], /, rules_file: str, format_name: str, 
     get_exporter(format_name)  # an unknown one is refused before anything is read
     [choice] = chosen
     with warnings_shown():
-        rules = RuleSet.from_json(rules_file)
+        rules = with_names(RuleSet.from_json(rules_file), names)
     with choice.as_typed():
         exported = export_by(choice.exporter, rules, choice.settings())
     if isinstance(exported, str | bytes):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.naming import check_numbers, names_option, with_names
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+
+if TYPE_CHECKING:
+    from shallowrules.rules import ClusterNames
 
 __all__ = ["command"]
 
@@ -22,11 +26,14 @@ __all__ = ["command"]
 @fit_options
 @method_options
 @memory_option
+@names_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
 )
 @reading_options
-def command(tables: Tables, output: Path | None, memory: int | None, **options: Any) -> None:
+def command(
+    tables: Tables, output: Path | None, memory: int | None, names: ClusterNames | None, **options: Any
+) -> None:
     """Cluster TABLE and write the rules as JSON.
 
     \b
@@ -37,8 +44,9 @@ def command(tables: Tables, output: Path | None, memory: int | None, **options: 
     from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows))
-    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory)
+    rules = with_names(fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory), names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

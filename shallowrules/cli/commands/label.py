@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
+from shallowrules.cli.naming import names_option, with_names
 from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, force_option, gather, seed_option
 from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import (
@@ -22,6 +23,7 @@ from shallowrules.cli.reading_options import (
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
+    from shallowrules.rules import ClusterNames
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
@@ -58,13 +60,21 @@ TEXT_FILES = [field.name for field in fields(ReadingOptions)]
 )
 @columns_option
 @answer_options
+@names_option
 @reading_options
 def command(
-    rules_file: str, tables: Tables, output: Path | None, force: bool, cluster_column: str, **options: Any
+    rules_file: str,
+    tables: Tables,
+    output: Path | None,
+    force: bool,
+    cluster_column: str,
+    names: ClusterNames | None,
+    **options: Any,
 ) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
-    In a file a cluster goes by its given label where the rules were made with --labels, else by its number.
+    In a file a cluster goes by its name, which is its given label where the rules were made with --labels, where
+    it has one or --names says one; else by its number.
 
     With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
     What is there already is left alone, but for what --apply made: --replace makes it anew, --undo takes it away.
@@ -86,14 +96,14 @@ def command(
         _refuse_options_of_apply(applying, options)
         if output is None:
             raise click.UsageError("say what to do: -o OUT writes a file, --apply view puts labels into a --database")
-        _write_file(rules_file, rows, output, force, cluster_column, options)
+        _write_file(rules_file, names, rows, output, force, cluster_column, options)
         return
     if output is not None:
         raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
     if not isinstance(rows, DatabaseRows):
         raise click.UsageError("--apply puts labels into a database: say which by --database URL and --table NAME")
     with warnings_shown():
-        rules = RuleSet.from_json(rules_file)
+        rules = with_names(RuleSet.from_json(rules_file), names)
     others = {name: options[name] for name in ("columns", "cluster_as", "otherwise")}
     apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
 
@@ -108,6 +118,7 @@ def _refuse_options_of_apply(applying: ApplyOptions, options: dict[str, Any]) ->
 
 def _write_file(
     rules_file: str,
+    names: ClusterNames | None,
     rows: Tables | DatabaseRows,
     output: Path,
     force: bool,
@@ -126,7 +137,7 @@ def _write_file(
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
     check_target(output, rules_file, *files)
     with warnings_shown():
-        rules = RuleSet.from_json(rules_file)
+        rules = with_names(RuleSet.from_json(rules_file), names)
     check_replacing(output, force)
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):

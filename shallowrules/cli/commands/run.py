@@ -15,6 +15,7 @@ import click
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.naming import check_numbers, names_option, with_names
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
 from shallowrules.cli.parts import memory_option
@@ -22,6 +23,7 @@ from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_opt
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
+    from shallowrules.rules import ClusterNames
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
@@ -69,6 +71,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @fit_options
 @method_options
 @memory_option
+@names_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
 )
@@ -90,6 +93,7 @@ def command(
     force: bool,
     table: str | None,
     memory: int | None,
+    names: ClusterNames | None,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
@@ -99,6 +103,7 @@ def command(
       shallowrules run wine.csv -k 3
       shallowrules run customers.csv -k 6 --exclude customer_id,city --scale standard
       shallowrules run customers.csv --labels segment --exclude customer_id,city
+      shallowrules run customers.csv -k 6 --names names.csv
       shallowrules run customers.csv -k 6 --write sql,markdown --sql-dialect postgres
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
       shallowrules run --database postgresql://me@localhost/shop --table visits -k 4
@@ -110,6 +115,7 @@ def command(
     wanted = {fact for choice in chosen for fact in choice.facts}
     stem, facts = _known_of(rows, table, wanted)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    check_numbers(names, fitting.clusters)
     if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
@@ -126,7 +132,7 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory)
+    rules = with_names(fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory), names)
     written: dict[str, Mapping[str, str | bytes]] = {}
     with progress("writing the rules"):
         for choice in chosen:

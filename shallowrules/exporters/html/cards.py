@@ -114,6 +114,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "pictures": shown,
         "left_out": len(tested) - len(tested[:most]),
         "sources": _sources(cluster),
+        "note": cluster.note,
     }
 
 

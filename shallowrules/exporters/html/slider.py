@@ -41,12 +41,21 @@ def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
             " must be of the same table and clustering as the rules: make both with the same columns, rows, -k, "
             "--scale and --seed",
         )
-    trees = [tree.rules for tree in path]
+    trees = [_named_as(rules, tree.rules) for tree in path]
     for i, tree in enumerate(trees):
         if [_question(node) for node in tree.nodes] == [_question(node) for node in rules.nodes]:
             return [*trees[:i], rules, *trees[i + 1 :]], i
     place = sum(tree.statistics.cost <= rules.statistics.cost for tree in trees)
     return [*trees[:place], rules, *trees[place:]], place
+
+
+def _named_as(rules: RuleSet, tree: RuleSet) -> RuleSet:
+    """Return a tree of the path whose clusters are called as those of the rules that have the same numbers."""
+    numbers = {cluster.index for cluster in tree.clusters}
+    own = [cluster for cluster in rules.clusters if cluster.index in numbers]
+    return tree.with_names(
+        {cluster.index: cluster.name for cluster in own}, {cluster.index: cluster.note for cluster in own}
+    )
 
 
 def _question(node: Any) -> tuple[Any, ...]:

@@ -1,0 +1,133 @@
+"""Names and notes that a person gives to clusters, in a file: CSV or JSON of the columns number, name and note.
+
+The page downloads such a file, and a spreadsheet writes one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from shallowrules.errors import DataError, counted
+
+__all__ = ["ClusterNames", "read_names"]
+
+ENTRIES = ("number", "name", "note")
+DELIMITERS = (",", ";", "\t")
+"""What separates the fields of a CSV file: spreadsheets write a semicolon where a comma is for decimals."""
+
+
+@dataclass(frozen=True)
+class ClusterNames:
+    """What a person calls clusters, and notes about them, by the clusters' numbers."""
+
+    names: Mapping[int, str]
+    notes: Mapping[int, str]
+
+
+def read_names(path: str | Path) -> ClusterNames:
+    """Return the names and notes of a file.
+
+    A CSV file in UTF-8 has the columns ``number``, ``name`` and ``note``, of which one of the last two may be absent;
+    a file whose name ends in ``.json`` has a list of objects with these entries. A blank name leaves a cluster the
+    name that it has, a blank note leaves it without one.
+
+    Raises
+    ------
+    DataError
+        If the file is neither, a number is no whole number or there twice, or two clusters have one name; names the
+        file and the entry.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not in UTF-8: save the names of clusters as UTF-8") from error
+    read = _read_json if Path(path).suffix.lower() == ".json" else _read_csv
+    names: dict[int, str] = {}
+    notes: dict[int, str] = {}
+    found: set[int] = set()
+    for where, entry in read(text, str(path)):
+        number = _number(entry["number"], where)
+        if number in found:
+            raise DataError(f"{where}: cluster {number} is there twice")
+        found.add(number)
+        for target, kind in ((names, "name"), (notes, "note")):
+            if words := _words(entry.get(kind), kind, where):
+                target[number] = words
+    if not found:
+        raise DataError(f"{path} names no cluster")
+    return ClusterNames(names, notes)
+
+
+def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each row of a CSV file that has one, and what to call it."""
+    head = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = max(DELIMITERS, key=head.count)
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: Sequence[str] = ()
+    try:
+        for row in rows:
+            where = f"{path}, line {rows.line_num}"
+            if not any(field.strip() for field in row):
+                continue
+            if not header:
+                header = _entries(row, f"{path}: its first line")
+            elif len(row) > len(header):
+                raise DataError(
+                    f"{where} has {counted(len(row), 'field')}, and the first line {len(header)}: put text that holds "
+                    f"{delimiter!r} in quotes"
+                )
+            else:
+                yield where, dict(zip(header, row, strict=False))
+    except csv.Error as error:
+        raise DataError(f"{path}, line {rows.line_num}: {error}") from error
+    if not header:
+        raise DataError(f"{path} is empty: its first line is number,name,note")
+
+
+def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each object of a list in JSON, and what to call it."""
+    try:
+        listed = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"{path} is no JSON: {error}") from error
+    if not isinstance(listed, list):
+        raise DataError(f'{path} is no list: names look like [{{"number": 0, "name": "…", "note": "…"}}]')
+    for i, entry in enumerate(listed):
+        if not isinstance(entry, dict):
+            raise DataError(f"{path}, entry {i + 1} is no object with a number, a name and a note")
+        names = _entries(list(entry), f"{path}, entry {i + 1}")
+        yield f"{path}, entry {i + 1}", dict(zip(names, entry.values(), strict=True))
+
+
+def _entries(given: Sequence[str], where: str) -> list[str]:
+    """Return which entry stands in each place."""
+    names = [name.strip().lower() for name in given]
+    if not set(names) <= set(ENTRIES) or "number" not in names or len(names) == 1 or len(set(names)) != len(names):
+        raise DataError(f"{where} has {', '.join(map(repr, given))}; what is read is number, name and note, each once")
+    return names
+
+
+def _number(value: Any, where: str) -> int:
+    """Return the number of a cluster, written as text in CSV."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    written = value.strip() if isinstance(value, str) else ""
+    if written.removeprefix("-").isascii() and written.removeprefix("-").isdigit() and len(written) <= 20:
+        return int(written)
+    raise DataError(f"{where}: {value!r} is not the number of a cluster")
+
+
+def _words(value: Any, kind: str, where: str) -> str:
+    if not isinstance(value, str | None):
+        raise DataError(f"{where}: the {kind} is {value!r}, not text")
+    if any("\ud800" <= character <= "\udfff" for character in value or ""):
+        raise DataError(f"{where}: the {kind} {value!r} has half a character, which no file in UTF-8 can hold")
+    return (value or "").strip()

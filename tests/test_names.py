@@ -1,0 +1,197 @@
+"""Names and notes that a person gives to clusters: read from a file, and put into every form of the rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from rulesets import boundary_rows, hostile_texts, make_rules, route, small_rules
+
+from shallowrules.cli.commands import shallowrules
+from shallowrules.errors import DataError
+from shallowrules.exporters import export
+from shallowrules.rules import RuleSet, read_names
+
+CSV = 'number,name,note\r\n0,Small,\r\n2,"Large, heavy","two\nlines"\r\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names_of(content, name="names.csv"):
+    with open(name, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    found = read_names(name)
+    return dict(found.names), dict(found.notes)
+
+
+FOUND = ({0: "Small", 2: "Large, heavy"}, {2: "two\nlines"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV,
+        "\ufeff" + CSV,
+        '\n number ; Name ;NOTE\n 0 ; Small \n\n2;Large, heavy;"two\nlines"\n',
+        'note\tnumber\tname\n\t0\tSmall\n"two\nlines"\t2\tLarge, heavy\n',
+    ],
+    ids=["csv", "byte order mark", "semicolons", "tabs, another order"],
+)
+def test_names_are_read_from_csv(content):
+    assert names_of(content) == FOUND
+
+
+def test_names_are_read_from_json():
+    entries = [{"number": 0, "name": "Small"}, {"number": 2, "name": "Large, heavy", "note": "two\nlines"}]
+    assert names_of(json.dumps(entries), "names.json") == FOUND
+
+
+def test_a_column_may_be_absent_and_a_field_blank():
+    assert names_of("number,name\n0,a\n1,\n") == ({0: "a"}, {})
+    assert names_of("number,note\n-5,b\n") == ({}, {-5: "b"})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"names.csv is empty: its first line is number,name,note"),
+        ("number,name\n", r"names.csv names no cluster"),
+        ("0,Small\n1,Large\n", r"names.csv: its first line has '0', 'Small'; what is read is number, name and note"),
+        ("number\n0\n", r"has 'number'; what is read"),
+        ("number,name,name\n0,a,b\n", r"each once"),
+        ("number,name,color\n0,a,b\n", r"'color'"),
+        ("number,name\n0,a\nx,b\n", r"names.csv, line 3: 'x' is not the number of a cluster"),
+        ("number,name\n1.0,a\n", r"line 2: '1.0' is not the number"),
+        ("number,name\n٣,a\n", r"line 2: '٣' is not the number"),
+        ("number,name\n0,a\n0,b\n", r"line 3: cluster 0 is there twice"),
+        ("number,name\n0,a,b\n", r"line 2 has 3 fields, and the first line 2: put text that holds ',' in quotes"),
+        ('number,name\n0,"a\n', r"line 2: unexpected end of data"),
+        (b"number,name\n0,\xe4\n", r"names.csv is not in UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_said(content, message):
+    with pytest.raises(DataError, match=message):
+        names_of(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", r"names.json is no JSON"),
+        ('{"0": "a"}', r"names.json is no list"),
+        ("[1]", r"names.json, entry 1 is no object"),
+        ('[{"number": true, "name": "a"}]', r"entry 1: True is not the number"),
+        ('[{"number": 0, "name": 5}]', r"entry 1: the name is 5, not text"),
+        ('[{"number": 0, "name": "\\ud800"}]', r"half a character"),
+        ("[]", r"names.json names no cluster"),
+    ],
+)
+def test_what_is_wrong_with_a_json_file_is_said(content, message):
+    with pytest.raises(DataError, match=message):
+        names_of(content, "names.json")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({7: "a"}, "there is no cluster 7 to name; the rules have 0, 1, 2"),
+        ({0: " "}, "the name of cluster 0 is blank"),
+        ({0: "a", 2: "a"}, "the clusters 0 and 2 would both be called 'a'"),
+        ({0: "1"}, "the clusters 0 and 1 would both be called '1'"),
+    ],
+)
+def test_names_that_do_not_fit_the_rules_are_refused(names, message):
+    with pytest.raises(DataError, match=message):
+        small_rules().with_names(names)
+
+
+def test_numbers_may_be_exchanged_as_names():
+    named = small_rules().with_names({0: "1", 1: "0"})
+    assert [cluster.name for cluster in named.clusters] == ["1", "0", "2"]
+
+
+def test_an_empty_note_takes_one_away():
+    noted = small_rules().with_names({}, {0: "one", 1: "two"})
+    assert [cluster.note for cluster in noted.with_names({}, {0: ""}).clusters] == ["", "two", ""]
+    assert RuleSet.from_dict(noted.to_dict()) == noted
+
+
+texts = hostile_texts.map(str.strip).filter(lambda text: text and "\0" not in text)
+
+
+@given(names=st.lists(texts, min_size=3, max_size=3, unique=True), note=texts, delimiter=st.sampled_from(",;\t"))
+def test_hostile_names_come_through_a_file_to_every_form(tmp_path_factory, names, note, delimiter):
+    file = tmp_path_factory.mktemp("names") / "names.csv"
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, delimiter=delimiter)
+    writer.writerows([["number", "name", "note"], *([i, name, note] for i, name in enumerate(names))])
+    file.write_bytes(written.getvalue().encode())
+    found = read_names(file)
+    plain = make_rules([("x", "float"), ("i", "float")], (0, 0.5, 0, (1, 3, 1, 2)))
+    rules = plain.with_names(found.names, found.notes)
+    assert [(cluster.name, cluster.note) for cluster in rules.clusters] == [(name, note) for name in names]
+    assert RuleSet.from_dict(json.loads(rules.to_json())) == rules
+    rows = boundary_rows(rules, 0)
+    expected = [names[route(rules, row)] if route(rules, row) >= 0 else None for row in rows]
+    module: dict[str, object] = {"__name__": "emitted"}
+    exec(export(rules, "python", cluster_as="name"), module)
+    assert [module["assign_cluster"](dict(zip("xi", row, strict=True))) for row in rows] == expected
+    assert module["CLUSTERS"][names[0]]["note"] == note
+    database = duckdb.connect()
+    database.execute("CREATE TABLE t (n INTEGER, x DOUBLE, i DOUBLE)")
+    database.executemany("INSERT INTO t VALUES (?, ?, ?)", [(n, *row) for n, row in enumerate(rows)])
+    query = export(rules, "sql", dialect="duckdb", style="case", cluster_as="name").strip().rstrip(";")
+    assert [row[0] for row in database.sql(f"SELECT {query} FROM t ORDER BY n").fetchall()] == expected
+    assert "# Clusters" in export(rules, "markdown")
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(shallowrules, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def table():
+    with open("t.csv", "w") as file:
+        file.write("x,i\n" + "".join(f"{x},{i}\n" for x in (0, 10) for i in (1, 2, 30) for _ in range(5)))
+
+
+def test_run_fit_export_and_label_take_names(table):
+    with open("names.csv", "w") as file:
+        file.write("number,name,note\n0,Zero,a note on 0\n1,One,\n2,Two,\n3,Three,\n")
+    for command, *options in (["run", "-o", "named"], ["fit", "-o", "named/rules.json"]):
+        result = invoke(command, "t.csv", "-k", 4, "--names", "names.csv", *options, *["--force"] * (command == "run"))
+        assert result.exit_code == 0, result.output
+        rules = RuleSet.from_json("named/rules.json")
+        assert {cluster.name for cluster in rules.clusters} == {"Zero", "One", "Two", "Three"}
+    sheet, page = (Path(f"named/report.{kind}").read_text(encoding="utf-8") for kind in ("md", "html"))
+    assert "## Cluster 0 (Zero)\n\na note on 0\n" in sheet
+    assert '<p class="note" dir="auto" data-k="0">a note on 0</p>' in page
+    assert invoke("fit", "t.csv", "-k", 4, "-o", "rules.json").exit_code == 0
+    for form in ("markdown", "python", "html"):
+        given = invoke("export", "rules.json", form, "--names", "names.csv")
+        assert given.output == invoke("export", "named/rules.json", form).output
+    for rules in (["rules.json", "--names", "names.csv"], ["named/rules.json"]):
+        assert invoke("label", *rules, "t.csv", "-o", "out.csv", "--force").exit_code == 0
+        with open("out.csv", newline="") as file:
+            assert {row["cluster"] for row in csv.DictReader(file)} == {"Zero", "One", "Two", "Three"}
+
+
+def test_names_of_no_cluster_are_refused_before_the_work(table):
+    with open("names.csv", "w") as file:
+        file.write("number,name\n4,Four\n")
+    result = invoke("run", "t.csv", "-k", 4, "--names", "names.csv", "-o", "out")
+    assert result.exit_code != 0
+    assert "--names names cluster 4; -k 4 makes the clusters 0 to 3" in str(result.exception) + result.output
+    result = invoke("run", "missing.csv", "-k", 4, "--names", "absent.csv")
+    assert "absent.csv" in str(result.exception) + result.output
