@@ -97,6 +97,9 @@ class Hostile:
         self.plain = make_rules(plain, self._plain(self.tree, {}), titles)
         self.rows = [tuple(self._value(j) for j in range(len(kinds))) for _ in range(self.n_rows)]
         self.expected = [cluster_of(self.rules, row) for row in self.rows]
+        notes = {cluster.index: self._text() for cluster in self.rules.clusters}
+        self.rules = self.rules.with_names({}, notes)
+        self.plain = self.plain.with_names({}, {index: f"note {index}" for index in notes})
 
     def _text(self) -> str:
         chooser = self.chooser
@@ -210,7 +213,8 @@ def _calls(text: str, rules: RuleSet, rows: Sequence[tuple[Any, ...]]) -> list[A
 
 def parsed_sheet(drawn: Hostile) -> Findings:
     """Hold the sheet against its plain twin: its structure, and nothing that a terminal obeys."""
-    shown = [*(column.name for column in drawn.rules.columns), *(cluster.name for cluster in drawn.rules.clusters)]
+    clusters = drawn.rules.clusters
+    shown = [*(column.name for column in drawn.rules.columns), *(c.name for c in clusters), *(c.note for c in clusters)]
     if not all(map(escape_markdown, shown)):
         return  # nothing is left of a name of control characters, and the structure differs by its text
     sheet = export(drawn.rules, "markdown")

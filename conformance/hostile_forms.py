@@ -238,6 +238,9 @@ def check_page(drawn: ManyNames, tools: Tools) -> Findings:
             shown = page.text_content(f"#cluster-{cluster.index} h3 .nm")
             if shown != one_line(cluster.name):
                 yield f"html: cluster {cluster.name!r} is shown as {shown!r}"
+            note = page.text_content(f"#cluster-{cluster.index} p.note")
+            if note != "\n".join(map(one_line, cluster.note.splitlines())):
+                yield f"html: the note {cluster.note!r} is shown as {note!r}"
         labels = page.evaluate("[...document.querySelectorAll('#row label')].map(each => each.textContent)")
         for i in rules.tested_columns:
             if not any(one_line(rules.columns[i].name) in label for label in labels):

@@ -13,10 +13,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import boundary_rows, hostile_texts, make_rules, route, small_rules
+from structures import markdown_structure
 
 from shallowrules.cli.commands import shallowrules
 from shallowrules.errors import DataError
 from shallowrules.exporters import export
+from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.rules import RuleSet, read_names
 
 CSV = 'number,name,note\r\n0,Small,\r\n2,"Large, heavy","two\nlines"\r\n'
@@ -153,7 +155,11 @@ def test_hostile_names_come_through_a_file_to_every_form(tmp_path_factory, names
     database.executemany("INSERT INTO t VALUES (?, ?, ?)", [(n, *row) for n, row in enumerate(rows)])
     query = export(rules, "sql", dialect="duckdb", style="case", cluster_as="name").strip().rstrip(";")
     assert [row[0] for row in database.sql(f"SELECT {query} FROM t ORDER BY n").fetchall()] == expected
-    assert "# Clusters" in export(rules, "markdown")
+    sheet = export(rules, "markdown")
+    if all(map(escape_markdown, [*names, note])):  # of control characters nothing is left
+        assert markdown_structure(sheet) == markdown_structure(
+            export(plain.with_names({0: "a", 1: "b", 2: "c"}, dict.fromkeys(range(3), "d")), "markdown")
+        )
 
 
 def invoke(*arguments):

@@ -9,6 +9,7 @@ from typing import Any, cast
 from shallowrules.errors import counted
 from shallowrules.exporters.context import percent
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
+from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
     ConditionWords,
     describe_missing,
@@ -114,7 +115,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "pictures": shown,
         "left_out": len(tested) - len(tested[:most]),
         "sources": _sources(cluster),
-        "note": cluster.note,
+        "note": "\n".join(map(one_line, cluster.note.splitlines())),
     }
 
 
