@@ -17,8 +17,9 @@ VERSIONS := 3.11 3.12 3.13
 KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Python compiles the modules that it loads. All modules of an environment take 30 s more.
-export PIP_NO_COMPILE = 1
+# Python compiles the modules that it loads. All modules of an environment take 45 s more. (PIP_NO_COMPILE=1 asks for that:
+# pip takes the variable for the value of --compile.)
+INSTALL := -m pip install -q --no-compile
 export SHALLOWRULES_CACHE = $(CURDIR)/build/compiled
 
 # Prints the first of the given commands that is a Python of at least 3.11 (or of exactly $$1) and can compile
@@ -65,21 +66,22 @@ $(BIN)/python:
 		&& "$$python" -m pip --python $(VENV)/bin/python install -q pip; } \
 	|| { rm -rf $(VENV); \
 		echo "$$python can make no virtual environment. Install its venv module (Debian: python3-venv)" >&2; exit 1; }
+	@$(BIN)/python $(INSTALL) --upgrade pip  # those of Python 3.11 and 3.12 take twice as long to find versions
 
 # The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
 WITHIN_dev := test cli
 WITHIN_test := cli
 $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
-	@$(BIN)/python -m pip install -q $$($(BIN)/python -c \
+	@$(BIN)/python $(INSTALL) $$($(BIN)/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@$(BIN)/python -m pip install -q --no-build-isolation -e '.[$*]'
+	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[$*]'
 	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
 # dbt runs what the exporter of that name writes. It wants an environment of its own: its requirements contradict those of
 # mypy. Later versions fetch a program from the network while they are installed.
 build/dbt/bin/dbt: | $(BIN)/python
 	@$(BIN)/python -m venv --without-pip build/dbt
-	@$(BIN)/python -m pip --python build/dbt/bin/python install -q 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
+	@$(BIN)/python -m pip --python build/dbt/bin/python install -q --no-compile 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
 	@touch $@
 
 # Always runs: a change of the switches of setup.py does not change any source.
@@ -179,7 +181,7 @@ wheel: $(VENV)/with-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
 	cp build/wheel/*.tar.gz dist
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
-	build/wheel/env/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
+	build/wheel/env/bin/python $(INSTALL) "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m 'not slow' $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/test_%.py),$(CURDIR)/tests)
