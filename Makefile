@@ -3,7 +3,7 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
-#   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle on small ones only;
+#   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle and searches on small ones only;
 #                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
 #                   the oldest and the newest, and PYTHON_TESTS too on the newest; make conformance with a part of the cases
 
@@ -168,7 +168,7 @@ sanitize: $(VENV)/with-test
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
 	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_SHORT=$(SHORT) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
-		tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining.py tests/test_thorough.py
+		$(if $(SHORT),-k 'not 70000') tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining.py tests/test_thorough.py
 
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
