@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules._kernel import within_cluster_sum_of_squares
+from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
+from shallowrules.summation import SumGrid, adds_up_exactly
 from shallowrules.tree import Tree
 
 __all__ = [
     "agreement",
+    "cost_of_squares",
     "partition_cost",
     "precision_and_recall",
     "weighted_average_depth",
     "weighted_average_explanation_size",
 ]
+
+BLOCK = 65_536
+"""Rows whose ranges are found together where some do not count."""
+
+ONE = 1 << 1074
+"""The number 1 in the units of `exact_squares`."""
 
 
 def weighted_average_depth(tree: Tree) -> float:
@@ -50,7 +59,8 @@ def partition_cost(
     -------
     float
         In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
-        their distance from the origin.
+        their distance from the origin. Without weights and with whole ones it does not depend on the order of the rows,
+        and a row of weight 3 is three rows.
     """
     X, labels = np.asarray(X), _labels(labels)
     weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
@@ -64,6 +74,9 @@ def partition_cost(
         known, numbers = np.unique(labels, return_inverse=True)
         k = len(known)
     numbers = np.ascontiguousarray(numbers, dtype=np.int32)
+    exact = _exact_cost(X, numbers, k, weight, n_threads) if adds_up_exactly(weight) else None
+    if exact is not None:
+        return exact
     if weight is None:
         return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
     # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
@@ -71,6 +84,63 @@ def partition_cost(
     cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent), n_threads)
     with np.errstate(over="ignore"):
         return float(np.ldexp(cost, exponent))
+
+
+def cost_of_squares(
+    squares: int | None, grid: SumGrid, sums: NDArray[np.float64], weight: NDArray[np.float64]
+) -> float:
+    """Return the k-means cost of a partition from exact sums, of a table or of its parts.
+
+    Parameters
+    ----------
+    squares : int or None
+        What `exact_squares` gives around the means, which `SumGrid.means` gives of the sums.
+    grid : SumGrid
+    sums : ndarray of float64, shape (n_grids, k, m)
+        Of the rows of each cluster, as `SumGrid.add_up` gives them.
+    weight : ndarray of float64, shape (k,)
+        Of each cluster.
+    """
+    if squares is None:
+        return math.inf
+    # What the rounding of the means adds to the squares is known and subtracted.
+    excess = grid.excess(sums, weight)
+    try:
+        total = squares / ONE  # Python divides integers with one rounding
+    except OverflowError:
+        return math.inf
+    added = excess / np.where(weight > 0, weight, 1.0)[:, None] * excess
+    return max(total - math.fsum(added.ravel().tolist()), 0.0)
+
+
+def _exact_cost(
+    X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64] | None, n_threads: int
+) -> float | None:
+    """Return a cost from exact sums; None where some number is not finite, or none counts."""
+    size = np.bincount(labels, weight, k).astype(np.float64)
+    if not X.size or not size.any():
+        return None
+    ranges = _counted_ranges(X, weight, n_threads)
+    if not np.isfinite(ranges).all():
+        return None
+    grid = SumGrid.of(ranges, float(size.sum()))
+    sums = grid.add_up(X, labels, k, weight, n_threads)
+    squares = exact_squares(X, labels, grid.means(sums, size), weight, n_threads)
+    return cost_of_squares(squares, grid, sums, size)
+
+
+def _counted_ranges(X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int) -> Ranges:
+    """Return the ranges of the rows that count, without a copy of all."""
+    if weight is None or weight.all():
+        return column_ranges(X, n_threads)
+    low, high = [], []
+    for first in range(0, len(X), BLOCK):
+        rows = X[first : first + BLOCK][weight[first : first + BLOCK] > 0]
+        if len(rows):
+            found = column_ranges(rows, n_threads)
+            low.append(found.low)
+            high.append(found.high)
+    return Ranges(np.min(low, axis=0), np.max(high, axis=0))
 
 
 def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
-__all__ = ["MAX_TOTAL", "SumGrid", "group_means", "group_sums"]
+__all__ = ["MAX_TOTAL", "SumGrid", "adds_up_exactly", "group_means", "group_sums"]
 
 KEPT_BITS = 64
 """Bits kept below the largest value: more than a float64 has, so that what is dropped does not show."""
@@ -62,9 +62,14 @@ def group_sums(
     if not X.size:
         return np.zeros((n_groups, X.shape[1]))
     total = len(X) if weight is None else float(weight.sum())
-    exact = weight is None or (total < MAX_TOTAL and bool((weight == np.floor(weight)).all()))
+    exact = adds_up_exactly(weight)
     grid = SumGrid.of(column_ranges(X, n_threads) if ranges is None else ranges, total)
     return grid.sums(grid.add_up(X, groups, n_groups, weight, n_threads if exact else 1))
+
+
+def adds_up_exactly(weight: NDArray[np.float64] | None) -> bool:
+    """Return whether sums with these weights do not depend on the order of the rows."""
+    return weight is None or (float(weight.sum()) < MAX_TOTAL and bool((weight == np.floor(weight)).all()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +127,29 @@ class SumGrid:
         for part in parts[::-1]:
             result += part
         return np.asarray(np.ldexp(result, self.exponent))
+
+    def means(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of each group, shape (n_groups, n_columns), of weights `size`; NaN for one without rows."""
+        return self.sums(parts) / np.where(size > 0, size, np.nan)[:, None]
+
+    def excess(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much the sums of each group are above its weight times its mean, shape (n_groups, n_columns).
+
+        It is what the rounding of the mean leaves. `size` are whole numbers below `MAX_TOTAL`.
+        """
+        scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
+        # Both halves of a mean times both halves of a weight are exact (Veltkamp's splitting).
+        shifted = scaled * (2.0**27 + 1)
+        upper = shifted - (shifted - scaled)
+        low_size = np.mod(size, 2.0**22)[:, None]
+        products = [half * each for half in (upper, scaled - upper) for each in (size[:, None] - low_size, low_size)]
+        result, lost = np.zeros(scaled.shape), np.zeros(scaled.shape)
+        for part in [*parts, *(-product for product in products)]:  # nearly all of it cancels: keep what is rounded off
+            total = result + part
+            before = total - part
+            lost += (result - before) + (part - (total - before))
+            result = total
+        return np.asarray(np.ldexp(result + lost, self.exponent))
 
 
 def group_means(

@@ -49,7 +49,7 @@ ALLOWED = {
     "tree": set(),
     "thresholds": set(),
     "rules": {"table", "tree"},
-    "metrics": {"_kernel", "tree"},
+    "metrics": {"_kernel", "summation", "tree"},
     "describing": {"_kernel", "table", "encoding", "clustering", "summation", "tree", "metrics", "rules"},
     "exporters": {"rules"},
     "pipeline": BEFORE_PIPELINE,

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from shallowrules._kernel import exact_squares
 from shallowrules.metrics import (
     agreement,
     partition_cost,
@@ -117,8 +118,42 @@ def test_weights_of_any_size(rows):
     assert partition_cost(X, labels, weight) == pytest.approx(exact, rel=1e-9, abs=1e-270 * weight.max())
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-150, 1e140]), st.sampled_from([1, 5, 2**11 + 1, 2**36 + 7]))
+def test_exact_squares_are_those_of_fractions_in_any_order_and_cut(seed, scale, factor):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 2)) * scale * 10.0 ** rng.integers(-6, 6, (12, 1))
+    labels, around = rng.integers(-1, 3, 12).astype(np.int32), rng.normal(size=(3, 2)) * scale
+    weight = rng.integers(0, 4, 12).astype(np.float64) * factor
+    squares = [sum((gap * gap for gap in row - around[label]), 0.0) for row, label in zip(X, labels, strict=True)]
+    pairs = zip(squares, weight, labels, strict=True)
+    expected = sum(Fraction(float(square)) * int(w) for square, w, label in pairs if label >= 0)
+    assert Fraction(exact_squares(X, labels, around, weight), 2**1074) == expected
+    order = rng.permutation(12)
+    cut = [exact_squares(X[rows], labels[rows], around, weight[rows]) for rows in (order[:5], order[5:5], order[5:])]
+    assert Fraction(sum(cut), 2**1074) == expected
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e9]), st.sampled_from([np.float32, np.float64]))
+def test_a_cost_is_the_same_in_any_order_and_of_repeated_rows(seed, offset, dtype):
+    rng = np.random.default_rng(seed)
+    X = (offset + rng.normal(size=(50, 3))).astype(dtype)
+    labels, weight = rng.integers(0, 3, 50), rng.integers(0, 4, 50).astype(np.float64)
+    cost = partition_cost(X, labels, weight)
+    order, repeated = rng.permutation(50), np.repeat(np.arange(50), weight.astype(int))
+    assert partition_cost(X[order], labels[order], weight[order]) == cost
+    assert partition_cost(X[repeated], labels[repeated]) == cost
+
+
+def test_the_threads_do_not_show_in_a_cost():
+    X = np.random.default_rng(0).normal(size=(70_000, 3))
+    labels = np.arange(70_000) % 5
+    assert len({partition_cost(X, labels, None, n_threads) for n_threads in (1, 2, 3)}) == 1
+
+
 def test_a_cost_beyond_floats_is_infinite():
     assert partition_cost([[0.0], [1e10]], [0, 0], [1e300, 1e300]) == np.inf
+    assert partition_cost([[0.0], [1e200]], [0, 0]) == np.inf
+    assert partition_cost([[0.0], [2e154]] * 2, [0] * 4) == np.inf  # each square is a float, their sum is none
 
 
 def test_labels_may_be_anything_that_compares():

@@ -21,7 +21,7 @@ from shallowrules._kernel.shared.group_sums import sums_of_parts
 from shallowrules._kernel.shared.matrix import column_ranges
 from shallowrules._kernel.shared.nearest_rows import nearest_centers
 from shallowrules._kernel.shared.routing import route_rows
-from shallowrules._kernel.shared.sum_of_squares import within_cluster_sum_of_squares
+from shallowrules._kernel.shared.sum_of_squares import exact_squares, within_cluster_sum_of_squares
 
 __all__ = [
     "ByteScan",
@@ -36,6 +36,7 @@ __all__ = [
     "deduplicate",
     "encode",
     "eval_wad",
+    "exact_squares",
     "fixed_point",
     "grow_ahead",
     "grow_exkmc",

@@ -24,6 +24,7 @@ __all__ = [
     "deduplicate",
     "encode",
     "eval_wad",
+    "exact_squares",
     "fixed_point",
     "grow_ahead",
     "grow_exkmc",
@@ -233,6 +234,13 @@ def sums_of_parts(
     rounder: NDArray[np.float64],
     n_threads: int,
 ) -> NDArray[np.float64]: ...
+def exact_squares(
+    X_cluster: NDArray[Any],
+    labels: NDArray[np.int32],
+    around: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int = 1,
+) -> int | None: ...
 def within_cluster_sum_of_squares(
     X_cluster: NDArray[Any],
     labels: NDArray[np.int32],

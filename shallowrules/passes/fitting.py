@@ -178,7 +178,7 @@ def fit_parts(
         log=log,
     )
     grown = over_the_table(growing.run(), encoder)
-    return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, means, log)
+    return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
@@ -336,7 +336,6 @@ def _finish(
     head: Table,
     parameters: FitParameters,
     cluster_columns: list[int],
-    reference_means: NDArray[np.float64],
     log: Callable[[str], None],
 ) -> PartsFit:
     """Return the fit with the rules of a grown tree, measured on all parts."""
@@ -357,7 +356,6 @@ def _finish(
     on = TreeOnParts(rows, tree, reference.centers, grids, bins, values, weighted)
     log("measuring the tree on all rows")
     counts = count_tree(parts, on)
-    size = counts["weight"]
     means, clustered = (
         _means(grid, counts, name) for grid, name in ((grids.matrix, "matrix"), (grids.cluster, "cluster"))
     )
@@ -365,7 +363,7 @@ def _finish(
         one_matrix = not encoder.explain_positions
         centers = reference.explain_centers if one_matrix else _means(grids.matrix, found, "matrix")
         means = np.where(np.isnan(means), centers, means)
-    costs = costs_of(parts, on, clustered, size, reference_means, found["weight"])
+    costs = costs_of(parts, on, counts, found)
     measured = measured_of(counts, costs, on, table, means)
     if n_clusters > MAX_CLUSTERS:
         measured = replace(measured, confusion=None)
@@ -395,8 +393,7 @@ def _finish(
 
 def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
     """Return the mean of each cluster, NaN for one without rows."""
-    size = np.where(found["weight"] > 0, found["weight"], np.nan)
-    return grid.sums(found[name]) / size[:, None]
+    return grid.means(found[name], found["weight"])
 
 
 def _standardize(parts: Partitions, roles: Roles, encoder: Encoder, head: Table, total: float) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import exact_squares
 from shallowrules.assembling import (
     Measured,
     count_values,
@@ -18,14 +18,15 @@ from shallowrules.assembling import (
 )
 from shallowrules.encoding import categories
 from shallowrules.histograms import NarrowBins, count_rows, cross_weights
+from shallowrules.metrics import cost_of_squares
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import Grids, reference_labels
 from shallowrules.passes.rows import RowEncoder
-from shallowrules.passes.sums import Added, ExactSums
+from shallowrules.passes.sums import Added
 from shallowrules.table import Table, Value
 from shallowrules.tree import Tree
 
-__all__ = ["Squares", "TreeOnParts", "costs_of", "count_tree", "measured_of"]
+__all__ = ["TreeOnParts", "costs_of", "count_tree", "measured_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,90 +86,37 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Sums of squares of rows around a point for each of some groups, and of the differences from it, both exact.
+    """Exact sums of squares around the means of some partitions, as `exact_squares` gives them."""
 
-    Parameters
-    ----------
-    squares : ExactSums
-        By group.
-    gaps : ExactSums
-        By group and column.
-    """
-
-    squares: ExactSums
-    gaps: ExactSums
-
-    @classmethod
-    def of(
-        cls,
-        X: NDArray[Any],
-        labels: NDArray[np.integer],
-        around: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-    ) -> Squares:
-        """Return those of some rows; `around` has a point near the mean of each group, shape (k, m)."""
-        k, m = around.shape
-        squares = np.zeros(len(X))
-        gaps = ExactSums((0,) * (k * m))
-        for j in range(m):  # column by column, so that a row's sum does not depend on its neighbors
-            gap = X[:, j] - around[labels, j]
-            squares += gap * gap
-            gaps = gaps.merged(ExactSums.of(gap if weight is None else gap * weight, labels * m + j, k * m))
-        return cls(ExactSums.of(squares if weight is None else squares * weight, labels, k), gaps)
+    sums: tuple[int | None, ...]
 
     def merged(self, other: Squares) -> Squares:
         """Return the sums of both parts."""
-        return Squares(self.squares.merged(other.squares), self.gaps.merged(other.gaps))
-
-    def cost(self, weight: NDArray[np.float64]) -> float:
-        """Return the squares around the means of the groups, whose weights these are."""
-        excess = self.gaps.rounded().reshape(len(weight), -1)
-        total = ExactSums((sum(self.squares.units),)).rounded()[0]
-        return max(float(total - (excess / np.where(weight > 0, weight, 1.0)[:, None] * excess).sum()), 0.0)
+        pairs = zip(self.sums, other.sums, strict=True)
+        return Squares(tuple(None if one is None or another is None else one + another for one, another in pairs))
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
-    """Squares by the tree and by the clustering."""
-
-    tree: Squares
-    reference: Squares
-
-    def merged(self, other: Costs) -> Costs:
-        """Return the sums of both parts."""
-        return Costs(self.tree.merged(other.tree), self.reference.merged(other.reference))
-
-
-def costs_of(
-    parts: Partitions,
-    on: TreeOnParts,
-    tree_means: NDArray[np.float64],
-    tree_weight: NDArray[np.float64],
-    means: NDArray[np.float64],
-    weight: NDArray[np.float64],
-) -> tuple[float, float]:
+def costs_of(parts: Partitions, on: TreeOnParts, tree: Added, reference: Added) -> tuple[float, float]:
     """Return the k-means cost of the tree's partition and of the clustering, each around its own means, in one pass.
 
-    Parameters
-    ----------
-    parts : Partitions
-    on : TreeOnParts
-    tree_means, means : ndarray of float64, shape (k, m)
-        Of the tree's clusters and of the clustering; anything where there are no rows.
-    tree_weight, weight : ndarray of float64, shape (k,)
+    `tree` is what `count_tree` gave, `reference` what `sum_reference` gave.
     """
+    grid, both = on.grids.cluster, (tree, reference)
+    tree_means, means = (np.nan_to_num(grid.means(each["cluster"], each["weight"])) for each in both)
     found = parts.map_reduce(_cost_part, (on, tree_means, means))
-    return found.tree.cost(tree_weight), found.reference.cost(weight)
+    of_tree, of_reference = (
+        cost_of_squares(squares, grid, each["cluster"], each["weight"])
+        for squares, each in zip(found.sums, both, strict=True)
+    )
+    return of_tree, of_reference
 
 
-def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArray[np.float64]]) -> Costs:
+def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArray[np.float64]]) -> Squares:
     on, tree_means, means = state
     rows = on.encode(part)
-    labels, clusters = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
-    return Costs(
-        Squares.of(rows.X_cluster, labels, tree_means, rows.weight),
-        Squares.of(rows.X_cluster, clusters, means, rows.weight),
-    )
+    labels = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
+    around = zip(labels, (tree_means, means), strict=True)
+    return Squares(tuple(exact_squares(rows.X_cluster, each, points, rows.weight) for each, points in around))
 
 
 def measured_of(

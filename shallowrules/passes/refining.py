@@ -18,8 +18,8 @@ from shallowrules.growing import CutTree, GrownTree, GrowthData, Progress
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import reference_labels
 from shallowrules.passes.leaf_sums import with_leaf_sums
-from shallowrules.passes.measuring import Squares
 from shallowrules.passes.rows import RowEncoder
+from shallowrules.passes.sums import ExactSums
 from shallowrules.refining import Refinement, Search, aim_of, numbered
 from shallowrules.searching import CodedTable, Found, broad_sizes, highest_keys, key_order, leaf_means, sampled
 from shallowrules.thorough import Thorough
@@ -170,6 +170,50 @@ class Lowest:
         X_explain = np.ascontiguousarray(self.X_explain)
         X_cluster = X_explain if self.X_cluster is None else np.ascontiguousarray(self.X_cluster)
         return sampled(X_explain, X_cluster, self.keys, self.labels, self.weight, weights, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Sums of squares of rows around a point for each of some groups, and of the differences from it, both exact.
+
+    Parameters
+    ----------
+    squares : ExactSums
+        By group.
+    gaps : ExactSums
+        By group and column.
+    """
+
+    squares: ExactSums
+    gaps: ExactSums
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        labels: NDArray[np.integer],
+        around: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> Squares:
+        """Return those of some rows; `around` has a point near the mean of each group, shape (k, m)."""
+        k, m = around.shape
+        squares = np.zeros(len(X))
+        gaps = ExactSums((0,) * (k * m))
+        for j in range(m):  # column by column, so that a row's sum does not depend on its neighbors
+            gap = X[:, j] - around[labels, j]
+            squares += gap * gap
+            gaps = gaps.merged(ExactSums.of(gap if weight is None else gap * weight, labels * m + j, k * m))
+        return cls(ExactSums.of(squares if weight is None else squares * weight, labels, k), gaps)
+
+    def merged(self, other: Squares) -> Squares:
+        """Return the sums of both parts."""
+        return Squares(self.squares.merged(other.squares), self.gaps.merged(other.gaps))
+
+    def cost(self, weight: NDArray[np.float64]) -> float:
+        """Return the squares around the means of the groups, whose weights these are."""
+        excess = self.gaps.rounded().reshape(len(weight), -1)
+        total = ExactSums((sum(self.squares.units),)).rounded()[0]
+        return max(float(total - (excess / np.where(weight > 0, weight, 1.0)[:, None] * excess).sum()), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
