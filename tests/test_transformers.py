@@ -108,7 +108,7 @@ def everything():
 
 def test_categories_orders_and_imputed_values_are_seen_through():
     frame = shop()
-    frame.loc[::7, "kind"] = None
+    frame.loc[::7, "kind"] = np.nan
     frame.loc[::9, "months"] = np.nan
     model = fitted(everything(), frame, 12, refine="none")
     assert [column.name for column in model.rules_.columns] == ["size", "months", "paid", "kind", "amount", "code"]
