@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules
-from shallowrules.passes import memory as machine
+from shallowrules.partitions import memory as machine
 
 pytest.importorskip("duckdb")
 

@@ -78,7 +78,7 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
     """
     if memory is not None:
         return memory
-    from shallowrules.passes.memory import available_memory
+    from shallowrules.partitions.memory import available_memory
     from shallowrules.sources import input_files
 
     available = available_memory()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -30,7 +32,8 @@ class DaskParts(Partitions):
     Raises
     ------
     DataError
-        If the partitions have other columns than each other, or there are no rows.
+        If the partitions have other columns than each other, or there are no rows; in a pass, if the client or its
+        cluster goes away.
     MissingExtraError
         If `distributed` is not installed.
     """
@@ -56,6 +59,18 @@ class DaskParts(Partitions):
 
     def _run(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
         """Return the merged results of a function of each partition, its name, and the state."""
+        try:
+            return self._computed(function, state)
+        except Exception as error:
+            lost = isinstance(error, CancelledError | self._distributed.comm.CommClosedError)
+            if self._client.status == "running" and not lost:
+                raise
+            raise DataError(
+                "the client of Dask, or its cluster, went away before the work on the table was done: connect to a "
+                "cluster that runs (distributed.Client), and fit again"
+            ) from error
+
+    def _computed(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
         sent = self._client.scatter(state, broadcast=True, hash=False)
         call = self._dask.delayed(_call_partition, pure=False)
         tasks = [
@@ -67,7 +82,8 @@ class DaskParts(Partitions):
             results = (future.result() for future in self._distributed.as_completed(futures))
             return merge_all(None, (result for result in results if result is not None))
         finally:
-            self._client.cancel(futures)
+            with suppress(Exception):  # a client that is gone cancels nothing, and what went wrong is said elsewhere
+                self._client.cancel(futures)
 
 
 def _call_partition(

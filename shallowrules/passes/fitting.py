@@ -26,10 +26,10 @@ from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.growing import GrownTree, Progress, UniqueRows
 from shallowrules.metrics import partition_cost
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.memory import rows_within
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
-from shallowrules.passes.memory import rows_within
 from shallowrules.passes.refining import PartsReference, refine_parts
 from shallowrules.passes.rows import Encode, RowEncoder
 from shallowrules.passes.scratch import stored_rows

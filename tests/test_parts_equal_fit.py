@@ -1,0 +1,54 @@
+"""A table in parts gives the rules of `fit`, every figure among them, on real tables and a large one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import KMeans
+
+from shallowrules import ExplainableKMeans
+from shallowrules.partitions import TableParts
+from shallowrules.table import Table
+
+pytestmark = pytest.mark.slow
+
+TABLES = ["avila", "letter", "poker_part125008", "made 1,000,000 x 10"]
+
+MEMORY = {"collected": 4_000_000_000, "over the parts": 1}
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def table(request, shared_data):
+    """Return a name, the rows and the centers of a clustering of some of them."""
+    if request.param.startswith("made"):
+        rng = np.random.default_rng(0)
+        X, k = rng.normal(size=(1_000_000, 10)) + 4 * rng.random((20, 10))[rng.integers(0, 20, 1_000_000)], 20
+    else:
+        with np.load(shared_data / f"{request.param}.npz", allow_pickle=False) as stored:
+            X, k = stored["X"], int(stored["k"])
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    centers = KMeans(k, n_init=1, random_state=0).fit(X[:: max(1, len(X) // 20_000)]).cluster_centers_
+    fitted = {}
+    for refine in ("none", "full"):
+        fitted[refine] = ExplainableKMeans(refine=refine, clusterer=centers, random_state=0).fit(frame)
+    return frame.sample(frac=1, random_state=1), centers, fitted
+
+
+@pytest.mark.parametrize("way", MEMORY)
+@pytest.mark.parametrize("refine", ["none", "full"])
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+def test_shuffled_rows_in_parts(table, n_parts, refine, way):
+    frame, centers, fitted = table
+    if refine == "full" and way == "over the parts" and len(frame) < 65_536:
+        pytest.skip("with so few rows fit refines on all of them, and the parts on some")
+    cuts = np.linspace(0, len(frame), n_parts + 1).astype(int)
+    parts = TableParts([Table.of(frame.iloc[a:b]) for a, b in itertools.pairwise(cuts)], 2)
+    model = ExplainableKMeans(refine=refine, random_state=0)
+    model.fit_partitions(parts, centers=centers, memory=MEMORY[way])
+    assert json.loads(model.rules_.to_json()) == json.loads(fitted[refine].rules_.to_json())
+    np.testing.assert_array_equal(model.tree_.threshold, fitted[refine].tree_.threshold)
+    np.testing.assert_array_equal(model.cluster_centers_, fitted[refine].cluster_centers_)
