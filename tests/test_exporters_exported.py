@@ -139,6 +139,14 @@ def test_export_writes_several_files_to_a_folder(folder):
     assert sorted(os.listdir(folder / "out")) == ["docs", "mine.txt", "model.sql"]
 
 
+def test_an_option_that_the_command_has_too_goes_by_the_name_of_the_exporter(folder):
+    (folder / "names.csv").write_text("number,name\n0,Zero\n")
+    assert "--files-names" in call("export", "files", "--help").stdout
+    given = call("export", "rules.json", "files", "--files-names", "a", "--names", "names.csv", "-o", "out")
+    assert given.exit_code == 0
+    assert files_in("out") == {"a": b"a: \xc3\xa9\n"}
+
+
 def test_export_of_several_files_wants_a_folder(folder):
     assert "files gives 3 files: name a folder for them (-o DIR)" in refused("export", "rules.json", "files", status=2)
     (folder / "file").write_text("x")
@@ -146,7 +154,7 @@ def test_export_of_several_files_wants_a_folder(folder):
     (folder / "out").mkdir()
     (folder / "out" / "docs").write_text("a file in the way")
     assert "docs is a file" in refused("export", "rules.json", "files", "-o", "out")
-    message = refused("export", "rules.json", "files", "--names", "rules.json", "-o", ".")
+    message = refused("export", "rules.json", "files", "--files-names", "rules.json", "-o", ".")
     assert "rules.json is the file that is read" in message
 
 

@@ -58,7 +58,7 @@ class ExporterChoice:
         return {source for source in sources if source is not None}
 
     def offer(self, arguments: Sequence[str], taken: Iterable[str], unprefixed: Iterable[str]) -> None:
-        """Make the options.
+        """Make the options. Where the command has an option of the same spelling, the exporter's name comes before it.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class ExporterChoice:
         Raises
         ------
         PluginError
-            If the command has an option of that spelling already.
+            If the command has an option of that longer spelling as well.
         """
         from shallowrules.exporters.options import describe_options
 
@@ -80,6 +80,7 @@ class ExporterChoice:
             names = [f"{self.prefix}{spec.spelling}"]
             if self.prefix and spec.name in unprefixed:
                 names.append(spec.spelling)
+            names = list(dict.fromkeys(f"{self.name}-{name}" if f"--{name}" in taken else name for name in names))
             clash = [name for name in names if f"--{name}" in taken]
             if clash:
                 raise PluginError(f"option --{clash[0]} of exporter {self.name!r} is one that the command has already")
