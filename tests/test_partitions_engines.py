@@ -139,10 +139,16 @@ def test_an_array_of_dask_is_cut_by_rows_alone(client):
         pass
 
 
-def test_the_work_of_a_worker_that_dies_is_done_by_another(client, tmp_path):
+@pytest.mark.parametrize("n_workers", [1, 2])  # where one died alone, what it had been sent is on no other
+def test_the_work_of_a_worker_that_dies_is_done_by_another(tmp_path, n_workers):
+    distributed = pytest.importorskip("distributed")
     dataframe = pytest.importorskip("dask.dataframe")
     frame = a_frame()
-    with open_partitions(dataframe.from_pandas(frame, npartitions=6)) as parts:
+    with (
+        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        open_partitions(dataframe.from_pandas(frame, npartitions=6)) as parts,
+    ):
         found = parts.map_reduce(kill_once, str(tmp_path / "killed"))
     assert (tmp_path / "killed").exists()
     assert (found.n_rows, found.sums) == (ROWS, expected(frame))

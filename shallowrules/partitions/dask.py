@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -16,12 +17,16 @@ from shallowrules.table import Table
 
 __all__ = ["DaskParts"]
 
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+"""Names of this machine, by which a cluster on it knows its workers."""
+
 
 class DaskParts(Partitions):
     """The partitions of a Dask dataframe, or the blocks of rows of an array.
 
     They are computed anew in every pass unless they are in the workers' memory (``frame.persist()``). A part whose
-    worker dies is computed on another one, as Dask does by itself.
+    worker dies is computed on another one, as Dask does by itself. Results come from the workers directly where all of
+    them are on this machine or the client says so (``Client(direct_to_workers=True)``), else by way of the scheduler.
 
     Parameters
     ----------
@@ -70,8 +75,15 @@ class DaskParts(Partitions):
                 "cluster that runs (distributed.Client), and fit again"
             ) from error
 
+    def _reaches_workers(self) -> bool | None:
+        """Return whether the workers are on this machine, None if not: it is left to the client then."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return all(urlsplit(address).hostname in LOOPBACK for address in workers) or None
+
     def _computed(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
-        sent = self._client.scatter(state, broadcast=True, hash=False)
+        # A task, and no scattered data: what a worker that died had alone, another makes again.
+        pickle = self._distributed.protocol.pickle
+        sent = self._dask.delayed(pickle.loads, pure=False)(pickle.dumps(state))
         call = self._dask.delayed(_call_partition, pure=False)
         tasks = [
             call(function, partition, i, sent, self._columns, self._exclude)
@@ -79,7 +91,8 @@ class DaskParts(Partitions):
         ]
         futures = self._client.compute(tasks)
         try:
-            results = (future.result() for future in self._distributed.as_completed(futures))
+            direct = self._reaches_workers()
+            results = (self._client.gather(done, direct=direct) for done in self._distributed.as_completed(futures))
             return merge_all(None, (result for result in results if result is not None))
         finally:
             with suppress(Exception):  # a client that is gone cancels nothing, and what went wrong is said elsewhere
