@@ -294,12 +294,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
 
         The tree and its figures are those of `fit` on the whole table, from the same centers and however the rows are
-        cut into parts; but the last digits of the costs, which `fit` rounds in the order of the rows. There is no
-        `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of its rows fit, they are
-        collected in the memory of this process and the tree is grown at once; if not, it is grown by passes, two for
-        each level, and a better one is searched for on some rows and judged on all, as `fit` does with more than 65,536
-        distinct rows. With fewer, or over 128 clusters, the refined tree may be another one then; its J too is never
-        above the greedy tree's.
+        cut into parts. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of
+        its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
+        grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
+        does with more than 65,536 distinct rows. With fewer, or over 128 clusters, the refined tree may be another one
+        then; its J too is never above the greedy tree's.
 
         Parameters
         ----------
@@ -324,8 +323,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         DataError
             If the table cannot be used; the message names the file or partition, the column and the rows.
         OptionError
-            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `impute`, `transformer`,
-            ``scale="robust"``, a Pipeline as clusterer.
+            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `impute`, `transformer`, a
+            Pipeline as clusterer.
         """
         parameters = _parameters(self)
         refuse_options(parameters, centers, labels)

@@ -67,7 +67,7 @@ def check_equal(parts_model: ExplainableKMeans, model: ExplainableKMeans) -> Non
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
-@pytest.mark.parametrize("scale", [None, "minmax", "standard"])
+@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_given_centers(n_parts, scale, weighted, memory):
     frame = a_frame().drop(columns="label")
@@ -191,7 +191,6 @@ def test_centers_of_fitted_clusterers():
     [
         ({"refine": "none", "method": "imm"}, {}, "method='imm' does not work on a table in parts"),
         ({"refine": "none", "impute": "median"}, {}, "impute='median' does not work on a table in parts"),
-        ({"refine": "none", "scale": "robust"}, {}, "take scale='minmax' or scale='standard'"),
         ({"refine": "none", "transformer": StandardScaler()}, {}, "transformer does not work on a table in parts"),
         ({"refine": "none"}, {"centers": make_pipeline(StandardScaler(), KMeans())}, "a Pipeline does not cluster"),
         ({"refine": "none"}, {"centers": KMeans(3)}, "has no centers: fit it first"),

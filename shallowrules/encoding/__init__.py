@@ -14,7 +14,7 @@ from shallowrules.encoding.encoder import (
     encode,
     impute_table,
 )
-from shallowrules.encoding.scaling import SCALES, fit_scaler, set_moments
+from shallowrules.encoding.scaling import SCALES, fit_scaler, quartile_ranks, set_moments, set_quartiles
 
 __all__ = [
     "CATEGORY_WEIGHT",
@@ -28,7 +28,9 @@ __all__ = [
     "fit_scaler",
     "impute_table",
     "is_id_like",
+    "quartile_ranks",
     "refuse_extreme_weights",
     "refuse_unusable",
     "set_moments",
+    "set_quartiles",
 ]

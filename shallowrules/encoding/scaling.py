@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from shallowrules.summation import group_means
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "fit_scaler", "scale_rows", "set_moments"]
+__all__ = ["SCALES", "fit_scaler", "quartile_ranks", "scale_rows", "set_moments", "set_quartiles"]
 
 SCALES: dict[str | None, str | None] = {
     None: None,
@@ -26,6 +28,8 @@ SCALES: dict[str | None, str | None] = {
     "robust": "RobustScaler",
 }
 """The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
+
+QUARTILES = (0.25, 0.5, 0.75)
 
 BLOCK_VALUES = 1 << 19
 """Values (rows x columns) that are scaled at once where threads share a table."""
@@ -134,23 +138,30 @@ def _use_quartiles(scaler: RobustScaler, X: NDArray[Any], weight: NDArray[np.flo
             "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
             "stands for): round the weights, or take scale 'minmax' or 'standard'"
         )
-    lower, median, upper = _quantiles(X, (0.25, 0.5, 0.75), weight)
-    spread = upper - lower
-    scaler.center_ = median
-    scaler.scale_ = np.where(spread < 10 * np.finfo(spread.dtype).eps, 1.0, spread)  # scikit-learn's bound
-
-
-def _quantiles(
-    X: NDArray[Any], shares: tuple[float, ...], weight: NDArray[np.float64] | None
-) -> list[NDArray[np.float64]]:
-    """Return quantiles of each column, between rows by linear interpolation, of rows repeated by whole weights."""
-    found = np.empty((len(shares), X.shape[1]))
+    total = len(X) if weight is None else float(weight.sum())
+    ranked = {rank: np.empty(X.shape[1]) for rank in quartile_ranks(total)}
     for j in range(X.shape[1]):
         order = np.argsort(X[:, j], kind="stable")
-        values = X[order, j].astype(np.float64)
-        last = np.arange(1, len(X) + 1) if weight is None else np.cumsum(weight[order])
-        for i, share in enumerate(shares):
-            position = (last[-1] - 1) * share
-            below, above = values[np.searchsorted(last, [np.floor(position), np.ceil(position)], side="right")]
-            found[i, j] = below + (above - below) * (position - np.floor(position))
-    return list(found)
+        values = X[order, j].astype(np.float64) + 0.0  # of 0.0 and -0.0 one
+        reached = np.arange(1, len(X) + 1) if weight is None else np.cumsum(weight[order])
+        for rank, found in ranked.items():
+            found[j] = values[np.searchsorted(reached, rank, side="right")]
+    set_quartiles(scaler, total, ranked)
+
+
+def quartile_ranks(total: float) -> list[int]:
+    """Return the ranks, counted from 0, between which the quartiles of so many rows are."""
+    positions = [(total - 1) * share for share in QUARTILES]
+    return sorted({round_to(position) for position in positions for round_to in (math.floor, math.ceil)})
+
+
+def set_quartiles(scaler: RobustScaler, total: float, ranked: Mapping[int, NDArray[np.float64]]) -> None:
+    """Give a scaler the quartiles of columns of so many rows, from the values of each of their `quartile_ranks`."""
+    found = []
+    for share in QUARTILES:
+        position = (total - 1) * share
+        below, above = ranked[math.floor(position)], ranked[math.ceil(position)]
+        found.append(below + (above - below) * (position - math.floor(position)))  # linear interpolation
+    lower, scaler.center_, upper = found
+    spread = upper - lower
+    scaler.scale_ = np.where(spread < 10 * np.finfo(spread.dtype).eps, 1.0, spread)  # scikit-learn's bound

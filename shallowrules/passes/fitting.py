@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import Ranges, column_ranges
+from shallowrules._kernel import column_ranges
 from shallowrules.assembling import (
     MAX_CLUSTERS,
     FitRecord,
@@ -21,17 +21,18 @@ from shallowrules.assembling import (
     rule_nodes,
 )
 from shallowrules.clustering import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import Encoder, categories, encode, set_moments
+from shallowrules.encoding import Encoder, categories, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.growing import GrownTree, Progress, UniqueRows
 from shallowrules.metrics import partition_cost
-from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.passes.refining import PartsReference, refine_parts
 from shallowrules.passes.rows import Encode, RowEncoder
+from shallowrules.passes.scaling import fit_scaler
 from shallowrules.passes.scratch import stored_rows
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
@@ -111,10 +112,8 @@ def fit_parts(
     encoder, used, classes, numbers = encoding.encoder, None, None, None
     if labels is not None:
         known, numbers, used = facts.labelling()
-    if parameters.scale == "standard":
-        _standardize(parts, roles, encoder, head, facts.weight)
-    elif encoder.scaler is not None:
-        encoder.scaler.n_samples_seen_ = facts.counted
+    if encoder.scaler is not None:
+        fit_scaler(parts, facts, parameters.scale, roles, encoder, head)
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
     grids = Grids(*(SumGrid.of(column_ranges(X), facts.weight) for X in (matrix, X_explain, X_cluster)))
@@ -200,14 +199,6 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
             OptionName("impute", parameters.impute),
             " does not work on a table in parts, where medians are not known: fill missing values in first, or leave "
             "these rows out",
-        )
-    if parameters.scale == "robust":
-        raise OptionError(
-            OptionName("scale", "robust"),
-            " does not work on a table in parts, where quartiles are not known: take ",
-            OptionName("scale", "minmax"),
-            " or ",
-            OptionName("scale", "standard"),
         )
     if labels is not None and (centers is not None or parameters.clusterer is not None):
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")
@@ -394,29 +385,3 @@ def _finish(
 def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
     """Return the mean of each cluster, NaN for one without rows."""
     return grid.means(found[name], found["weight"])
-
-
-def _standardize(parts: Partitions, roles: Roles, encoder: Encoder, head: Table, total: float) -> None:
-    """Give the scaler of an encoder the means and variances of all rows that count, in two passes."""
-    plain = RowEncoder(roles, replace(encoder, scaler=None))
-    places, _ = encoder._numbers()
-    raw = plain.encoder.spaces(encoder.encode_imputed(head))[1][:, places]
-    grid = SumGrid.of(column_ranges(raw), total)
-    mean = grid.sums(parts.map_reduce(_moments_part, (plain, places, grid, None))["sums"])[0] / total
-    # What is farthest from the mean is one of the ends.
-    squares = (raw.astype(np.float64) - mean) ** 2
-    grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), total)
-    variance = grid.sums(parts.map_reduce(_moments_part, (plain, places, grid, mean))["sums"])[0] / total
-    set_moments(encoder.scaler, mean, variance, int(total) if roles.weight is None else total)
-
-
-def _moments_part(part: Part, state: tuple[RowEncoder, list[int], SumGrid, NDArray[np.float64] | None]) -> Added:
-    """Return the sums of the numbers of all rows, or of their squared differences from a mean."""
-    encode, places, grid, mean = state
-    rows = encode(part)
-    X = rows.X_cluster[:, places]
-    if mean is not None:
-        X = (X.astype(np.float64) - mean) ** 2
-    if not len(X):
-        return Added({"sums": np.zeros((len(grid.rounder), 1, X.shape[1]))})
-    return Added({"sums": grid.add_up(X, np.zeros(len(X), np.int32), 1, rows.weight)})
