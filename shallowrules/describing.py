@@ -29,13 +29,9 @@ from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.histograms import count_rows, cross_weights
-from shallowrules.metrics import (
-    agreement,
-    partition_cost,
-    precision_and_recall,
-)
+from shallowrules.metrics import agreement, cost_around_means, partition_cost, precision_and_recall
 from shallowrules.rules import RuleColumn, RuleSet
-from shallowrules.summation import group_means
+from shallowrules.summation import GroupSums, group_means
 from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
 
@@ -100,6 +96,7 @@ def describe_tree(
     means: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     record: FitRecord,
+    sums: GroupSums | None = None,
     n_threads: int = 1,
 ) -> RuleSet:
     """Measure a tree on its rows and return its rules.
@@ -119,18 +116,25 @@ def describe_tree(
     weight : ndarray of float64, shape (n_rows,), or None
         Rows of weight 0 do not count.
     record : FitRecord
+    sums : GroupSums, optional
+        What `exact_sums` gives for the clusters of the tree in the space of the costs, where it is known.
     n_threads : int
         The result does not depend on it.
     """
     k = len(tree.names)
     counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
-    sums = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
-    columns, profiles = _describe_columns(encoding, means, labels, weight, sums)
-    cost = partition_cost(encoding.X_cluster, labels, weight, n_threads)
+    weights = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
+    columns, profiles = _describe_columns(encoding, means, labels, weight, weights)
+    if sums is None:
+        cost = partition_cost(encoding.X_cluster, labels, weight, n_threads, encoding.cluster_ranges)
+    else:
+        cost = cost_around_means(sums, encoding.X_cluster, labels, weight, n_threads)
     reference_cost = record.reference_cost
     if reference_cost is None:
         reference_cost = (
-            cost if reference is labels else partition_cost(encoding.X_cluster, reference, weight, n_threads)
+            cost
+            if reference is labels
+            else partition_cost(encoding.X_cluster, reference, weight, n_threads, encoding.cluster_ranges)
         )
     rows: slice | NDArray[np.bool_] = slice(None)
     if weight is not None and not weight.all():
@@ -153,7 +157,7 @@ def describe_tree(
             columns,
             profiles,
             counts,
-            sums,
+            weights,
             cost,
             reference_cost,
             agreement(labels, reference, weight),

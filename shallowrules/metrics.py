@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
-from shallowrules.summation import SumGrid, adds_up_exactly
+from shallowrules.summation import GroupSums, SumGrid, adds_up_exactly
 from shallowrules.tree import Tree
 
 __all__ = [
     "agreement",
+    "cost_around_means",
     "cost_of_squares",
+    "exact_sums",
     "partition_cost",
     "precision_and_recall",
     "weighted_average_depth",
@@ -39,7 +41,11 @@ def weighted_average_explanation_size(tree: Tree) -> float:
 
 
 def partition_cost(
-    X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int = 1
+    X: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    n_threads: int = 1,
+    ranges: Ranges | None = None,
 ) -> float:
     """Return the k-means cost of a partition, each cluster around its own mean (the paper's Eq. 1).
 
@@ -54,6 +60,8 @@ def partition_cost(
         decimal places smaller than the largest.
     n_threads : int
         The result does not depend on it.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
 
     Returns
     -------
@@ -74,9 +82,9 @@ def partition_cost(
         known, numbers = np.unique(labels, return_inverse=True)
         k = len(known)
     numbers = np.ascontiguousarray(numbers, dtype=np.int32)
-    exact = _exact_cost(X, numbers, k, weight, n_threads) if adds_up_exactly(weight) else None
-    if exact is not None:
-        return exact
+    sums = exact_sums(X, numbers, k, weight, n_threads, ranges)
+    if sums is not None:
+        return cost_around_means(sums, X, numbers, weight, n_threads)
     if weight is None:
         return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
     # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
@@ -113,26 +121,59 @@ def cost_of_squares(
     return max(total - math.fsum(added.ravel().tolist()), 0.0)
 
 
-def _exact_cost(
-    X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64] | None, n_threads: int
-) -> float | None:
-    """Return a cost from exact sums; None where some number is not finite, or none counts."""
+def exact_sums(
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+    ranges: Ranges | None = None,
+) -> GroupSums | None:
+    """Return the sums of clusters; None where they depend on the order of the rows, or there is nothing to add up.
+
+    Parameters
+    ----------
+    X : ndarray of float32 or float64, shape (n_rows, n_columns)
+    labels : ndarray of int32, shape (n_rows,)
+        From 0 to ``k - 1``.
+    k : int
+    weight : ndarray of float64, shape (n_rows,), optional
+        None negative.
+    n_threads : int
+        The result does not depend on it.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
+    """
+    if not adds_up_exactly(weight):
+        return None
     size = np.bincount(labels, weight, k).astype(np.float64)
     if not X.size or not size.any():
         return None
-    ranges = _counted_ranges(X, weight, n_threads)
+    ranges = _counted_ranges(X, weight, n_threads, ranges)
     if not np.isfinite(ranges).all():
         return None
     grid = SumGrid.of(ranges, float(size.sum()))
-    sums = grid.add_up(X, labels, k, weight, n_threads)
-    squares = exact_squares(X, labels, grid.means(sums, size), weight, n_threads)
-    return cost_of_squares(squares, grid, sums, size)
+    return GroupSums(grid, grid.add_up(X, labels, k, weight, n_threads), size)
 
 
-def _counted_ranges(X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int) -> Ranges:
-    """Return the ranges of the rows that count, without a copy of all."""
+def cost_around_means(
+    sums: GroupSums,
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+) -> float:
+    """Return the k-means cost of a partition whose sums are known; the parameters are those of `exact_sums`."""
+    squares = exact_squares(X, labels, sums.means, weight, n_threads)
+    return cost_of_squares(squares, sums.grid, sums.parts, sums.size)
+
+
+def _counted_ranges(
+    X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int, known: Ranges | None
+) -> Ranges:
+    """Return the ranges of the rows that count, without a copy of all; those of all rows may be known."""
     if weight is None or weight.all():
-        return column_ranges(X, n_threads)
+        return column_ranges(X, n_threads) if known is None else known
     low, high = [], []
     for first in range(0, len(X), BLOCK):
         rows = X[first : first + BLOCK][weight[first : first + BLOCK] > 0]

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
-__all__ = ["MAX_TOTAL", "SumGrid", "adds_up_exactly", "group_means", "group_sums"]
+__all__ = ["MAX_TOTAL", "GroupSums", "SumGrid", "adds_up_exactly", "group_means", "group_sums"]
 
-KEPT_BITS = 64
-"""Bits kept below the largest value: more than a float64 has, so that what is dropped does not show."""
+KEPT_BITS = 62
+"""Bits kept below the largest value: more than a float64 has, so that what is dropped does not show. Two grids have so
+many for up to a million rows."""
 
 MANTISSA = 52
 
@@ -150,6 +151,28 @@ class SumGrid:
             lost += (result - before) + (part - (total - before))
             result = total
         return np.asarray(np.ldexp(result + lost, self.exponent))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """The exact sums of the rows of each group.
+
+    Attributes
+    ----------
+    grid : SumGrid
+    parts : ndarray of float64, shape (n_grids, n_groups, n_columns)
+    size : ndarray of float64, shape (n_groups,)
+        The weight of each group.
+    """
+
+    grid: SumGrid
+    parts: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean row of each group, shape (n_groups, n_columns), NaN for one without rows."""
+        return self.grid.means(self.parts, self.size)
 
 
 def group_means(

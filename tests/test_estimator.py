@@ -222,7 +222,7 @@ STAGES = [
     (growing, "find_unique_rows"),
     (growing, "refine"),
     (finishing, "describe_tree"),
-    (finishing, "group_means"),
+    (finishing, "exact_sums"),
 ]
 """Functions that the pipeline calls, at least one of each part of a fit."""
 

@@ -115,7 +115,11 @@ class FitData:
     def reference_cost(self) -> float:
         """The k-means cost of the unrestricted clustering, with the means of its labels."""
         return partition_cost(
-            self.encoding.X_cluster, self.reference.labels, self.fit_weight, self.parameters.n_threads
+            self.encoding.X_cluster,
+            self.reference.labels,
+            self.fit_weight,
+            self.parameters.n_threads,
+            self.encoding.cluster_ranges,
         )
 
     @property

@@ -16,6 +16,7 @@ from shallowrules.describing import describe_tree
 from shallowrules.encoding import Encoder
 from shallowrules.errors import DataError, ShallowRulesWarning
 from shallowrules.growing import GrownTree
+from shallowrules.metrics import exact_sums
 from shallowrules.pipeline.data import FitData
 from shallowrules.rules import RuleSet
 from shallowrules.summation import group_means
@@ -80,11 +81,13 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels[weightless] = tree.predict(matrix[weightless])
     k, n_kept = len(reference.centers), len(data.kept_centers)
     leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
-    means = group_means(matrix, labels, k, fit_weight, n_threads, encoding.ranges)
+    clustered = encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges
+    sums = exact_sums(*clustered)
+    clustered_means = group_means(*clustered) if sums is None else sums.means
     if encoding.X_cluster is matrix:
-        clustered_means = means
+        means = clustered_means
     else:
-        clustered_means = group_means(encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges)
+        means = group_means(matrix, labels, k, fit_weight, n_threads, encoding.ranges)
     if np.isnan(means).any():  # clusters without rows
         one_matrix = encoding.X_explain is matrix
         centers = (
@@ -99,6 +102,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         labels,
         reference.labels,
         means=means,
+        sums=sums,
         weight=fit_weight,
         n_threads=n_threads,
         record=FitRecord(
