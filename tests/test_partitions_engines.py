@@ -240,6 +240,33 @@ def test_a_client_that_goes_away_ends_the_work_with_a_word():
         client.close()
 
 
+def test_a_cluster_that_goes_away_ends_the_work_with_a_word():
+    distributed = pytest.importorskip("distributed")
+    dataframe = pytest.importorskip("dask.dataframe")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
+    client = distributed.Client(cluster, set_as_default=False)
+    with client.as_current(), open_partitions(dataframe.from_pandas(a_frame(), npartitions=4)) as parts:
+        timer = threading.Timer(0.5, cluster.close)
+        timer.start()
+        with pytest.raises(DataError, match="went away before the work on the table was done"):
+            parts.map_reduce(wait_and_add_up, 1)
+        timer.join()
+        with pytest.raises(DataError, match="went away"):
+            parts.map_reduce(totals, 1)
+    client.close()
+
+
+def test_the_centers_of_a_model_of_dask_ml(client):
+    array = pytest.importorskip("dask.array")
+    clustering = pytest.importorskip("dask_ml.cluster")
+    X = a_frame()[["amount", "age"]].to_numpy(dtype=float)
+    of_dask = array.from_array(X, chunks=(300, 2))
+    fitted = clustering.KMeans(n_clusters=3, random_state=0).fit(of_dask)
+    model = ExplainableKMeans(refine="none").fit_partitions(of_dask, centers=fitted)
+    expected = ExplainableKMeans(refine="none", clusterer=fitted.cluster_centers_).fit(X)
+    assert model.rules_.to_json() == expected.rules_.to_json()
+
+
 def labelled_frame() -> tuple[pd.DataFrame, ExplainableKMeans]:
     """Return rows to label, some of them with values missing or unknown, and a model of others."""
     frame = a_frame()
