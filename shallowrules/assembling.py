@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shallowrules.conversion import DOUBLE_EXACT, Number
 from shallowrules.encoding import Encoder
+from shallowrules.errors import counted
 from shallowrules.histograms import NarrowBins, join_bins, plain_numbers
 from shallowrules.metrics import weighted_average_depth
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
@@ -230,6 +231,14 @@ def profile_clusters(
         shares = tuple(() if column.is_numeric else tuple(each[i].tolist()) for column, each in found)
         profiles.append({"means": means, "shares": shares if mixed else ()})
     return columns, profiles
+
+
+def imputation_note(
+    name: str, n_rows: int, value: Number | Value | None, *, is_numeric: bool, way: str | None = None
+) -> str:
+    """Return what a reader of the rules has to know of the missing values of a column, in so many rows."""
+    what = way or ("the median" if is_numeric else "the most frequent value")
+    return f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {value!r}, {what}"
 
 
 def count_values(

@@ -22,6 +22,7 @@ from shallowrules.assembling import (
     count_values,
     describe_numbers,
     describe_values,
+    imputation_note,
     profile_clusters,
     rule_nodes,
 )
@@ -215,12 +216,9 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
     notes = []
     for column in encoding.table.columns:
         if column.imputed_rows is not None:
-            what = "the median" if column.is_numeric else "the most frequent value"
-            what = what if encoding.encoder.transformer is None else "as the transformer does"
-            taken = (
-                f"({counted(int(np.count_nonzero(column.imputed_rows)), 'row')}) is taken as {column.imputed!r}, {what}"
-            )
-            notes.append(f"a missing value of column {column.name!r} {taken}")
+            way = None if encoding.encoder.transformer is None else "as the transformer does"
+            n_rows = int(np.count_nonzero(column.imputed_rows))
+            notes.append(imputation_note(column.name, n_rows, column.imputed, is_numeric=column.is_numeric, way=way))
     return tuple(notes)
 
 

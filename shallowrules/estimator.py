@@ -323,8 +323,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         DataError
             If the table cannot be used; the message names the file or partition, the column and the rows.
         OptionError
-            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `impute`, `transformer`, a
-            Pipeline as clusterer.
+            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
+            clusterer.
         """
         parameters = _parameters(self)
         refuse_options(parameters, centers, labels)

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
-__all__ = ["MAX_TOTAL", "GroupSums", "SumGrid", "adds_up_exactly", "group_means", "group_sums"]
+__all__ = [
+    "MAX_TOTAL",
+    "GroupSums",
+    "SumGrid",
+    "adds_up_exactly",
+    "exact_total",
+    "group_means",
+    "group_sums",
+    "in_units",
+]
 
 KEPT_BITS = 62
 """Bits kept below the largest value: more than a float64 has, so that what is dropped does not show. Two grids have so
@@ -71,6 +80,21 @@ def group_sums(
 def adds_up_exactly(weight: NDArray[np.float64] | None) -> bool:
     """Return whether sums with these weights do not depend on the order of the rows."""
     return weight is None or (float(weight.sum()) < MAX_TOTAL and bool((weight == np.floor(weight)).all()))
+
+
+def exact_total(weight: NDArray[np.float64]) -> float:
+    """Return the summed weights, rounded once."""
+    return float(weight.sum()) if adds_up_exactly(weight) else math.fsum(weight.tolist())
+
+
+def in_units(weight: NDArray[np.float64], total: float) -> NDArray[np.int64]:
+    """Return weights as whole numbers in proportion, whose sums are exact in floats too.
+
+    Each is rounded by itself, a positive one to at least 1, to units that depend on `total`, the `exact_total` of all
+    weights; where these are whole numbers and sum to less than `MAX_TOTAL`, none is rounded.
+    """
+    units = np.rint(np.ldexp(weight, MANTISSA - math.frexp(total)[1])).astype(np.int64)
+    return np.where(weight > 0, np.maximum(units, 1), 0)
 
 
 @dataclass(frozen=True, eq=False)

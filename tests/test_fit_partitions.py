@@ -138,6 +138,82 @@ def test_small_tables_with_ties(seed, n_parts, k, digits, memory, dtype, weighte
     check_equal(of_parts, model)
 
 
+def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFrame:
+    """Return rows with values missing in some columns of each type."""
+    rng = np.random.default_rng(seed)
+    frame = frame.astype({"age": "Int64", "open": object, "kind": object})
+    for name in ("amount", "age", "length", "kind", "open"):
+        frame.loc[rng.random(len(frame)) < share, name] = None
+    return frame
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("scale", [None, "robust"])
+@pytest.mark.parametrize("way", ["centers", "labels", "weights"])
+@pytest.mark.filterwarnings("ignore:the rules give")
+def test_imputed_values(n_parts, scale, way, memory):
+    frame = with_holes(a_frame(), n_parts)
+    frame.loc[frame.index[::9], "label"] = None
+    used = frame.drop(columns=["copies", "label"])
+    model = ExplainableKMeans(5, refine="none", scale=scale, impute="median", random_state=0)
+    weight = frame.copies if way == "weights" else None
+    if way == "labels":
+        again = clone(model).set_params(clusterer=frame.label).fit(used)
+        parts = cut(frame.drop(columns="copies"), n_parts)
+        of_parts = clone(model).fit_partitions(parts, labels="label", memory=memory)
+    else:
+        centers = clone(model).fit(used, sample_weight=weight).reference_centers_
+        again = clone(model).set_params(clusterer=centers).fit(used, sample_weight=weight)
+        parts = cut(frame.drop(columns="label") if way == "weights" else used, n_parts)
+        named = "copies" if way == "weights" else None
+        of_parts = clone(model).fit_partitions(parts, centers=centers, sample_weight=named, memory=memory)
+    check_equal(of_parts, again)
+    assert sum("is taken as" in note for note in of_parts.rules_.statistics.notes) == 5
+    np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7]), st.sampled_from([None, "minmax", "robust"]))
+def test_imputed_values_of_small_tables_with_ties(seed, n_parts, scale):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(4, 30))
+    frame = pd.DataFrame(
+        {
+            "number": np.round(rng.normal(size=n_rows), 1) * rng.choice([1.0, -0.0, np.nan], n_rows),
+            "whole": rng.integers(-3, 3, n_rows),
+            "kind": rng.choice(["a", "b", None], n_rows),
+        }
+    )
+    frame.loc[:1, "number"], frame.loc[:1, "kind"] = [1.0, 2.0], ["a", "b"]
+    weight = np.append([1, 1], rng.integers(0, 4, n_rows - 2))
+    model = ExplainableKMeans(2, refine="none", impute="median", scale=scale, random_state=0)
+    centers = clone(model).fit(frame, sample_weight=weight).reference_centers_
+    parts = cut(frame.assign(weight=weight), n_parts)
+    of_parts = clone(model).fit_partitions(parts, centers=centers, sample_weight="weight", memory=1)
+    check_equal(of_parts, model.set_params(clusterer=centers).fit(frame, sample_weight=weight))
+
+
+def test_missing_values_in_files_are_imputed(tmp_path, memory):
+    frame = with_holes(a_frame(), 3).drop(columns=["label", "copies"])
+    pieces = [frame.iloc[:100].assign(age=pd.array([None] * 100, "Int64")), frame.iloc[100:]]
+    for i, piece in enumerate(pieces):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pandas(piece, preserve_index=False), tmp_path / f"{i}.parquet")
+    pd.concat(pieces).to_csv(tmp_path / "all.csv", index=False)
+    for files in (str(tmp_path / "*.parquet"), str(tmp_path / "all.csv")):
+        model = ExplainableKMeans(4, refine="none", impute="median", random_state=0)
+        whole = read_table([tmp_path / "0.parquet", tmp_path / "1.parquet"] if files.endswith("parquet") else files)
+        model.set_params(clusterer=clone(model).fit(whole).reference_centers_)
+        check_equal(clone(model).fit_partitions(files, memory=memory), clone(model).fit(whole))
+
+
+def test_a_column_without_values_that_count_is_not_imputed():
+    frame = a_frame(50)[["amount", "copies"]].assign(size=np.where(np.arange(50) < 3, 1.0, np.nan))
+    frame.loc[frame.index[:3], "copies"] = 0
+    model = ExplainableKMeans(2, refine="none", impute="median")
+    with pytest.raises(DataError, match="column 'size' has no values, so that none can be imputed"):
+        model.fit_partitions(cut(frame, 3), sample_weight="copies")
+
+
 def test_our_own_centers_do_not_depend_on_the_cut_and_are_near_those_of_kmeans(capsys):
     frame = load_iris(as_frame=True).data
     found = []
@@ -190,7 +266,6 @@ def test_centers_of_fitted_clusterers():
     ("options", "arguments", "message"),
     [
         ({"refine": "none", "method": "imm"}, {}, "method='imm' does not work on a table in parts"),
-        ({"refine": "none", "impute": "median"}, {}, "impute='median' does not work on a table in parts"),
         ({"refine": "none", "transformer": StandardScaler()}, {}, "transformer does not work on a table in parts"),
         ({"refine": "none"}, {"centers": make_pipeline(StandardScaler(), KMeans())}, "a Pipeline does not cluster"),
         ({"refine": "none"}, {"centers": KMeans(3)}, "has no centers: fit it first"),

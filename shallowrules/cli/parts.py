@@ -132,6 +132,7 @@ def fit_rules_in_parts(
         explain_columns=None if chosen.explain is None else list(dict.fromkeys(chosen.explain)),
         scale=chosen.scale,
         category_weight=chosen.category_weight,
+        impute=chosen.impute,
         random_state=chosen.seed,
         n_jobs=-1,
         **growing.parameters(),
@@ -179,7 +180,6 @@ def _first_rows(parts: Partitions, names: Sequence[str]) -> Any:
 
 def _refuse_options(chosen: FitOptions, growing: MethodOptions) -> None:
     for is_given, option, way in (
-        (chosen.impute is not None, "--impute", "fill missing values in before, or --exclude the columns"),
         (chosen.drop_missing, "--drop-missing", "leave these rows out of the files, or --exclude the columns"),
         (growing.has_goal, "--max-cost and --max-conditions", "say --tradeoff"),
     ):

@@ -13,6 +13,8 @@ from shallowrules.encoding.encoder import (
     categories,
     encode,
     impute_table,
+    median_rank,
+    most_frequent,
 )
 from shallowrules.encoding.scaling import SCALES, fit_scaler, quartile_ranks, set_moments, set_quartiles
 
@@ -28,6 +30,8 @@ __all__ = [
     "fit_scaler",
     "impute_table",
     "is_id_like",
+    "median_rank",
+    "most_frequent",
     "quartile_ranks",
     "refuse_extreme_weights",
     "refuse_unusable",

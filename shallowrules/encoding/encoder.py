@@ -21,6 +21,7 @@ from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler, scale_rows
 from shallowrules.errors import DataError
+from shallowrules.summation import exact_total, in_units
 from shallowrules.table import Column, Table, Value
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "categories",
     "encode",
     "impute_table",
+    "median_rank",
+    "most_frequent",
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
@@ -352,23 +355,33 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None)
         If a column has no value at all.
     """
     weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
-    return table.filled([_median_or_mode(column, weight) if column.absent.any() else None for column in table.columns])
+    units = in_units(weight, exact_total(weight))
+    return table.filled([_median_or_mode(c, weight > 0, units) if c.absent.any() else None for c in table.columns])
 
 
-def _median_or_mode(column: Column, weight: NDArray[np.float64]) -> Number | Value:
+def _median_or_mode(column: Column, counts: NDArray[np.bool_], weight: NDArray[np.int64]) -> Number | Value:
     """Return the median of a column of numbers, or the most frequent category, the first of several."""
-    counted = ~column.absent & (weight > 0)
+    counted = ~column.absent & counts
     if not counted.any():
         raise DataError(f"column {column.name!r} has no values, so that none can be imputed; exclude it")
     values, weight = column.values[counted], weight[counted]
     if not column.is_numeric:
         distinct = categories(column)
-        shares = np.bincount(column.positions(distinct)[counted], weight, len(distinct))
-        return distinct[int(np.argmax(shares))]
+        return most_frequent(distinct, np.bincount(column.positions(distinct)[counted], weight, len(distinct)))
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
-    middle: Number = values[order][np.searchsorted(reached, reached[-1] / 2)].item()
-    return middle
+    middle: Number = values[order][np.searchsorted(reached, median_rank(int(reached[-1])), side="right")].item()
+    return middle + 0  # of 0.0 and -0.0 one
+
+
+def median_rank(total: int) -> int:
+    """Return the rank, counted from 0, of the median of so many rows: of two in the middle the lower one."""
+    return (total + 1) // 2 - 1
+
+
+def most_frequent(values: Sequence[Value], weight: NDArray[Any]) -> Value:
+    """Return the category of the most weight, the first of several."""
+    return values[int(np.argmax(weight))]
 
 
 def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> tuple[ModelColumn, ...]:

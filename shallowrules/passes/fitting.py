@@ -29,6 +29,7 @@ from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.passes.growing import grow_parts
+from shallowrules.passes.imputing import find_imputed, imputation_notes
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.passes.refining import PartsReference, refine_parts
 from shallowrules.passes.rows import Encode, RowEncoder
@@ -97,11 +98,12 @@ def fit_parts(
     refuse_options(parameters, centers, labels)
     if centers is not None:
         parameters = replace(parameters, clusterer=centers)
-    roles = Roles.of(parts, labels, weight)
+    roles = Roles.of(parts, labels, weight, imputes=parameters.impute is not None)
     log("looking at names, ranges and categories")
     facts = survey(parts, roles)
     cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
-    head = facts.head(parts, roles, counted_only=True)
+    imputed = find_imputed(parts, facts, roles) if roles.imputes else ()
+    head = facts.head(parts, roles, imputed, counted_only=True)
     encoding = encode(
         head,
         parameters.scale,
@@ -193,12 +195,6 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
     if parameters.transformer is not None:
         raise OptionError(
             "transformer does not work on a table in parts: use scale, or write a transformed table first"
-        )
-    if parameters.impute is not None:
-        raise OptionError(
-            OptionName("impute", parameters.impute),
-            " does not work on a table in parts, where medians are not known: fill missing values in first, or leave "
-            "these rows out",
         )
     if labels is not None and (centers is not None or parameters.clusterer is not None):
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")
@@ -332,7 +328,7 @@ def _finish(
     """Return the fit with the rules of a grown tree, measured on all parts."""
     encoder, k = rows.encoder, len(reference.centers)
     tree = replace(place_thresholds(grown, encoder, head), names=reference.names, classes=reference.classes)
-    table = facts.head(parts, rows.roles, counted_only=False)
+    table = facts.head(parts, rows.roles, encoder.imputed, counted_only=False)
     nodes = rule_nodes(tree, encoder, table)
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
     blank = [
@@ -366,7 +362,12 @@ def _finish(
         tradeoff=float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0,
         labelled=reference.labelled,
         left_out=facts.unlabelled,
-        notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
+        notes=(
+            *imputation_notes(facts, rows.roles, encoder.imputed),
+            *reference.notes,
+            *grown.notes,
+            *leafless_note([reference.names[i] for i in leafless], n_kept),
+        ),
     )
     rules = assemble_rules(tree, nodes, measured, record)
     return PartsFit(

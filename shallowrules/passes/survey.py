@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,14 +36,17 @@ class Roles:
         What the rules may know of.
     labels, weight : str or None
         The columns of given labels and of weights.
+    imputes : bool
+        Whether values may be missing, because they are imputed.
     """
 
     columns: tuple[str, ...]
     labels: str | None
     weight: str | None
+    imputes: bool = False
 
     @classmethod
-    def of(cls, parts: Partitions, labels: str | None, weight: str | None) -> Roles:
+    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, imputes: bool = False) -> Roles:
         """Return the roles; OptionError names a column that is not there."""
         for name, wanted in (("labels", labels), ("sample_weight", weight)):
             if wanted is not None and wanted not in parts.names:
@@ -60,7 +63,7 @@ class Roles:
                 "columns that are neither numbers nor categories cannot be used: "
                 f"{', '.join(map(repr, other))}; exclude them"
             )
-        return cls(columns, labels, weight)
+        return cls(columns, labels, weight, imputes)
 
     def weights(self, part: Table) -> NDArray[np.float64] | None:
         """Return the weight of each row, None for no weights."""
@@ -98,14 +101,19 @@ class ColumnFacts:
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
         """Return those of one part, in which `rows` count."""
+        if column.is_finite:
+            present, among, values = len(column.values), rows, column.values
+        else:
+            known = ~column.absent
+            present, among, values = int(np.count_nonzero(known)), known, column.values[known]
+            among = known if rows is None else known & rows
+        counted_values = values if among is None else column.values[among]
         if column.is_numeric:
-            values = column.values if column.missing is None else column.values[~column.missing]
-            return cls(_ends(values), _ends(column.values if rows is None else column.values[rows]))
-        among = column if rows is None else replace(column, values=column.values[rows], missing=None)
+            return cls(_ends(values), _ends(counted_values), present=present)
         return cls(
-            values=_capped(categories(column)),
-            counted_values=_capped(categories(among)),
-            present=int(np.count_nonzero(~column.absent)),
+            values=_capped(categories(replace(column, values=values, missing=None))),
+            counted_values=_capped(categories(replace(column, values=counted_values, missing=None))),
+            present=present,
         )
 
     def merged(self, other: ColumnFacts) -> ColumnFacts:
@@ -195,8 +203,10 @@ class Survey:
         used[[numbers[label] for label in self.labels]] = True
         return known, numbers, used
 
-    def head(self, parts: Partitions, roles: Roles, *, counted_only: bool) -> Table:
-        """Return a small table with the ends of all numbers and every category.
+    def head(
+        self, parts: Partitions, roles: Roles, imputed: Sequence[Number | Value | None], *, counted_only: bool
+    ) -> Table:
+        """Return a small table with the ends of all numbers and every category, and a missing value that is imputed.
 
         What depends on ranges and categories alone, it gives as the whole table does.
         """
@@ -204,17 +214,19 @@ class Survey:
             (each.counted_ends, each.counted_values) if counted_only else (each.ends, each.values)
             for each in self.columns
         ]
-        n_rows = 2 * max(1, *(len(values) for _, values in facts), 1)
+        n_rows = 2 * max(1, *(len(values) for _, values in facts), 1) + bool(imputed)
         columns = []
-        for name, (ends, values) in zip(roles.columns, facts, strict=True):
+        values_of = zip(roles.columns, facts, imputed or (None,) * len(facts), strict=True)
+        for name, (ends, values), value in values_of:
             kind = parts.kinds[name]
+            missing = None if value is None else np.arange(n_rows) == n_rows - 1
             if ends is not None:
                 column = np.array([ends[i % 2] for i in range(n_rows)], dtype=kind.dtype)
             else:
                 column = np.empty(n_rows, dtype=object)
                 ordered = sorted(values)
                 column[:] = [ordered[i % len(ordered)] if ordered else None for i in range(n_rows)]
-            columns.append(Column(name, kind.type, column, conversion=kind.conversion))
+            columns.append(Column(name, kind.type, column, missing, kind.conversion).filled(value))
         return Table(tuple(columns), n_rows)
 
 
@@ -255,7 +267,8 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         column = part[name]
         if column.is_finite:
             continue
-        wrong["missing", name, part.origin] += int(np.count_nonzero(column.absent))
+        if not roles.imputes:
+            wrong["missing", name, part.origin] += int(np.count_nonzero(column.absent))
         if column.is_numeric:
             wrong["infinite", name, part.origin] += int(np.count_nonzero(np.isinf(column.values)))
     if roles.weight is not None:
@@ -296,7 +309,10 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
 def _refuse_wrong(found: Survey, roles: Roles) -> None:
     """Raise DataError for values that cannot be used, with their columns and files, and in how many rows."""
     said = {
-        "missing": ("missing values (NaN, None or NULL)", "leave these rows out, fill them, or exclude the columns"),
+        "missing": (
+            "missing values (NaN, None or NULL)",
+            "leave these rows out, fill them (impute), or exclude the columns",
+        ),
         "infinite": ("infinity", "k-means needs finite numbers; mend or leave out the rows"),
         "negative": ("negative weights", "a row that is not to count has the weight 0"),
         "fraction": (
