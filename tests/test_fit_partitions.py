@@ -6,12 +6,13 @@ import itertools
 import json
 import math
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans
@@ -22,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError, OptionError
 from shallowrules.partitions import TableParts
+from shallowrules.passes import cut_search, growing, node_passes
 from shallowrules.passes.sums import ExactSums
 from shallowrules.sources import read_table
 from shallowrules.table import Table
@@ -311,3 +313,71 @@ def test_exact_sums_are_rounded_once(values):
     expected = [math.fsum(array[groups == group]) for group in (0, 1)]
     np.testing.assert_array_equal(whole.rounded(), expected)
     assert whole.units == parts.units
+
+
+@contextmanager
+def small_sample(monkeypatch, n_sampled, n_fetched):
+    """Make bins of a few rows, and have those divided that have more rows than `n_fetched`; yield what passes found."""
+    found = {"divided": 0, "largest": 0}
+    map_reduce = TableParts.map_reduce
+
+    def counted(self, function, state):
+        result = map_reduce(self, function, state)
+        found["divided"] += function is node_passes.sample_bins
+        if function is node_passes.sum_values:
+            by_node = {}
+            for (place, _), values in result.values.items():
+                by_node[place] = by_node.get(place, 0) + len(values.whole()[0])
+            found["largest"] = max(found["largest"], *by_node.values())
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TableParts, "map_reduce", counted)
+        patch.setattr(growing, "NODE_SAMPLE", n_sampled)
+        patch.setattr(cut_search, "NODE_SAMPLE", n_sampled)
+        patch.setattr(growing, "MIN_FETCHED_ROWS", n_fetched)
+        yield found
+
+
+def test_bins_of_many_rows_are_divided_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = 20_000
+    group = rng.integers(0, 4, rows)
+    frame = pd.DataFrame({"paid": np.exp(rng.normal(group, 2.0)), "length": rng.normal(group % 2 * 3, 1.0)})
+    centers = np.array([[np.exp(c), c % 2 * 3] for c in range(4)])
+    model = ExplainableKMeans(refine="none", clusterer=centers).fit(frame)
+    largest = {}
+    for n_fetched in (10**9, 50):
+        with small_sample(monkeypatch, 64, n_fetched) as found:
+            of_parts = ExplainableKMeans(refine="none", clusterer=centers)
+            of_parts.fit_partitions(cut(frame, 5), memory=1)
+        check_equal(of_parts, model)
+        assert (found["divided"] > 0) == (n_fetched == 50)
+        largest[n_fetched] = found["largest"]
+    assert largest[50] <= 50 < largest[10**9]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 10_000),
+    n_parts=st.sampled_from([1, 2, 7]),
+    k=st.integers(2, 6),
+    digits=st.integers(0, 3),
+    weighted=st.booleans(),
+    n_sampled=st.integers(1, 30),
+)
+def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digits, weighted, n_sampled):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(120, 3)) * [1, 10, 0.5], digits) + 0.0
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    weight = rng.integers(0, 3, len(X)) if weighted else None
+    centers = np.round(rng.normal(size=(k, 3)) * [1, 10, 0.5], digits) + 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer leaves than centers
+        model = ExplainableKMeans(refine="none", clusterer=centers).fit(frame, sample_weight=weight)
+    parts = cut(frame if weight is None else frame.assign(copies=weight), n_parts)
+    of_parts = ExplainableKMeans(refine="none", clusterer=centers)
+    with small_sample(monkeypatch, n_sampled, 1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        of_parts.fit_partitions(parts, sample_weight="copies" if weighted else None, memory=1)
+    check_equal(of_parts, model)

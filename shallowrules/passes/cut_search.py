@@ -44,6 +44,10 @@ class Node:
         The fixed point of its sums.
     few_rows : bool
         Whether it has so few distinct rows that these are collected, however many rows there are.
+    inner_sample : ndarray of float64, shape (t, d), or None
+        Rows of the bins that were too large, by which these are divided again.
+    inner_rows : int or None
+        Rows of the bins inside which the best cut may lie, when they were divided last.
     """
 
     place: int
@@ -56,11 +60,14 @@ class Node:
     reach: float = FIRST_REACH
     fixed: tuple[float, float, float] = (0.0, 0.0, 0.0)
     few_rows: bool = False
+    inner_sample: NDArray[np.float64] | None = None
+    inner_rows: int | None = None
 
     @property
     def bin_sample(self) -> NDArray[np.float64]:
-        """The rows that say what its bins are."""
-        return self.sample[:NODE_SAMPLE]
+        """The rows that say what its bins are, distinct ones."""
+        sample = self.sample[:NODE_SAMPLE]
+        return sample if self.inner_sample is None else np.unique(np.concatenate([sample, self.inner_sample]), axis=0)
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,8 @@ class CutSearch:
     Parameters
     ----------
     node : Node
+    sample : ndarray of float64, shape (s, d)
+        The rows that say what its bins are.
     sums : Added
         Of its bins, as `sum_bins` finds them.
     cost : float
@@ -94,6 +103,7 @@ class CutSearch:
     def __init__(
         self,
         node: Node,
+        sample: NDArray[np.float64],
         sums: Added,
         cost: float,
         fixed: tuple[float, float, float],
@@ -103,7 +113,7 @@ class CutSearch:
         self.node, self.cost = node, cost
         self.tally = sums["tally"]
         self.weight = sums.arrays.get("weight")
-        self.sample = node.bin_sample
+        self.sample = sample
         self.d = explain_centers.shape[1]
         self.own_centers = np.ascontiguousarray(explain_centers[node.centers])
         table = np.concatenate([self.sample, self.own_centers])
@@ -164,14 +174,14 @@ class CutSearch:
         codes = _kernel.encode(table, rows, self.own_centers, 1, ranges=ranges, sample=self.sample)[0]
         return np.asarray(codes[feature])
 
-    def find_bins(self) -> bool:
-        """List the bins inside which the best cut may lie; return whether there are any."""
+    def find_bins(self) -> int:
+        """List the bins inside which the best cut may lie; return how many values of rows are in them."""
         features = range(self.d)
         lowest = min(self.scan.lowest(feature, False, math.inf) for feature in features)
         found = {feature: self.scan.bins_within(feature, lowest) for feature in features}
         self.bins = {feature: bins for feature, bins in found.items() if len(bins)}
         self.at_ends = lowest
-        return bool(self.bins)
+        return sum(int(self.tally[feature, bins, 2].sum()) for feature, bins in self.bins.items())
 
     def take_values(self, feature: int, values: ValueSums) -> None:
         """Take the rows of the bins of a feature."""

@@ -41,6 +41,7 @@ from shallowrules.passes.node_passes import (
     collect_rows,
     find_ends,
     find_totals,
+    sample_bins,
     sum_bins,
     sum_center_costs,
     sum_values,
@@ -56,6 +57,9 @@ SAMPLE_CELLS, MAX_SAMPLE = 2**20, 2**16
 
 SAMPLE_MARGIN = 2.0
 """Rows whose keys are looked at for the sample, in sizes of it: a part need not sort the others."""
+
+MIN_FETCHED_ROWS = 2**16
+"""Rows of bins whose values are fetched, however little memory there is: they take no more than the sums of bins."""
 
 REACH_FACTOR = FIRST_REACH**2
 """As in the kernel's `fixed_point`."""
@@ -164,9 +168,11 @@ class _Growth:
         self.cut = [0.0]
         self.weight_scale, self.weighted = 1.0, False
         self.collected: list[Node] = []
+        self.fetched_rows = MIN_FETCHED_ROWS
 
     def run(self, n_rows: int, collected_rows: int) -> GrownTree:
         """Return the tree."""
+        self.fetched_rows = max(MIN_FETCHED_ROWS, collected_rows)
         root, room = self._root(n_rows), collected_rows
         pending, level = [root], 0
         while pending:
@@ -204,7 +210,7 @@ class _Growth:
         self.weight_scale = math.ldexp(1.0, min(max(60 - math.frexp(most)[1], -1000), 1000))
         cost_bound = totals.cost_bound() * (1 + 1e-6)
         centers, no_sides = np.arange(self.k), np.zeros(self.d, dtype=np.uint8)
-        return Node(0, centers, no_sides, totals.n_rows, weight * (1 + 1e-6), cost_bound, totals.sample)
+        return Node(0, centers, no_sides, totals.n_rows, weight * (1 + 1e-6), cost_bound, totals.sample.rows)
 
     def _request(self, nodes: Mapping[int, NodeRequest]) -> Request:
         route = Route(
@@ -230,7 +236,7 @@ class _Growth:
         return children
 
     def _cut_nodes(self, nodes: list[Node], children: list[Node]) -> list[Node]:
-        """Cut some nodes; return those whose sums have to be taken again, in finer units or up to higher prices."""
+        """Cut some nodes; return those whose sums are taken again: in finer units or bins, or up to higher prices."""
         for node in nodes:
             node.fixed = self._fixed_point(node, node.cost_bound)
         requests = {node.place: NodeRequest(node.centers, node.bin_sample, node.fixed) for node in nodes}
@@ -250,8 +256,12 @@ class _Growth:
                 again.append(node)
                 continue
             fixed = scale, cap, reach * node.cost_bound / cost
-            searches.append(CutSearch(node, sums, cost, fixed, self.explain_centers, self.tradeoff))
+            sample = requests[node.place].sample
+            searches.append(CutSearch(node, sample, sums, cost, fixed, self.explain_centers, self.tradeoff))
         searches = self._count_distinct(searches)
+        large = self._divide_bins(searches, requests)
+        again += large
+        searches = [search for search in searches if search.node not in large]
         self._fetch_values(searches, requests)
         leaves = []
         for search in searches:
@@ -271,9 +281,28 @@ class _Growth:
     def _fixed_point(self, node: Node, cost: float) -> tuple[float, float, float]:
         return _kernel.fixed_point(self.cluster_centers[node.centers], cost, node.n_rows, node.weight, node.reach)
 
+    def _divide_bins(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> list[Node]:
+        """Find the bins inside which cuts may win, and sample those that are too large; return the nodes of these.
+
+        A bin whose rows hardly get fewer, because they are equal, is not divided once more.
+        """
+        wanted, nodes = {}, []
+        for search in searches:
+            node, n_inside = search.node, search.find_bins()
+            if n_inside > self.fetched_rows and (node.inner_rows is None or 2 * n_inside <= node.inner_rows):
+                wanted[node.place] = replace(requests[node.place], bins=search.bins)
+                node.inner_rows = n_inside
+                nodes.append(node)
+        if nodes:
+            self.log(f"the bins of {counted(len(nodes), 'node')} in which the best cut may lie are divided again")
+            found = self.parts.map_reduce(sample_bins, (self._request(wanted), NODE_SAMPLE)).values
+            for node in nodes:
+                node.inner_sample = found[node.place].rows
+        return nodes
+
     def _fetch_values(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> None:
         """Fetch the rows of the bins inside which cuts may win."""
-        by_place = {search.node.place: search for search in searches if search.find_bins()}
+        by_place = {search.node.place: search for search in searches if search.bins}
         if not by_place:
             return
         wanted = {place: replace(requests[place], bins=search.bins) for place, search in by_place.items()}

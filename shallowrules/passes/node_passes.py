@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shallowrules import _kernel
 from shallowrules._kernel import GrowthInput, Ranges
-from shallowrules.passes.node_sums import Collected, Totals, ValueSums, ends_of
+from shallowrules.passes.node_sums import Collected, KeySample, Totals, ValueSums, ends_of
 from shallowrules.passes.rows import Encode, Rows
 from shallowrules.passes.sums import Added, ByKey
 
@@ -24,6 +24,7 @@ __all__ = [
     "find_ends",
     "find_totals",
     "ranges_of",
+    "sample_bins",
     "sum_bins",
     "sum_center_costs",
     "sum_values",
@@ -65,7 +66,7 @@ class NodeRequest:
     fixed : (scale, cap, reach)
         The fixed point of its sums.
     bins : dict from int to ndarray of int32
-        By feature, for `sum_values`.
+        By feature, for `sum_values` and `sample_bins`.
     features : tuple of int
         For `find_ends`.
     distinct : bool
@@ -140,6 +141,23 @@ def sum_values(part: Any, request: Request) -> ByKey:
             for feature, bins in request.nodes[place].bins.items()
         }
     )
+
+
+def sample_bins(part: Any, state: tuple[Request, int]) -> ByKey:
+    """Return by node a `KeySample` of its rows in the bins asked for; the state is the request and how many at most."""
+    request, n_most = state
+    rows = request.encode(part)
+    found = {}
+    for place, chosen in request.route.rows_at(rows.X_explain, list(request.nodes)):
+        node = request.nodes[place]
+        own = np.ascontiguousarray(request.explain_centers[node.centers])
+        chosen = np.ascontiguousarray(chosen)
+        codes = _kernel.encode(rows.X_explain, chosen, own, 1, ranges=ranges_of(node.sample), sample=node.sample)[0]
+        inside = np.zeros(len(chosen), dtype=bool)
+        for feature, bins in node.bins.items():
+            inside |= np.isin(codes[feature], bins)
+        found[place] = KeySample.of(rows.X_explain, chosen[inside], n_most)
+    return ByKey(found)
 
 
 def sum_center_costs(part: Any, request: Request) -> ByKey:

@@ -13,10 +13,47 @@ from shallowrules import _kernel
 from shallowrules.clustering import nearest_labels
 from shallowrules.passes.rows import Rows
 
-__all__ = ["Collected", "Ends", "Totals", "ValueSums", "ends_of", "values_of"]
+__all__ = ["Collected", "Ends", "KeySample", "Totals", "ValueSums", "ends_of", "values_of"]
+
+MAX_KEY = np.uint64(2**64 - 1)
 
 N_EXPONENTS = 2**12
 """More than the exponents that a float64 can have; that of 0 is in the middle."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeySample:
+    """Some of the distinct rows, those of the smallest keys, which do not depend on the cut into parts.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (s,)
+        Ascending; equal rows once.
+    rows : ndarray of float64, shape (s, d)
+    n_most : int
+        Rows of the sample, at most.
+    """
+
+    keys: NDArray[np.uint64]
+    rows: NDArray[np.float64]
+    n_most: int
+
+    @classmethod
+    def of(cls, X: NDArray[Any], chosen: NDArray[np.int32], n_most: int, max_key: np.uint64 = MAX_KEY) -> KeySample:
+        """Return a sample of some rows of a matrix, of such whose keys are at most `max_key`."""
+        if not len(chosen):
+            return cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), n_most)
+        keys = _kernel.row_keys(X, chosen)
+        near = np.flatnonzero(keys <= max_key)
+        kept, first = np.unique(keys[near], return_index=True)
+        picked = chosen[near[first[:n_most]]]
+        return cls(kept[:n_most], X[picked].astype(np.float64) + 0.0, n_most)
+
+    def merged(self, other: KeySample) -> KeySample:
+        """Return that of the rows of both."""
+        keys, first = np.unique(np.concatenate([self.keys, other.keys]), return_index=True)
+        rows = np.concatenate([self.rows, other.rows])[first[: self.n_most]]
+        return KeySample(keys[: self.n_most], rows, self.n_most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +69,8 @@ class Totals:
         As floats add up; a size, not for sums that matter.
     low, high : ndarray of float64, shape (m,)
         Of the clustered columns.
-    keys : ndarray of uint64, shape (s,)
-        Ascending, of the rows of the sample: those of the smallest keys, equal rows once.
-    sample : ndarray of float64, shape (s, d)
-    n_sample : int
-        Rows of the sample, at most.
+    sample : KeySample
+        Of the explained columns.
     exponents : ndarray of float64, shape (`N_EXPONENTS`,)
         The weight of the rows by the exponent of their squared distance from the nearest center, rows on it left out.
     """
@@ -47,34 +81,24 @@ class Totals:
     weight_sum: float
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    keys: NDArray[np.uint64]
-    sample: NDArray[np.float64]
-    n_sample: int
+    sample: KeySample
     exponents: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: Rows, cluster_centers: NDArray[np.float64], n_sample: int, max_key: np.uint64) -> Totals:
         """Return those of some rows, with a sample of such whose keys are at most `max_key`."""
-        n, d, m = len(rows.X_explain), rows.X_explain.shape[1], rows.X_cluster.shape[1]
-        weighted = rows.weight is not None
+        n, m, weighted = len(rows.X_explain), rows.X_cluster.shape[1], rows.weight is not None
+        sample = KeySample.of(rows.X_explain, np.arange(n, dtype=np.int32), n_sample, max_key)
         if not n:
             ends = np.full(m, np.inf), np.full(m, -np.inf)
-            return cls(
-                0, weighted, 0.0, 0.0, *ends, np.empty(0, np.uint64), np.empty((0, d)), n_sample, np.zeros(N_EXPONENTS)
-            )
-        keys = _kernel.row_keys(rows.X_explain, np.arange(n, dtype=np.int32))
-        near = np.flatnonzero(keys <= max_key)
-        chosen, first = np.unique(keys[near], return_index=True)
-        picked = near[first[:n_sample]]
+            return cls(0, weighted, 0.0, 0.0, *ends, sample, np.zeros(N_EXPONENTS))
         return cls(
             n,
             weighted,
             0.0 if rows.weight is None else float(rows.weight.max()),
             0.0 if rows.weight is None else float(rows.weight.sum()),
             *_kernel.column_ranges(rows.X_cluster),
-            chosen[:n_sample],
-            rows.X_explain[picked].astype(np.float64) + 0.0,
-            n_sample,
+            sample,
             _weigh_exponents(rows, cluster_centers),
         )
 
@@ -85,7 +109,6 @@ class Totals:
 
     def merged(self, other: Totals) -> Totals:
         """Return those of the rows of both."""
-        keys, first = np.unique(np.concatenate([self.keys, other.keys]), return_index=True)
         return Totals(
             self.n_rows + other.n_rows,
             self.weighted or other.weighted,
@@ -93,9 +116,7 @@ class Totals:
             self.weight_sum + other.weight_sum,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            keys[: self.n_sample],
-            np.concatenate([self.sample, other.sample])[first[: self.n_sample]],
-            self.n_sample,
+            self.sample.merged(other.sample),
             self.exponents + other.exponents,
         )
 
