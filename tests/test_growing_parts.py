@@ -16,6 +16,7 @@ from strategies import Problem, problems, random_tables
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.passes import cut_search, growing
 from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.rows import Rows
 
@@ -140,6 +141,28 @@ def test_few_distinct_rows_there_many_times(seed: int) -> None:
     centers = np.concatenate([X[random.integers(3000, size=3)], random.normal(size=(3, 2))])
     problem = Problem(X, X, centers, centers, None, 0.03)
     assert_same(from_parts(problem, cut_into(problem, 3, seed), 0), whole(problem))
+
+
+@random_tables(150)
+@given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from([4, 16]))
+def test_bins_of_few_rows_that_are_divided_again(problem: Problem, n_parts: int, seed: int, n_sampled: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing, "NODE_SAMPLE", n_sampled)
+        patch.setattr(cut_search, "NODE_SAMPLE", n_sampled)
+        patch.setattr(growing, "MIN_FETCHED_ROWS", 0)
+        grown = from_parts(problem, cut_into(problem, n_parts, seed), 0)
+    assert_same(grown, whole(problem))
+
+
+def test_centers_so_far_away_that_the_units_of_costs_tell_no_cost() -> None:
+    random = np.random.default_rng(4)
+    X_explain = np.stack([random.normal(size=24), random.integers(-1, 1, size=24)], axis=1)
+    far = random.random(24) < 0.5
+    X_cluster = np.stack([np.where(far, -1e12, 0.0), random.normal(size=24)], axis=1)
+    centers = np.array([[0.0, 0.01], [-1e12, -0.2], [-4e11, 0.05], [-4e11, -0.9]])
+    explain_centers = np.array([[0.36, -0.4], [0.66, 0.0], [0.79, -0.6], [0.355, -0.8]])
+    problem = Problem(X_explain, X_cluster, explain_centers, centers, None, 0.0)
+    assert_same(from_parts(problem, cut_into(problem, 2, seed=0), 0), whole(problem))
 
 
 def test_what_cannot_be_grown_over_parts() -> None:

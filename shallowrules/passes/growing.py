@@ -255,6 +255,9 @@ class _Growth:
                 node.cost_bound = bound
                 again.append(node)
                 continue
+            if not cost:  # of rows nearer to their centers than the units tell, where other centers are very far away
+                self._collect_distinct(node)
+                continue
             fixed = scale, cap, reach * node.cost_bound / cost
             sample = requests[node.place].sample
             searches.append(CutSearch(node, sample, sums, cost, fixed, self.explain_centers, self.tradeoff))
