@@ -201,3 +201,32 @@ def test_names_of_no_cluster_are_refused_before_the_work(table):
     assert "--names names cluster 4; -k 4 makes the clusters 0 to 3" in str(result.exception) + result.output
     result = invoke("run", "missing.csv", "-k", 4, "--names", "absent.csv")
     assert "absent.csv" in str(result.exception) + result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "t.csv", "-k", 4, "--names", "names.json", "-o", "names.json"],
+        ["fit", "t.csv", "-k", 4, "--names", "names.json", "-o", "t.csv"],
+        ["run", "t.csv", "-k", 4, "--names", "rules.json", "-o", ".", "--force"],
+        ["run", "t.csv", "-k", 4, "--write", "sql", "--sql-template", "rules.sql", "-o", ".", "--force"],
+        ["run", "rules.json", "-k", 2, "-o", ".", "--force"],
+        ["export", "kept.json", "sql", "--names", "names.json", "-o", "names.json"],
+        ["export", "kept.json", "dbt", "--names", "models/data_clusters.yml", "-o", "."],
+        ["label", "kept.json", "t.csv", "--names", "names.csv", "-o", "names.csv", "--force"],
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_no_file_that_is_read_is_written(table, arguments):
+    names = '[{"number": 0, "name": "Zero"}]'
+    for name in ("names.json", "rules.json", "rules.sql"):
+        Path(name).write_text(names)
+    Path("models").mkdir()
+    for name in ("names.csv", "models/data_clusters.yml"):
+        Path(name).write_text("number,name\n0,Zero\n")
+    assert invoke("fit", "t.csv", "-k", 4, "-o", "kept.json").exit_code == 0
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    result = invoke(*arguments)
+    assert result.exit_code != 0
+    assert "is the file that is read" in str(result.exception) + result.output
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before

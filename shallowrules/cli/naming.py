@@ -11,7 +11,7 @@ from shallowrules.errors import OptionError
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
 
-__all__ = ["check_numbers", "names_option", "with_names"]
+__all__ = ["check_numbers", "files_of_names", "names_option", "with_names"]
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | None:
@@ -38,6 +38,11 @@ def check_numbers(names: ClusterNames | None, n_clusters: int | None) -> None:
     wrong = sorted(number for number in {*names.names, *names.notes} if not 0 <= number < n_clusters)
     if wrong:
         raise OptionError(f"--names names cluster {wrong[0]}; -k {n_clusters} makes the clusters 0 to {n_clusters - 1}")
+
+
+def files_of_names(names: ClusterNames | None) -> list[str]:
+    """Return the file of --names, which is not to be written on, if it was given."""
+    return [] if names is None else [names.path]
 
 
 def with_names(rules: RuleSet, names: ClusterNames | None) -> RuleSet:

@@ -24,10 +24,11 @@ DELIMITERS = (",", ";", "\t")
 
 @dataclass(frozen=True)
 class ClusterNames:
-    """What a person calls clusters, and notes about them, by the clusters' numbers."""
+    """What a person calls clusters, and notes about them, by the clusters' numbers, and the file that says so."""
 
     names: Mapping[int, str]
     notes: Mapping[int, str]
+    path: str
 
 
 def read_names(path: str | Path) -> ClusterNames:
@@ -63,7 +64,7 @@ def read_names(path: str | Path) -> ClusterNames:
                 target[number] = words
     if not found:
         raise DataError(f"{path} names no cluster")
-    return ClusterNames(names, notes)
+    return ClusterNames(names, notes, str(path))
 
 
 def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
-from shallowrules.cli.naming import names_option, with_names
+from shallowrules.cli.naming import files_of_names, names_option, with_names
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
 from shallowrules.errors import counted
 
@@ -89,13 +89,14 @@ def command(
     [choice] = chosen
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
+    read = [rules_file, *choice.paths, *files_of_names(names)]
     with choice.as_typed():
         exported = export_by(choice.exporter, rules, choice.settings())
     if isinstance(exported, str | bytes):
-        check_target(output, rules_file, *choice.paths)
+        check_target(output, *read)
         write_result(exported, output)
     elif output is None:
         raise click.UsageError(f"{format_name} gives {counted(len(exported), 'file')}: name a folder for them (-o DIR)")
     else:
-        check_folder(output, list(exported), True, rules_file, *choice.paths)
+        check_folder(output, list(exported), True, *read)
         write_files(output, exported)

@@ -9,7 +9,7 @@ import click
 
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.naming import check_numbers, names_option, with_names
+from shallowrules.cli.naming import check_numbers, files_of_names, names_option, with_names
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
@@ -46,7 +46,7 @@ def command(
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
-    check_target(output, *input_files(rows))
+    check_target(output, *input_files(rows), *files_of_names(names))
     rules = with_names(fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory), names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
-from shallowrules.cli.naming import names_option, with_names
+from shallowrules.cli.naming import files_of_names, names_option, with_names
 from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, force_option, gather, seed_option
 from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import (
@@ -135,7 +135,7 @@ def _write_file(
     if options["columns"] and not isinstance(rows, DatabaseRows):
         raise click.UsageError("--column is for rows of a database: say which by --database URL")
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
-    check_target(output, rules_file, *files)
+    check_target(output, rules_file, *files, *files_of_names(names))
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
     check_replacing(output, force)

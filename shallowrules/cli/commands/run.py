@@ -15,7 +15,7 @@ import click
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.naming import check_numbers, names_option, with_names
+from shallowrules.cli.naming import check_numbers, files_of_names, names_option, with_names
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
 from shallowrules.cli.parts import memory_option
@@ -110,6 +110,7 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
+    from shallowrules.sources import input_files
 
     rows = rows_of(tables, {"table": table, **options})
     wanted = {fact for choice in chosen for fact in choice.facts}
@@ -123,7 +124,8 @@ def command(
     for choice in chosen:
         with choice.as_typed():
             choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
-    check_folder(folder, files, force)
+    read = [*input_files(rows), *files_of_names(names), *(path for choice in chosen for path in choice.paths)]
+    check_folder(folder, files, force, *read)
 
     def check_names(names: Sequence[str]) -> None:
         for choice in chosen:
@@ -142,7 +144,7 @@ def command(
                 exported = {_file_of(choice): exported}
             written[choice.name] = exported
         named = _check_distinct(written)
-        check_folder(folder, [name for name in named if name not in files], force)
+        check_folder(folder, [name for name in named if name not in files], force, *read)
         contents = [content for given in written.values() for content in given.values()]
         write_files(folder, dict(zip(named, [rules.to_json(), *contents], strict=True)))
     show_rules(rules, [str(folder / name) for name in named])
