@@ -78,7 +78,7 @@ def main():
     with ExitStack() as stack:
         if way == "dask":
             import distributed
-            cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+            cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
             client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
             used_elsewhere = lambda: sum(client.run(time.process_time).values())
         fit(way, model, small, memory)

@@ -94,7 +94,7 @@ def expected(frame: pd.DataFrame) -> tuple[float, ...]:
 def client() -> Iterator[object]:
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -145,7 +145,7 @@ def test_the_work_of_a_worker_that_dies_is_done_by_another(tmp_path, n_workers):
     dataframe = pytest.importorskip("dask.dataframe")
     frame = a_frame()
     with (
-        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
         open_partitions(dataframe.from_pandas(frame, npartitions=6)) as parts,
     ):
