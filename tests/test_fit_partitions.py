@@ -85,6 +85,32 @@ def test_given_centers(n_parts, scale, weighted, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
+@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
+@pytest.mark.parametrize("impute", [None, "median"])
+@pytest.mark.parametrize("way", ["weights", "labels"])
+@pytest.mark.parametrize("columns", [["amount", "length"], ["amount", "age", "length", "kind", "open"]])
+@pytest.mark.filterwarnings("ignore:the rules give")
+def test_parts_of_which_no_row_counts(scale, impute, way, columns, memory):
+    frame = a_frame()
+    if impute is not None:
+        frame.loc[::5, columns[0]] = np.nan
+    without = frame.index < 250  # the first two of five parts, and half of the third
+    frame["copies"] = np.where(without, 0, 1 + frame.copies)
+    frame["label"] = frame.label.where(~without)
+    used, weight = frame[columns], frame.copies if way == "weights" else None
+    model = ExplainableKMeans(refine="none", scale=scale, impute=impute)
+    labels = "label" if way == "labels" else None
+    centers = None
+    if labels is None:
+        own = ExplainableKMeans(5, refine="none", scale=scale, impute=impute, random_state=0)
+        centers = own.fit(used, sample_weight=weight).reference_centers_
+    expected = clone(model).set_params(clusterer=frame.label if labels else centers).fit(used, sample_weight=weight)
+    parts = cut(frame[[*columns, labels or "copies"]], 5, shuffled=False)
+    named = None if labels else "copies"
+    model.fit_partitions(parts, centers=centers, labels=labels, sample_weight=named, memory=memory)
+    check_equal(model, expected)
+
+
 @pytest.mark.parametrize("columns", [{}, {"explain_columns": ["age", "kind"]}, {"cluster_columns": ["amount", "open"]}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_columns_and_single_precision(columns, dtype, memory):

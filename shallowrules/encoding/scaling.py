@@ -98,6 +98,8 @@ def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]
     -------
     ndarray of the same shape, type and order of values in memory
     """
+    if not len(X):  # a part of which no row counts
+        return X.copy()
     step = max(1, BLOCK_VALUES // X.shape[1])
     if n_threads == 1 or len(X) <= step:
         return np.asarray(scaler.transform(X))
