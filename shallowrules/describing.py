@@ -32,7 +32,7 @@ from shallowrules.errors import DataError, counted
 from shallowrules.histograms import count_rows, cross_weights
 from shallowrules.metrics import agreement, cost_around_means, partition_cost, precision_and_recall
 from shallowrules.rules import RuleColumn, RuleSet
-from shallowrules.summation import GroupSums, group_means
+from shallowrules.summation import GroupSums, exact_weights, group_means
 from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
 
@@ -71,6 +71,7 @@ def rules_of_tree(
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight) if unlabelled.any() else weight
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
         raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
+    fit_weight = None if fit_weight is None else exact_weights(fit_weight)
     means = group_means(X_explain, labels, k, fit_weight)
     return describe_tree(
         replace(tree.count(X_explain, fit_weight), names=names),

@@ -272,7 +272,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             float32 and float64 arrays are not copied.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weights, none negative, not all 0. A row of weight 0 does not count but gets a label.
+            Weights, none negative, not all 0. A row of weight 0 does not count but gets a label. A weight with a
+            fraction is rounded to a multiple of 2**-52 of the power of two above the sum of all, so that sums do not
+            depend on the order of the rows.
 
         Returns
         -------
@@ -310,7 +312,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         labels : str, default=None
             The column of given labels to explain.
         sample_weight : str, default=None
-            The column of weights, which are whole numbers.
+            The column of weights.
         memory : int, default=None
             Bytes that the work in this process may take; None for half of what the machine has available.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
-from shallowrules.summation import GroupSums, SumGrid, adds_up_exactly
+from shallowrules.summation import GroupSums, SumGrid, WeightFacts, adds_up_exactly
 from shallowrules.tree import Tree
 
 __all__ = [
@@ -19,12 +19,16 @@ __all__ = [
     "exact_sums",
     "partition_cost",
     "precision_and_recall",
+    "squares_around",
     "weighted_average_depth",
     "weighted_average_explanation_size",
 ]
 
 BLOCK = 65_536
 """Rows whose ranges are found together where some do not count."""
+
+PRODUCT_ERROR = 2.0**-50
+"""Share of a mean from which the rounded products of equal rows and their weights may lead away, at most."""
 
 ONE = 1 << 1074
 """The number 1 in the units of `exact_squares`."""
@@ -67,8 +71,8 @@ def partition_cost(
     -------
     float
         In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
-        their distance from the origin. Without weights and with whole ones it does not depend on the order of the rows,
-        and a row of weight 3 is three rows.
+        their distance from the origin. Without weights and with such as `exact_weights` gives it does not depend on the
+        order of the rows; with whole ones a row of weight 3 is three rows.
     """
     X, labels = np.asarray(X), _labels(labels)
     weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
@@ -94,6 +98,23 @@ def partition_cost(
         return float(np.ldexp(cost, exponent))
 
 
+def squares_around(
+    grid: SumGrid,
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    points: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int = 1,
+) -> int | None:
+    """Return the exact sum of squared distances of rows to the point of their cluster, for `cost_of_squares`.
+
+    Each is rounded once, with its weight where the grid multiplies so; the parameters are those of `exact_squares`.
+    """
+    weight = None if weight is None else grid.scaled(weight)
+    rounds_products = grid.weight_exponent is not None
+    return exact_squares(X, labels, points, weight, n_threads, rounds_products=rounds_products)
+
+
 def cost_of_squares(
     squares: int | None, grid: SumGrid, sums: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> float:
@@ -102,7 +123,7 @@ def cost_of_squares(
     Parameters
     ----------
     squares : int or None
-        What `exact_squares` gives around the means, which `SumGrid.means` gives of the sums.
+        What `squares_around` gives for the means, which `SumGrid.means` gives of the sums.
     grid : SumGrid
     sums : ndarray of float64, shape (n_grids, k, m)
         Of the rows of each cluster, as `SumGrid.add_up` gives them.
@@ -112,13 +133,19 @@ def cost_of_squares(
     if squares is None:
         return math.inf
     # What the rounding of the means adds to the squares is known and subtracted.
-    excess = grid.excess(sums, weight)
+    excess, size = grid.excess(sums, weight), grid.scaled(np.where(weight > 0, weight, 1.0))[:, None]
     try:
         total = squares / ONE  # Python divides integers with one rounding
+        cost = max(total - math.fsum((excess / size * excess).ravel().tolist()), 0.0)
+        if grid.weight_exponent is None:
+            return cost
+        # Equal rows cost nothing: what is left of them is what the rounding of products leaves.
+        means = np.nan_to_num(grid.means(sums, weight)) * PRODUCT_ERROR
+        with np.errstate(over="ignore"):
+            rounding = float((size * means * means).sum())
+        return 0.0 if cost <= rounding < math.inf else math.ldexp(cost, grid.weight_exponent)
     except OverflowError:
         return math.inf
-    added = excess / np.where(weight > 0, weight, 1.0)[:, None] * excess
-    return max(total - math.fsum(added.ravel().tolist()), 0.0)
 
 
 def exact_sums(
@@ -152,7 +179,7 @@ def exact_sums(
     ranges = _counted_ranges(X, weight, n_threads, ranges)
     if not np.isfinite(ranges).all():
         return None
-    grid = SumGrid.of(ranges, float(size.sum()))
+    grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
     return GroupSums(grid, grid.add_up(X, labels, k, weight, n_threads), size)
 
 
@@ -164,7 +191,7 @@ def cost_around_means(
     n_threads: int = 1,
 ) -> float:
     """Return the k-means cost of a partition whose sums are known; the parameters are those of `exact_sums`."""
-    squares = exact_squares(X, labels, sums.means, weight, n_threads)
+    squares = squares_around(sums.grid, X, labels, sums.means, weight, n_threads)
     return cost_of_squares(squares, sums.grid, sums.parts, sums.size)
 
 

@@ -21,11 +21,13 @@ __all__ = [
     "MAX_TOTAL",
     "GroupSums",
     "SumGrid",
+    "WeightFacts",
     "adds_up_exactly",
-    "exact_total",
+    "exact_weights",
     "group_means",
     "group_sums",
     "in_units",
+    "sum_exponent",
 ]
 
 KEPT_BITS = 62
@@ -35,7 +37,42 @@ many for up to a million rows."""
 MANTISSA = 52
 
 MAX_TOTAL = 2**43
-"""Sums of whole weights are exact below it."""
+"""Products of whole weights that sum to less are exact on the grids."""
+
+
+@dataclass(frozen=True)
+class WeightFacts:
+    """What is known of the weights of the rows that count.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of positive weight.
+    total, largest, smallest : float
+        Their summed weight, and that of the heaviest and of the lightest.
+    are_whole : bool
+        Whether all are whole numbers.
+    """
+
+    n_rows: int
+    total: float
+    largest: float = 1.0
+    smallest: float = 1.0
+    are_whole: bool = True
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64] | None, n_rows: int) -> WeightFacts:
+        """Return the facts of weights, none negative and some positive; of 1 for each row where there are none."""
+        if weight is None:
+            return cls(n_rows, float(n_rows))
+        positive = weight if weight.all() else weight[weight > 0]
+        whole = bool((positive == np.floor(positive)).all())
+        return cls(len(positive), float(positive.sum()), float(positive.max()), float(positive.min()), whole)
+
+    @property
+    def multiply_exactly(self) -> bool:
+        """Whether a row of weight 3 can be summed as three rows."""
+        return self.are_whole and self.total < MAX_TOTAL
 
 
 def group_sums(
@@ -56,8 +93,8 @@ def group_sums(
         From 0 to ``n_groups - 1``.
     n_groups : int
     weight : ndarray of float64, shape (n_rows,), optional
-        All positive. For whole numbers (that sum to less than 2**43) the result is, bit by bit, that of
-        rows repeated so often, in any order; for others it is rounded as usual.
+        All positive. For whole numbers (that sum to less than 2**43) the result is, bit by bit, that of rows repeated
+        so often; for others what a row adds is rounded once. It does not depend on the order of the rows.
     n_threads : int
         The result does not depend on it.
     ranges : Ranges, optional
@@ -67,33 +104,68 @@ def group_sums(
     -------
     ndarray of float64, shape (n_groups, n_columns)
     """
-    if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
-        X = X.astype(np.float64)
     if not X.size:
         return np.zeros((n_groups, X.shape[1]))
-    total = len(X) if weight is None else float(weight.sum())
-    exact = adds_up_exactly(weight)
-    grid = SumGrid.of(column_ranges(X, n_threads) if ranges is None else ranges, total)
-    return grid.sums(grid.add_up(X, groups, n_groups, weight, n_threads if exact else 1))
+    grid, parts = _added_up(X, groups, n_groups, weight, n_threads, ranges)
+    return grid.sums(parts)
+
+
+def _added_up(
+    X: NDArray[Any],
+    groups: NDArray[np.integer],
+    n_groups: int,
+    weight: NDArray[np.float64] | None,
+    n_threads: int,
+    ranges: Ranges | None,
+) -> tuple[SumGrid, NDArray[np.float64]]:
+    """Return the grids for a table that is not empty, and the sums on them, from the parameters of `group_sums`."""
+    if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
+        X = X.astype(np.float64)
+    ranges = column_ranges(X, n_threads) if ranges is None else ranges
+    grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
+    return grid, grid.add_up(X, groups, n_groups, weight, n_threads)
 
 
 def adds_up_exactly(weight: NDArray[np.float64] | None) -> bool:
-    """Return whether sums with these weights do not depend on the order of the rows."""
-    return weight is None or (float(weight.sum()) < MAX_TOTAL and bool((weight == np.floor(weight)).all()))
+    """Return whether sums of these weights are exact in floats, and so depend on no order."""
+    if weight is None:
+        return True
+    units = np.ldexp(weight, MANTISSA + 1 - math.frexp(float(weight.sum()))[1])
+    return bool((units == np.floor(units)).all())
 
 
-def exact_total(weight: NDArray[np.float64]) -> float:
-    """Return the summed weights, rounded once."""
-    return float(weight.sum()) if adds_up_exactly(weight) else math.fsum(weight.tolist())
+def exact_weights(weight: NDArray[np.float64], exponent: int | None = None) -> NDArray[np.float64]:
+    """Return weights whose sums are exact in floats, in any order.
+
+    Each is rounded to a multiple of ``2**-52`` of the power of two above their sum, a positive one to at least that.
+    Whole weights that sum to less than ``2**52`` stay what they are.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (n_rows,)
+        Finite, not negative.
+    exponent : int, optional
+        The `sum_exponent` of the weights of all rows, where these are some of them.
+    """
+    shift = MANTISSA - (sum_exponent(weight) if exponent is None else exponent)
+    units = np.rint(np.ldexp(weight, shift))
+    return np.asarray(np.ldexp(np.where(weight > 0, np.maximum(units, 1.0), 0.0), -shift))
+
+
+def sum_exponent(weight: NDArray[np.float64]) -> int:
+    """Return the exponent of the power of two above the sum of weights, whatever their order."""
+    total = float(weight.sum())
+    near = {math.frexp(total * (1 + error))[1] for error in (-1e-6, 1e-6)}
+    return near.pop() if len(near) == 1 else math.frexp(math.fsum(weight.tolist()))[1]
 
 
 def in_units(weight: NDArray[np.float64], total: float) -> NDArray[np.int64]:
     """Return weights as whole numbers in proportion, whose sums are exact in floats too.
 
-    Each is rounded by itself, a positive one to at least 1, to units that depend on `total`, the `exact_total` of all
-    weights; where these are whole numbers and sum to less than `MAX_TOTAL`, none is rounded.
+    Each is rounded by itself, a positive one to at least 1, to units that depend on the `total` of all weights. What
+    `exact_weights` returns is not rounded.
     """
-    units = np.rint(np.ldexp(weight, MANTISSA - math.frexp(total)[1])).astype(np.int64)
+    units = np.rint(np.ldexp(weight, MANTISSA + 1 - math.frexp(total)[1])).astype(np.int64)
     return np.where(weight > 0, np.maximum(units, 1), 0)
 
 
@@ -107,19 +179,32 @@ class SumGrid:
         Of the power of two that no value of a column is above.
     rounder : ndarray of float64, shape (n_grids,)
         Adding a number this large rounds to a multiple of the width of a grid.
+    weight_exponent : int or None
+        Of the power of two above the largest weight, where the product of a row and its weight is cut on the grids;
+        None where the parts of the row are multiplied, because that is exact.
     """
 
     exponent: NDArray[np.integer]
     rounder: NDArray[np.float64]
+    weight_exponent: int | None
 
     @classmethod
-    def of(cls, ranges: Ranges, total: float) -> SumGrid:
-        """Return the grids for columns of these ranges, whose rows weigh so much together."""
+    def of(cls, ranges: Ranges, weights: WeightFacts) -> SumGrid:
+        """Return the grids for columns of these ranges, whose rows have such weights."""
         least, greatest = ranges
         exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
-        bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(total, 1.0)))), MANTISSA - 3)
-        levels = range(1, -(-KEPT_BITS // bits) + 1)
-        return cls(exponent, np.array([math.ldexp(1.5, MANTISSA - bits * level) for level in levels]))
+        added, kept, weight_exponent = weights.total, KEPT_BITS, None
+        if not weights.multiply_exactly:
+            added, weight_exponent = weights.n_rows, math.frexp(weights.largest)[1]
+            kept += min(weight_exponent - math.frexp(weights.smallest)[1], MANTISSA)
+        bits = min(max(8, MANTISSA - 1 - math.ceil(math.log2(max(added, 1.0)))), MANTISSA - 3)
+        levels = range(1, -(-kept // bits) + 1)
+        rounder = np.array([math.ldexp(1.5, MANTISSA - bits * level) for level in levels])
+        return cls(exponent, rounder, weight_exponent)
+
+    def scaled(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return weights as they are multiplied: at most 1 where products are cut on the grids."""
+        return weight if self.weight_exponent is None else np.asarray(np.ldexp(weight, -self.weight_exponent))
 
     def add_up(
         self,
@@ -131,7 +216,7 @@ class SumGrid:
     ) -> NDArray[np.float64]:
         """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
 
-        Those of parts of a table add up exactly to those of the whole where weights are whole numbers.
+        Those of parts of a table add up exactly to those of the whole.
         """
         exponent = self.exponent
         # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
@@ -140,34 +225,29 @@ class SumGrid:
             X,
             np.ascontiguousarray(groups, dtype=np.int32),
             n_groups,
-            None if weight is None else np.ascontiguousarray(weight),
+            None if weight is None else np.ascontiguousarray(self.scaled(weight)),
             scale,
             self.rounder,
             n_threads,
+            rounds_products=self.weight_exponent is not None,
         )
 
     def sums(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sums of each group, shape (n_groups, n_columns), from those on each grid."""
-        result = np.zeros(parts.shape[1:])
-        for part in parts[::-1]:
-            result += part
-        return np.asarray(np.ldexp(result, self.exponent))
+        return np.asarray(np.ldexp(_joined(parts), self.exponent + (self.weight_exponent or 0)))
 
     def means(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of each group, shape (n_groups, n_columns), of weights `size`; NaN for one without rows."""
-        return self.sums(parts) / np.where(size > 0, size, np.nan)[:, None]
+        sums = np.ldexp(_joined(parts), self.exponent)  # by weights as they are scaled: others may lead beyond floats
+        return np.asarray(sums / self.scaled(np.where(size > 0, size, np.nan))[:, None])
 
     def excess(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much the sums of each group are above its weight times its mean, shape (n_groups, n_columns).
 
-        It is what the rounding of the mean leaves. `size` are whole numbers below `MAX_TOTAL`.
+        It is what the rounding of the mean leaves, with weights as they are `scaled`. `size` are exact sums of weights.
         """
         scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
-        # Both halves of a mean times both halves of a weight are exact (Veltkamp's splitting).
-        shifted = scaled * (2.0**27 + 1)
-        upper = shifted - (shifted - scaled)
-        low_size = np.mod(size, 2.0**22)[:, None]
-        products = [half * each for half in (upper, scaled - upper) for each in (size[:, None] - low_size, low_size)]
+        products = [half * each for half in _halves(scaled) for each in _halves(self.scaled(size)[:, None])]
         result, lost = np.zeros(scaled.shape), np.zeros(scaled.shape)
         for part in [*parts, *(-product for product in products)]:  # nearly all of it cancels: keep what is rounded off
             total = result + part
@@ -175,6 +255,21 @@ class SumGrid:
             lost += (result - before) + (part - (total - before))
             result = total
         return np.asarray(np.ldexp(result + lost, self.exponent))
+
+
+def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of what is on each grid, that on the finest first."""
+    result = np.zeros(parts.shape[1:])
+    for part in parts[::-1]:
+        result += part
+    return result
+
+
+def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the upper and the lower digits of numbers, of which products are exact (Veltkamp's splitting)."""
+    shifted = values * (2.0**27 + 1)
+    upper = shifted - (shifted - values)
+    return upper, values - upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +313,8 @@ def group_means(
     if not counted.all():
         X, groups, weight = X[counted], groups[counted], None if weight is None else weight[counted]
         ranges = None  # they may be wider than those of the rows that count
+    if not X.size:
+        return np.full((n_groups, X.shape[1]), np.nan)
     size = np.bincount(groups, weight, n_groups).astype(np.float64)
-    size[size == 0] = np.nan
-    return group_sums(X, groups, n_groups, weight, n_threads, ranges) / size[:, None]
+    grid, parts = _added_up(X, groups, n_groups, weight, n_threads, ranges)
+    return grid.means(parts, size)

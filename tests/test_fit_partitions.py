@@ -45,6 +45,12 @@ def a_frame(n_rows: int = 600, seed: int = 0) -> pd.DataFrame:
     )
 
 
+def fractions(n_rows: int, seed: int = 0) -> np.ndarray:
+    """Weights of any size, some 0, many equal, few of which are whole numbers."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([0.0, 0.1, 1 / 3, 2.5, np.pi], n_rows) * np.where(rng.random(n_rows) < 0.2, rng.random(n_rows), 1)
+
+
 @pytest.fixture(params=[None, 1], ids=["collected", "over the parts"])
 def memory(request):
     """Bytes that a fit may take: so many that all rows are collected, or so few that none are."""
@@ -70,17 +76,19 @@ def check_equal(parts_model: ExplainableKMeans, model: ExplainableKMeans) -> Non
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
 @pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_given_centers(n_parts, scale, weighted, memory):
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+def test_given_centers(n_parts, scale, weights, memory):
     frame = a_frame().drop(columns="label")
     used = frame.drop(columns="copies")
-    weight = frame.copies if weighted else None
+    weight = {None: None, "whole": frame.copies, "fractions": fractions(len(frame))}[weights]
+    if scale == "robust" and weights == "fractions":
+        weight = np.ceil(weight)  # quartiles need whole weights
     model = ExplainableKMeans(5, refine="none", scale=scale, random_state=0).fit(used, sample_weight=weight)
     centers = model.reference_centers_
     again = ExplainableKMeans(refine="none", scale=scale, clusterer=centers).fit(used, sample_weight=weight)
-    parts = cut(frame if weighted else used, n_parts)
+    parts = cut(used if weight is None else used.assign(weight=weight), n_parts)
     of_parts = ExplainableKMeans(refine="none", scale=scale)
-    of_parts.fit_partitions(parts, centers=centers, sample_weight="copies" if weighted else None, memory=memory)
+    of_parts.fit_partitions(parts, centers=centers, sample_weight=weights and "weight", memory=memory)
     check_equal(of_parts, again)
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
@@ -125,11 +133,13 @@ def test_columns_and_single_precision(columns, dtype, memory):
     check_equal(of_parts, again)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.filterwarnings("ignore:the rules give")
-def test_given_labels(weighted, gaps, memory):
-    frame = a_frame()
+def test_given_labels(weights, gaps, memory):
+    frame, weighted = a_frame(), weights is not None
+    if weights == "fractions":
+        frame["copies"] = fractions(len(frame))
     if gaps:
         frame.loc[::7, "label"] = None
     used = frame.drop(columns=["copies", "label"])
@@ -149,20 +159,25 @@ def test_given_labels(weighted, gaps, memory):
     st.integers(0, 2),
     st.sampled_from([None, 1]),
     st.sampled_from([np.float32, np.float64]),
-    st.booleans(),
+    st.sampled_from([None, "whole", "fractions", "of any size"]),
 )
-def test_small_tables_with_ties(seed, n_parts, k, digits, memory, dtype, weighted):
+def test_small_tables_with_ties(seed, n_parts, k, digits, memory, dtype, weights):
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(int(rng.integers(8, 60)), int(rng.integers(1, 4)))), digits).astype(dtype)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
-    weight = np.append(1, rng.integers(0, 4, len(X) - 1)) if weighted else None
+    weight = None
+    if weights == "whole":
+        weight = np.append(1, rng.integers(0, 4, len(X) - 1))
+    elif weights is not None:
+        weight = fractions(len(X), seed) + (np.arange(len(X)) == 0)
+        weight *= 10.0 ** rng.integers(-18, 18, len(X)) if weights == "of any size" else 1.0
     centers = X[rng.choice(len(X), k, replace=False)]
     model, of_parts = ExplainableKMeans(refine="none", clusterer=centers), ExplainableKMeans(refine="none")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer leaves than centers
         model.fit(frame, sample_weight=weight)
-        parts = cut(frame.assign(weight=weight) if weighted else frame, n_parts)
-        of_parts.fit_partitions(parts, centers=centers, sample_weight="weight" if weighted else None, memory=memory)
+        parts = cut(frame.assign(weight=weight) if weights else frame, n_parts)
+        of_parts.fit_partitions(parts, centers=centers, sample_weight="weight" if weights else None, memory=memory)
     check_equal(of_parts, model)
 
 
@@ -177,14 +192,17 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
 @pytest.mark.parametrize("scale", [None, "robust"])
-@pytest.mark.parametrize("way", ["centers", "labels", "weights"])
+@pytest.mark.parametrize("way", ["centers", "labels", "weights", "fractions"])
 @pytest.mark.filterwarnings("ignore:the rules give")
 def test_imputed_values(n_parts, scale, way, memory):
     frame = with_holes(a_frame(), n_parts)
+    if way == "fractions":
+        frame["copies"], scale = fractions(len(frame)), scale and "standard"
     frame.loc[frame.index[::9], "label"] = None
     used = frame.drop(columns=["copies", "label"])
     model = ExplainableKMeans(5, refine="none", scale=scale, impute="median", random_state=0)
-    weight = frame.copies if way == "weights" else None
+    weighted = way in ("weights", "fractions")
+    weight = frame.copies if weighted else None
     if way == "labels":
         again = clone(model).set_params(clusterer=frame.label).fit(used)
         parts = cut(frame.drop(columns="copies"), n_parts)
@@ -192,8 +210,8 @@ def test_imputed_values(n_parts, scale, way, memory):
     else:
         centers = clone(model).fit(used, sample_weight=weight).reference_centers_
         again = clone(model).set_params(clusterer=centers).fit(used, sample_weight=weight)
-        parts = cut(frame.drop(columns="label") if way == "weights" else used, n_parts)
-        named = "copies" if way == "weights" else None
+        parts = cut(frame.drop(columns="label") if weighted else used, n_parts)
+        named = "copies" if weighted else None
         of_parts = clone(model).fit_partitions(parts, centers=centers, sample_weight=named, memory=memory)
     check_equal(of_parts, again)
     assert sum("is taken as" in note for note in of_parts.rules_.statistics.notes) == 5
@@ -322,9 +340,13 @@ def test_what_cannot_be_used_is_named_with_its_part():
     frame.loc[frame.index[60:63], "amount"] = np.inf
     with pytest.raises(DataError, match=r"infinity in column 'amount' of partition 3 \(3 rows\)"):
         model.fit_partitions(cut(frame, 5, shuffled=False))
+    with pytest.raises(DataError, match=r"infinity in column 'amount' of partition 3 \(3 rows\)"):
+        model.fit_partitions(cut(frame, 5, shuffled=False), sample_weight="amount")
     frame["amount"] = np.arange(100) / 8
-    with pytest.raises(DataError, match="weights that are not whole numbers in column 'amount'"):
-        model.fit_partitions(cut(frame, 5), sample_weight="amount")
+    with pytest.raises(OptionError, match="need weights that are whole numbers"):
+        clone(model).set_params(scale="robust").fit_partitions(cut(frame, 5), sample_weight="amount")
+    with pytest.raises(DataError, match="the largest weight is"):
+        model.fit_partitions(cut(frame.assign(amount=1e300), 5), sample_weight="amount")
     frame["name"] = [f"n{i}" for i in range(100)]
     with pytest.raises(DataError, match="'name' .*too many values to be categories"):
         model.fit_partitions(cut(frame, 5))
@@ -389,14 +411,14 @@ def test_bins_of_many_rows_are_divided_again(monkeypatch):
     n_parts=st.sampled_from([1, 2, 7]),
     k=st.integers(2, 6),
     digits=st.integers(0, 3),
-    weighted=st.booleans(),
+    weights=st.sampled_from([None, "whole", "fractions"]),
     n_sampled=st.integers(1, 30),
 )
-def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digits, weighted, n_sampled):
+def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digits, weights, n_sampled):
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(120, 3)) * [1, 10, 0.5], digits) + 0.0
     frame = pd.DataFrame(X, columns=["x", "y", "z"])
-    weight = rng.integers(0, 3, len(X)) if weighted else None
+    weight = {None: None, "whole": rng.integers(0, 3, len(X)), "fractions": fractions(len(X), seed)}[weights]
     centers = np.round(rng.normal(size=(k, 3)) * [1, 10, 0.5], digits) + 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer leaves than centers
@@ -405,5 +427,5 @@ def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digi
     of_parts = ExplainableKMeans(refine="none", clusterer=centers)
     with small_sample(monkeypatch, n_sampled, 1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        of_parts.fit_partitions(parts, sample_weight="copies" if weighted else None, memory=1)
+        of_parts.fit_partitions(parts, sample_weight="copies" if weights else None, memory=1)
     check_equal(of_parts, model)

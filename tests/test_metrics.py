@@ -19,6 +19,7 @@ from shallowrules.metrics import (
     weighted_average_depth,
     weighted_average_explanation_size,
 )
+from shallowrules.summation import exact_weights
 from shallowrules.tree import Tree
 
 
@@ -116,6 +117,18 @@ def test_weights_of_any_size(rows):
     counted = np.where(weight < 1e-290 * weight.max(), 0.0, weight)
     exact = exact_cost(X, labels, counted)
     assert partition_cost(X, labels, weight) == pytest.approx(exact, rel=1e-9, abs=1e-270 * weight.max())
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e6, -1e9]), st.sampled_from([1e-9, 1.0, 1e100]))
+def test_a_cost_by_weights_with_fractions_is_near_and_that_of_equal_rows_is_0(seed, offset, factor):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 60))
+    X = offset + random.normal(size=(n, 3))
+    labels = random.integers(0, 4, n).astype(np.int32)
+    weight = exact_weights(factor * random.choice([0.0, 0.1, 1 / 3, 7.7], n) * random.random(n) + 0.01 * factor)
+    assert partition_cost(X, labels, weight) == pytest.approx(exact_cost(X, labels, weight), rel=1e-9, abs=0)
+    first = np.array([np.flatnonzero(labels == label)[0] for label in labels])
+    assert partition_cost(X[first], labels, weight) == 0.0
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-150, 1e140]), st.sampled_from([1, 5, 2**11 + 1, 2**36 + 7]))

@@ -18,24 +18,29 @@ from shallowrules.table import Table
 pytestmark = pytest.mark.slow
 
 TABLES = ["avila", "letter", "poker_part125008", "made 1,000,000 x 10"]
+WEIGHTED = ["letter", "made 1,000,000 x 10"]
 
 MEMORY = {"collected": 4_000_000_000, "over the parts": 1}
 
 
-@pytest.fixture(scope="module", params=TABLES)
+@pytest.fixture(scope="module", params=[*((name, False) for name in TABLES), *((name, True) for name in WEIGHTED)])
 def table(request, shared_data):
-    """Return a name, the rows and the centers of a clustering of some of them."""
-    if request.param.startswith("made"):
+    """Return the rows, with their weights, the centers of a clustering of some of them, and the fits."""
+    name, weighted = request.param
+    if name.startswith("made"):
         rng = np.random.default_rng(0)
         X, k = rng.normal(size=(1_000_000, 10)) + 4 * rng.random((20, 10))[rng.integers(0, 20, 1_000_000)], 20
     else:
-        with np.load(shared_data / f"{request.param}.npz", allow_pickle=False) as stored:
+        with np.load(shared_data / f"{name}.npz", allow_pickle=False) as stored:
             X, k = stored["X"], int(stored["k"])
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
     centers = KMeans(k, n_init=1, random_state=0).fit(X[:: max(1, len(X) // 20_000)]).cluster_centers_
+    weight = np.random.default_rng(0).gamma(1.0, size=len(X)) if weighted else None  # with fractions
     fitted = {}
     for refine in ("none", "full"):
-        fitted[refine] = ExplainableKMeans(refine=refine, clusterer=centers, random_state=0).fit(frame)
+        model = ExplainableKMeans(refine=refine, clusterer=centers, random_state=0)
+        fitted[refine] = model.fit(frame, sample_weight=weight)
+    frame = frame if weight is None else frame.assign(weight=weight)
     return frame.sample(frac=1, random_state=1), centers, fitted
 
 
@@ -49,7 +54,8 @@ def test_shuffled_rows_in_parts(table, n_parts, refine, way):
     cuts = np.linspace(0, len(frame), n_parts + 1).astype(int)
     parts = TableParts([Table.of(frame.iloc[a:b]) for a, b in itertools.pairwise(cuts)], 2)
     model = ExplainableKMeans(refine=refine, random_state=0)
-    model.fit_partitions(parts, centers=centers, memory=MEMORY[way])
+    weight = "weight" if "weight" in frame else None
+    model.fit_partitions(parts, centers=centers, sample_weight=weight, memory=MEMORY[way])
     assert json.loads(model.rules_.to_json()) == json.loads(fitted[refine].rules_.to_json())
     np.testing.assert_array_equal(model.tree_.threshold, fitted[refine].tree_.threshold)
     np.testing.assert_array_equal(model.cluster_centers_, fitted[refine].cluster_centers_)

@@ -27,6 +27,7 @@ def large() -> pd.DataFrame:
     rows = middle[random.integers(0, 6, 90_000)] + random.normal(size=(90_000, 4)) * 1.6
     frame = pd.DataFrame(rows, columns=["a", "b", "c", "d"])
     frame["copies"] = random.integers(1, 4, len(frame))
+    frame["share"] = frame.copies / 3 + 0.1 * random.random(len(frame))
     return frame
 
 
@@ -37,16 +38,22 @@ def large_centers(large) -> np.ndarray:
 
 @pytest.mark.parametrize("memory", [None, 1], ids=["collected", "over the parts"])
 @pytest.mark.parametrize(
-    ("n_parts", "weighted", "columns"),
-    [(1, False, {}), (7, False, {}), (7, True, {}), (3, False, {"explain_columns": ["a", "b", "c"]})],
+    ("n_parts", "weights", "columns"),
+    [
+        (1, None, {}),
+        (7, None, {}),
+        (7, "copies", {}),
+        (7, "share", {}),
+        (3, None, {"explain_columns": ["a", "b", "c"]}),
+    ],
 )
-def test_the_tree_is_that_of_the_whole_table(large, large_centers, n_parts, weighted, columns, memory):
-    frame = large if weighted else large.drop(columns="copies")
-    used, weight = large.drop(columns="copies"), large.copies if weighted else None
+def test_the_tree_is_that_of_the_whole_table(large, large_centers, n_parts, weights, columns, memory):
+    used = large.drop(columns=["copies", "share"])
+    frame, weight = (used.assign(weight=large[weights]), large[weights]) if weights else (used, None)
     options = {"clusterer": large_centers, "random_state": 3, **columns}
     model = ExplainableKMeans(**options).fit(used, sample_weight=weight)
     of_parts = ExplainableKMeans(**options)
-    of_parts.fit_partitions(cut(frame, n_parts), sample_weight="copies" if weighted else None, memory=memory)
+    of_parts.fit_partitions(cut(frame, n_parts), sample_weight=weights and "weight", memory=memory)
     check_equal(of_parts, model)
     greedy = ExplainableKMeans(**options, refine="none").fit(used, sample_weight=weight)
     assert objective(of_parts) < objective(greedy)
@@ -54,7 +61,7 @@ def test_the_tree_is_that_of_the_whole_table(large, large_centers, n_parts, weig
 
 def test_the_tree_depends_neither_on_the_cut_nor_on_the_order_of_rows(large):
     """Also where clusters are our own, so that leaves move, and where many rows are equal."""
-    rounded = large.drop(columns="copies").round(0)
+    rounded = large.drop(columns=["copies", "share"]).round(0)
     found = []
     for n_parts, shuffled in ((1, False), (5, True), (13, False)):
         model = ExplainableKMeans(6, random_state=0)

@@ -23,7 +23,8 @@ from shallowrules._kernel import column_ranges
 from shallowrules.encoding import fit_scaler
 from shallowrules.encoding.scaling import BLOCK_VALUES, scale_rows
 from shallowrules.errors import OptionError
-from shallowrules.summation import group_means, group_sums
+from shallowrules.metrics import partition_cost
+from shallowrules.summation import exact_weights, group_means, group_sums, in_units
 
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "robust": RobustScaler}
 
@@ -68,21 +69,28 @@ def test_sums_of_extreme_sizes():
     assert group_sums(many[:, None], np.zeros(len(many), int), 1)[0, 0] == float(np.float32(0.1)) * 100_000
 
 
-def sum_by_numpy(values, groups, n_groups, weight):
-    """The same sum, a column at a time and in NumPy alone."""
+def mean_by_numpy(values, groups, n_groups, weight):
+    """The same mean, a column at a time and in NumPy alone."""
     exponent = math.frexp(np.abs(values).max(initial=0.0))[1]
     rest = np.ldexp(values.astype(np.float64), -exponent)
-    total = len(values) if weight is None else weight.sum()
+    size = np.bincount(groups, weight, n_groups).astype(float)
+    size[size == 0] = np.nan
+    total, kept = np.nansum(size), 62
+    if weight is not None and (weight != np.floor(weight)).any():  # what a row adds is rounded once
+        weight_exponent = math.frexp(weight.max())[1]
+        kept += weight_exponent - math.frexp(weight.min())[1]
+        size = np.ldexp(size, -weight_exponent)
+        rest, weight, total = rest * np.ldexp(weight, -weight_exponent), None, len(values)
     bits = min(max(8, 51 - math.ceil(math.log2(max(total, 1.0)))), 49)
     result = np.zeros(n_groups)
-    for level in reversed(range(1, -(-64 // bits) + 1)):
+    for level in reversed(range(1, -(-kept // bits) + 1)):
         left = rest.copy()
         for earlier in range(1, level + 1):
             rounder = math.ldexp(1.5, 52 - bits * earlier)
             part = (left + rounder) - rounder
             left -= part
         result += np.bincount(groups, part if weight is None else part * weight, n_groups)
-    return np.ldexp(result, exponent)
+    return np.ldexp(result, exponent) / size
 
 
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([None, "whole", "any"]), threads=st.integers(1, 3))
@@ -95,10 +103,44 @@ def test_the_kernel_adds_up_as_numpy_does_bit_by_bit(seed, kind, threads):
     X[:, 0] *= seed % 5 > 0
     groups = random.integers(0, k, n)
     weight = {None: None, "whole": random.integers(1, 9, n).astype(float), "any": random.random(n) + 0.01}[kind]
-    size = np.bincount(groups, weight, k).astype(float)
-    size[size == 0] = np.nan
-    wanted = np.column_stack([sum_by_numpy(X[:, j], groups, k, weight) for j in range(d)]) / size[:, None]
+    wanted = np.column_stack([mean_by_numpy(X[:, j], groups, k, weight) for j in range(d)])
     np.testing.assert_array_equal(group_means(X, groups, k, weight, threads), wanted)
+
+
+FRACTIONS = st.sampled_from([0.1, 1 / 3, 2.5, 1.0, 1e-3]) | st.floats(1e-18, 1e18)
+
+
+@given(st.lists(FRACTIONS, min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_exact_weights_add_up_in_any_order(drawn, random):
+    weight = np.array(drawn)
+    exact = exact_weights(weight)
+    total = sum(Fraction(w) for w in exact.tolist())
+    assert sum(random.sample(exact.tolist(), len(exact))) == total
+    assert (np.abs(exact - weight) <= float(total) * 2.0**-51).all()
+    assert (exact > 0).all()
+    [factor] = {Fraction(w) / int(u) for w, u in zip(exact.tolist(), in_units(exact, float(total)), strict=True)}
+    assert factor > 0
+    shuffled = np.array(random.sample(drawn, len(drawn)))
+    np.testing.assert_array_equal(np.sort(exact_weights(shuffled)), np.sort(exact))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 18]), st.sampled_from([np.float32, np.float64]))
+def test_sums_by_weights_with_fractions_depend_on_no_order_and_are_near(seed, spread, dtype):
+    random = np.random.default_rng(seed)
+    n, offset = int(random.integers(2, 80)), random.choice([0.0, 1e6])
+    X = (offset + random.normal(size=(n, 2)) * [1.0, 1e-30]).astype(dtype)
+    labels, order = random.integers(0, 3, n), random.permutation(n)
+    weight = exact_weights(random.random(n) * 10.0 ** random.integers(-spread, 1, n))
+    means, cost = group_means(X, labels, 3, weight), partition_cost(X, labels, weight)
+    np.testing.assert_array_equal(group_means(X[order], labels[order], 3, weight[order], 2), means)
+    assert partition_cost(X[order], labels[order], weight[order]) == cost
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        weights = [Fraction(w) for w in weight[rows].tolist()]
+        for j in range(2):
+            exact = sum(w * Fraction(float(x)) for w, x in zip(weights, X[rows, j], strict=True)) / sum(weights)
+            assert abs(means[label, j] - float(exact)) <= np.abs(X[:, j]).max() * 2.0**-50
 
 
 def test_threads_add_up_to_the_same():

@@ -233,6 +233,8 @@ def sums_of_parts(
     scale: NDArray[np.float64],
     rounder: NDArray[np.float64],
     n_threads: int,
+    *,
+    rounds_products: bool = False,
 ) -> NDArray[np.float64]: ...
 def exact_squares(
     X_cluster: NDArray[Any],
@@ -240,6 +242,8 @@ def exact_squares(
     around: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     n_threads: int = 1,
+    *,
+    rounds_products: bool = False,
 ) -> int | None: ...
 def within_cluster_sum_of_squares(
     X_cluster: NDArray[Any],

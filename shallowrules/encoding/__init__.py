@@ -16,7 +16,14 @@ from shallowrules.encoding.encoder import (
     median_rank,
     most_frequent,
 )
-from shallowrules.encoding.scaling import SCALES, fit_scaler, quartile_ranks, set_moments, set_quartiles
+from shallowrules.encoding.scaling import (
+    SCALES,
+    fit_scaler,
+    quartile_ranks,
+    refuse_fractions,
+    set_moments,
+    set_quartiles,
+)
 
 __all__ = [
     "CATEGORY_WEIGHT",
@@ -34,6 +41,7 @@ __all__ = [
     "most_frequent",
     "quartile_ranks",
     "refuse_extreme_weights",
+    "refuse_fractions",
     "refuse_unusable",
     "set_moments",
     "set_quartiles",

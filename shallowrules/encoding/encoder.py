@@ -21,7 +21,7 @@ from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler, scale_rows
 from shallowrules.errors import DataError
-from shallowrules.summation import exact_total, in_units
+from shallowrules.summation import in_units
 from shallowrules.table import Column, Table, Value
 
 __all__ = [
@@ -355,7 +355,7 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None)
         If a column has no value at all.
     """
     weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
-    units = in_units(weight, exact_total(weight))
+    units = in_units(weight, float(weight.sum()))
     return table.filled([_median_or_mode(c, weight > 0, units) if c.absent.any() else None for c in table.columns])
 
 

@@ -19,7 +19,7 @@ from shallowrules.summation import group_means
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "fit_scaler", "quartile_ranks", "scale_rows", "set_moments", "set_quartiles"]
+__all__ = ["SCALES", "fit_scaler", "quartile_ranks", "refuse_fractions", "scale_rows", "set_moments", "set_quartiles"]
 
 SCALES: dict[str | None, str | None] = {
     None: None,
@@ -135,11 +135,7 @@ def set_moments(scaler: StandardScaler, mean: NDArray[np.float64], variance: NDA
 
 
 def _use_quartiles(scaler: RobustScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
-    if weight is not None and not (weight == np.floor(weight)).all():
-        raise OptionError(
-            "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
-            "stands for): round the weights, or take scale 'minmax' or 'standard'"
-        )
+    refuse_fractions(are_whole=weight is None or bool((weight == np.floor(weight)).all()))
     total = len(X) if weight is None else float(weight.sum())
     ranked = {rank: np.empty(X.shape[1]) for rank in quartile_ranks(total)}
     for j in range(X.shape[1]):
@@ -149,6 +145,15 @@ def _use_quartiles(scaler: RobustScaler, X: NDArray[Any], weight: NDArray[np.flo
         for rank, found in ranked.items():
             found[j] = values[np.searchsorted(reached, rank, side="right")]
     set_quartiles(scaler, total, ranked)
+
+
+def refuse_fractions(*, are_whole: bool) -> None:
+    """Raise OptionError for weights that are not whole numbers: ranks need such."""
+    if not are_whole:
+        raise OptionError(
+            "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
+            "stands for): round the weights, or take scale 'minmax' or 'standard'"
+        )
 
 
 def quartile_ranks(total: float) -> list[int]:

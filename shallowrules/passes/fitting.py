@@ -101,6 +101,7 @@ def fit_parts(
     roles = Roles.of(parts, labels, weight, imputes=parameters.impute is not None)
     log("looking at names, ranges and categories")
     facts = survey(parts, roles)
+    roles = replace(roles, weight_exponent=facts.weight_exponent)
     cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
     imputed = find_imputed(parts, facts, roles) if roles.imputes else ()
     head = facts.head(parts, roles, imputed, counted_only=True)
@@ -118,7 +119,7 @@ def fit_parts(
         fit_scaler(parts, facts, parameters.scale, roles, encoder, head)
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
-    grids = Grids(*(SumGrid.of(column_ranges(X), facts.weight) for X in (matrix, X_explain, X_cluster)))
+    grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))
     one_space, n_clustered = X_explain is X_cluster, X_cluster.shape[1]
     rows = RowEncoder(roles, encoder, numbers)
     if used is not None and numbers is not None:

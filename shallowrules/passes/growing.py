@@ -206,8 +206,7 @@ class _Growth:
         self.weighted = totals.weighted
         weight = totals.weight_sum if self.weighted else float(totals.n_rows)
         check_range(totals.low, totals.high, self.cluster_centers, totals.weight_sum if self.weighted else 0.0)
-        most = totals.n_rows * (totals.max_weight if self.weighted else 1.0)
-        self.weight_scale = math.ldexp(1.0, min(max(60 - math.frexp(most)[1], -1000), 1000))
+        self.weight_scale = math.ldexp(1.0, min(max(60 - math.frexp(weight)[1], -1000), 1000))
         cost_bound = totals.cost_bound() * (1 + 1e-6)
         centers, no_sides = np.arange(self.k), np.zeros(self.d, dtype=np.uint8)
         return Node(0, centers, no_sides, totals.n_rows, weight * (1 + 1e-6), cost_bound, totals.sample.rows)

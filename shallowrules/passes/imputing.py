@@ -37,7 +37,7 @@ def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number
     for name, each in lacking.items():
         if each.counted_ends is None and not each.counted_values:
             raise DataError(f"column {name!r} has no values, so that none can be imputed; exclude it")
-    read = _Present(roles, tuple(lacking), facts.weight)
+    read = _Present(roles, tuple(lacking), facts.weights.total)
     distinct = {name: tuple(sorted(each.counted_values)) for name, each in lacking.items() if each.counted_values}
     sums = parts.map_reduce(_weigh, (read, distinct))
     found: dict[str, Number | Value] = {name: most_frequent(values, sums[name]) for name, values in distinct.items()}

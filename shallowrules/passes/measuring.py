@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import exact_squares
 from shallowrules.assembling import (
     Measured,
     count_values,
@@ -18,7 +17,7 @@ from shallowrules.assembling import (
 )
 from shallowrules.encoding import categories
 from shallowrules.histograms import NarrowBins, count_rows, cross_weights
-from shallowrules.metrics import cost_of_squares
+from shallowrules.metrics import cost_of_squares, squares_around
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import Grids, reference_labels
 from shallowrules.passes.rows import RowEncoder
@@ -86,7 +85,7 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Exact sums of squares around the means of some partitions, as `exact_squares` gives them."""
+    """Exact sums of squares around the means of some partitions, as `squares_around` gives them."""
 
     sums: tuple[int | None, ...]
 
@@ -115,8 +114,8 @@ def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArra
     on, tree_means, means = state
     rows = on.encode(part)
     labels = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
-    around = zip(labels, (tree_means, means), strict=True)
-    return Squares(tuple(exact_squares(rows.X_cluster, each, points, rows.weight) for each, points in around))
+    grid, around = on.grids.cluster, zip(labels, (tree_means, means), strict=True)
+    return Squares(tuple(squares_around(grid, rows.X_cluster, each, points, rows.weight) for each, points in around))
 
 
 def measured_of(

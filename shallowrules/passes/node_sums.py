@@ -64,9 +64,7 @@ class Totals:
     ----------
     n_rows : int
     weighted : bool
-    max_weight : float
     weight_sum : float
-        As floats add up; a size, not for sums that matter.
     low, high : ndarray of float64, shape (m,)
         Of the clustered columns.
     sample : KeySample
@@ -77,7 +75,6 @@ class Totals:
 
     n_rows: int
     weighted: bool
-    max_weight: float
     weight_sum: float
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -91,11 +88,10 @@ class Totals:
         sample = KeySample.of(rows.X_explain, np.arange(n, dtype=np.int32), n_sample, max_key)
         if not n:
             ends = np.full(m, np.inf), np.full(m, -np.inf)
-            return cls(0, weighted, 0.0, 0.0, *ends, sample, np.zeros(N_EXPONENTS))
+            return cls(0, weighted, 0.0, *ends, sample, np.zeros(N_EXPONENTS))
         return cls(
             n,
             weighted,
-            0.0 if rows.weight is None else float(rows.weight.max()),
             0.0 if rows.weight is None else float(rows.weight.sum()),
             *_kernel.column_ranges(rows.X_cluster),
             sample,
@@ -112,7 +108,6 @@ class Totals:
         return Totals(
             self.n_rows + other.n_rows,
             self.weighted or other.weighted,
-            max(self.max_weight, other.max_weight),
             self.weight_sum + other.weight_sum,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
-from shallowrules.encoding import Encoder, quartile_ranks, set_moments, set_quartiles
+from shallowrules.encoding import Encoder, quartile_ranks, refuse_fractions, set_moments, set_quartiles
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.passes.rows import RowEncoder
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey
-from shallowrules.summation import SumGrid
+from shallowrules.summation import SumGrid, WeightFacts
 from shallowrules.table import Table
 
 __all__ = ["fit_scaler"]
@@ -40,9 +40,10 @@ def fit_scaler(
     numbers = _Numbers(RowEncoder(roles, replace(encoder, scaler=None)), tuple(encoder._numbers()[0]))
     raw = numbers.of(numbers.encode.encoder.spaces(encoder.encode_imputed(head))[1])
     if scale == "standard":
-        _standardize(parts, numbers, raw, encoder.scaler, facts.weight, weighted=roles.weight is not None)
+        _standardize(parts, numbers, raw, encoder.scaler, facts.weights, weighted=roles.weight is not None)
     elif scale == "robust":
-        _use_quartiles(parts, numbers, raw, encoder.scaler, facts.weight)
+        refuse_fractions(are_whole=facts.weights.are_whole)
+        _use_quartiles(parts, numbers, raw, encoder.scaler, facts.weights.total)
     else:
         encoder.scaler.n_samples_seen_ = facts.counted
 
@@ -82,25 +83,28 @@ def _use_quartiles(parts: Partitions, numbers: _Numbers, raw: NDArray[Any], scal
 
 
 def _standardize(
-    parts: Partitions, numbers: _Numbers, raw: NDArray[Any], scaler: Any, total: float, *, weighted: bool
+    parts: Partitions, numbers: _Numbers, raw: NDArray[Any], scaler: Any, weights: WeightFacts, *, weighted: bool
 ) -> None:
     """Give a scaler the means and variances, in two passes."""
-    grid = SumGrid.of(column_ranges(raw), total)
-    mean = grid.sums(parts.map_reduce(_moments_part, (numbers, grid, None))["sums"])[0] / total
+    grid = SumGrid.of(column_ranges(raw), weights)
+    found = parts.map_reduce(_moments_part, (numbers, grid, None))
+    total = float(found["weight"])
+    mean = grid.sums(found["sums"])[0] / total
     # What is farthest from the mean is one of the ends.
     squares = (raw.astype(np.float64) - mean) ** 2
-    grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), total)
+    grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), weights)
     variance = grid.sums(parts.map_reduce(_moments_part, (numbers, grid, mean))["sums"])[0] / total
     set_moments(scaler, mean, variance, total if weighted else int(total))
 
 
 def _moments_part(part: Part, state: tuple[_Numbers, SumGrid, NDArray[np.float64] | None]) -> Added:
-    """Return the sums of the numbers of all rows, or of their squared differences from a mean."""
+    """Return the weight of all rows, and the sums of their numbers or of the squared differences from a mean."""
     numbers, grid, mean = state
     rows = numbers.encode(part)
     X = numbers.of(rows.X_cluster)
     if mean is not None:
         X = (X.astype(np.float64) - mean) ** 2
+    weight = np.array(float(len(X)) if rows.weight is None else rows.weight.sum())
     if not len(X):
-        return Added({"sums": np.zeros((len(grid.rounder), 1, X.shape[1]))})
-    return Added({"sums": grid.add_up(X, np.zeros(len(X), np.int32), 1, rows.weight)})
+        return Added({"weight": weight, "sums": np.zeros((len(grid.rounder), 1, X.shape[1]))})
+    return Added({"weight": weight, "sums": grid.add_up(X, np.zeros(len(X), np.int32), 1, rows.weight)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering import Labelling
 from shallowrules.conversion import Number
-from shallowrules.encoding import MAX_CATEGORIES, categories, is_id_like
+from shallowrules.encoding import MAX_CATEGORIES, categories, is_id_like, refuse_extreme_weights
 from shallowrules.errors import DataError, Finding, OptionError, counted
 from shallowrules.partitions import Part, Partitions
-from shallowrules.summation import MAX_TOTAL
+from shallowrules.passes.sums import ExactSums
+from shallowrules.summation import WeightFacts, exact_weights
 from shallowrules.table import Column, Table, Value
 
 __all__ = ["Roles", "Survey", "survey"]
@@ -38,12 +40,15 @@ class Roles:
         The columns of given labels and of weights.
     imputes : bool
         Whether values may be missing, because they are imputed.
+    weight_exponent : int or None
+        Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
     """
 
     columns: tuple[str, ...]
     labels: str | None
     weight: str | None
     imputes: bool = False
+    weight_exponent: int | None = None
 
     @classmethod
     def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, imputes: bool = False) -> Roles:
@@ -66,8 +71,11 @@ class Roles:
         return cls(columns, labels, weight, imputes)
 
     def weights(self, part: Table) -> NDArray[np.float64] | None:
-        """Return the weight of each row, None for no weights."""
-        return None if self.weight is None else part[self.weight].values.astype(np.float64)
+        """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""
+        if self.weight is None:
+            return None
+        weight = part[self.weight].values.astype(np.float64)
+        return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
 
     def counted(self, part: Table) -> NDArray[np.bool_] | None:
         """Return which rows count: those of positive weight that have a label; None for all."""
@@ -142,6 +150,61 @@ def _capped(values: Iterable[Value]) -> frozenset[Value]:
 
 
 @dataclass(frozen=True, eq=False)
+class WeightSurvey:
+    """What one pass tells of the weights of the rows that count.
+
+    Parameters
+    ----------
+    sums : ExactSums
+        Their sum, as that of one group.
+    largest, smallest : float
+    fraction : float
+        How far one of them is from a whole number, at most.
+    """
+
+    sums: ExactSums = field(default_factory=lambda: ExactSums((0,)))
+    largest: float = 0.0
+    smallest: float = math.inf
+    fraction: float = 0.0
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64]) -> WeightSurvey:
+        """Return that of some positive weights."""
+        if not len(weight):
+            return cls()
+        fraction = np.abs(weight - np.rint(weight)).max()
+        sums = ExactSums.of(weight, np.zeros(len(weight), np.intp), 1)
+        return cls(sums, float(weight.max()), float(weight.min()), float(fraction))
+
+    def merged(self, other: WeightSurvey) -> WeightSurvey:
+        """Return that of both parts."""
+        return WeightSurvey(
+            self.sums.merged(other.sums),
+            max(self.largest, other.largest),
+            min(self.smallest, other.smallest),
+            max(self.fraction, other.fraction),
+        )
+
+    @property
+    def total(self) -> float:
+        """Their sum, rounded once."""
+        return float(self.sums.rounded()[0])
+
+    @property
+    def exponent(self) -> int:
+        """That of the power of two above their sum."""
+        return math.frexp(self.total)[1]
+
+    def facts(self, n_rows: int) -> WeightFacts:
+        """Return the facts of these weights as `exact_weights` makes them, those of so many rows."""
+        largest, smallest, half, with_fraction = exact_weights(
+            np.array([self.largest, self.smallest, 0.5, 2.0 + self.fraction]), self.exponent
+        )
+        are_whole = smallest >= half and with_fraction == math.floor(with_fraction)
+        return WeightFacts(n_rows, self.total, float(largest), float(smallest), bool(are_whole))
+
+
+@dataclass(frozen=True, eq=False)
 class Survey:
     """What one pass tells of a table.
 
@@ -151,12 +214,12 @@ class Survey:
         Of the columns that are used.
     rows, counted : int
         Rows, and those that count.
-    weight : float
-        Summed weight of those that count.
-    wrong : Counter
-        Rows by what is wrong with a column ("missing", "infinite", …), the column and the file or partition.
     unlabelled, absent_labels : int
         Rows without a label: those of positive weight, and all.
+    weighed : WeightSurvey or None
+        Of the rows that count; None where there are no weights.
+    wrong : Counter
+        Rows by what is wrong with a column ("missing", "infinite", …), the column and the file or partition.
     labels : Counter
         Rows that count, by given label.
     all_labels : frozenset
@@ -165,9 +228,9 @@ class Survey:
     columns: tuple[ColumnFacts, ...]
     rows: int
     counted: int
-    weight: float
     unlabelled: int
     absent_labels: int
+    weighed: WeightSurvey | None = None
     wrong: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     labels: Counter[Any] = field(default_factory=Counter)
     all_labels: frozenset[Any] = frozenset()
@@ -178,13 +241,25 @@ class Survey:
             tuple(one.merged(another) for one, another in zip(self.columns, other.columns, strict=True)),
             self.rows + other.rows,
             self.counted + other.counted,
-            self.weight + other.weight,
             self.unlabelled + other.unlabelled,
             self.absent_labels + other.absent_labels,
+            self.weighed and other.weighed and self.weighed.merged(other.weighed),
             self.wrong + other.wrong,
             self.labels + other.labels,
             self.all_labels | other.all_labels,
         )
+
+    @property
+    def weights(self) -> WeightFacts:
+        """The facts of the weights that the fit counts with."""
+        if self.weighed is None:
+            return WeightFacts.of(None, self.counted)
+        return self.weighed.facts(self.counted)
+
+    @property
+    def weight_exponent(self) -> int | None:
+        """What `Roles` takes of that name."""
+        return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
 
     def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
         """Return the given labels in order, the number of each, and which have rows that count."""
@@ -236,18 +311,16 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
     Raises
     ------
     DataError
-        Naming the column, the file or partition, and how many rows lack a value or are infinite; if the weights are not
-        whole numbers; if a column has too many categories.
+        Naming the column, the file or partition, and how many rows lack a value or are infinite; if weights are
+        negative or too large; if a column has too many categories.
     """
     found = parts.map_reduce(_survey_part, roles)
     _refuse_wrong(found, roles)
     if not found.counted:
         what = "a label and a positive weight" if roles.labels else "a positive weight"
         raise DataError(f"no row has {what}: there is nothing to fit")
-    if found.weight >= MAX_TOTAL:
-        raise DataError(
-            f"the weights sum to {found.weight:.3g}, beyond what adds up exactly: divide them by a constant"
-        )
+    if found.weighed is not None:
+        refuse_extreme_weights(np.array([found.weighed.largest]))
     many = [
         f"{name!r} ({MAX_CATEGORIES if len(facts.values) > MAX_CATEGORIES else len(facts.values)} values or more)"
         for name, facts in zip(roles.columns, found.columns, strict=True)
@@ -276,10 +349,10 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         weight = np.where(given.absent, 0.0, given.values.astype(np.float64))
         wrong["missing", roles.weight, part.origin] += int(np.count_nonzero(given.absent))
         wrong["negative", roles.weight, part.origin] += int(np.count_nonzero(weight < 0))
-        wrong["fraction", roles.weight, part.origin] += int(np.count_nonzero(weight != np.floor(weight)))
+        wrong["infinite", roles.weight, part.origin] += int(np.count_nonzero(np.isinf(weight)))
     wrong = +wrong
     if wrong:  # nothing of it can be used
-        return Survey(tuple(ColumnFacts() for _ in roles.columns), part.n_rows, 0, 0.0, 0, 0, wrong)
+        return Survey(tuple(ColumnFacts() for _ in roles.columns), part.n_rows, 0, 0, 0, wrong=wrong)
     rows, weights = roles.counted(part), roles.weights(part)
     among = slice(None) if rows is None else rows
     n_counted = part.n_rows if rows is None else int(np.count_nonzero(rows))
@@ -298,9 +371,9 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         tuple(ColumnFacts.of(part[name], rows) for name in roles.columns),
         part.n_rows,
         n_counted,
-        float(n_counted if weights is None else weights[among].sum()),
         unlabelled,
         absent_labels,
+        None if weights is None else WeightSurvey.of(weights[among]),
         labels=labels,
         all_labels=all_labels,
     )
@@ -315,10 +388,6 @@ def _refuse_wrong(found: Survey, roles: Roles) -> None:
         ),
         "infinite": ("infinity", "k-means needs finite numbers; mend or leave out the rows"),
         "negative": ("negative weights", "a row that is not to count has the weight 0"),
-        "fraction": (
-            "weights that are not whole numbers",
-            "sums of such weights depend on how a table is cut into parts: multiply them by a constant and round them",
-        ),
     }
     for kind, (what, way_out) in said.items():
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)

@@ -16,6 +16,7 @@ from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
+from shallowrules.summation import exact_weights
 from shallowrules.table import Column, Table, unmasked
 
 __all__ = ["choose_columns", "is_whole", "prepare", "to_clustered_space"]
@@ -47,6 +48,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     labelling = _given_labels(parameters.clusterer, table.n_rows)
     # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
+    fit_weight = None if fit_weight is None else exact_weights(fit_weight)
     cluster_columns, explain_columns = choose_columns(parameters, table.names, labelled=labelling is not None)
     names = [table.names[j] for j in cluster_columns]
     encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)

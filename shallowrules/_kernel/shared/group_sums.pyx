@@ -11,7 +11,7 @@ from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 def sums_of_parts(
     X, const int[::1] groups, Py_ssize_t n_groups, weight, const double[:, ::1] scale, const double[::1] rounder,
-    int n_threads,
+    int n_threads, *, bint rounds_products=False,
 ):
     """Return the sums of the parts that the values of each column are cut into.
 
@@ -29,7 +29,9 @@ def sums_of_parts(
     rounder : ndarray of float64, shape (p,)
         What rounds a value to each of its parts when it is added and subtracted.
     n_threads : int
-        More than one only where the sums are exact, so that the result does not depend on it.
+        The result does not depend on it where the sums are exact.
+    rounds_products : bool
+        Whether the product of a value and its weight, at most 1, is cut into parts; else the parts are multiplied.
 
     Returns
     -------
@@ -50,8 +52,8 @@ def sums_of_parts(
         for thread in prange(threads, nogil=True, num_threads=threads, schedule="static"):
             share = share_of(0, n, thread, threads)
             _add_up(
-                &matrix, &groups[0], n_groups, w, share, &scale[0, 0], &rounder[0], n_parts, rests + thread * (d + 8),
-                &sums[thread, 0, 0, 0],
+                &matrix, &groups[0], n_groups, w, rounds_products, share, &scale[0, 0], &rounder[0], n_parts,
+                rests + thread * (d + 8), &sums[thread, 0, 0, 0],
             )
     finally:
         free(rests)
@@ -59,8 +61,8 @@ def sums_of_parts(
 
 
 cdef void _add_up(
-    const Matrix* matrix, const int* groups, Py_ssize_t n_groups, const double* weight, Share share,
-    const double* scale, const double* rounder, Py_ssize_t n_parts, double* rest, double* sums,
+    const Matrix* matrix, const int* groups, Py_ssize_t n_groups, const double* weight, bint rounds_products,
+    Share share, const double* scale, const double* rounder, Py_ssize_t n_parts, double* rest, double* sums,
 ) noexcept nogil:
     """Add the parts of the rows of one share."""
     cdef Py_ssize_t i, j, p, d = matrix.n_columns
@@ -73,6 +75,10 @@ cdef void _add_up(
         load_point(matrix, i, rest)
         for j in range(d):
             rest[j] = rest[j] * scale[j] * scale[d + j]
+        if rounds_products:
+            for j in range(d):
+                rest[j] = rest[j] * w
+            w = 1.0
         for p in range(n_parts):
             sum_of = sums + (p * n_groups + groups[i]) * d
             for j in range(d):

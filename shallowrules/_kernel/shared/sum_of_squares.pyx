@@ -1,8 +1,8 @@
 """The k-means cost of a partition, each cluster around its own mean.
 
-Where weights are whole numbers, squares are added up as integers, each in its place among 32-bit digits (a
-superaccumulator: Neal, "Fast exact summation using small and large superaccumulators", 2015). The sum is exact, so that
-neither the order of the rows nor a cut into parts shows, and a row of weight 3 is three rows.
+Squares are added up as integers, each in its place among 32-bit digits (a superaccumulator: Neal, "Fast exact summation
+using small and large superaccumulators", 2015). The sum is exact, so that neither the order of the rows nor a cut into
+parts shows. Where weights are whole numbers, a row of weight 3 is three rows; else products with weights are rounded.
 """
 
 import numpy as np
@@ -30,11 +30,13 @@ cdef double MAX_FACTOR = 2.0 ** 11        # a mantissa times a whole number up t
 
 
 def exact_squares(
-    X_cluster, const int[::1] labels, const double[:, ::1] around, weight, int n_threads=1
+    X_cluster, const int[::1] labels, const double[:, ::1] around, weight, int n_threads=1, *,
+    bint rounds_products=False,
 ):
     """Return the exact sum of the weighted squared distances of rows to the point of their cluster.
 
-    The square of each row is rounded to a float; nothing else is.
+    The square of each row is rounded to a float, and so is its product with a weight that is no whole number; nothing
+    else is.
 
     Parameters
     ----------
@@ -43,9 +45,11 @@ def exact_squares(
         From 0 to k - 1; others do not count.
     around : ndarray of float64, shape (k, m)
     weight : ndarray of float64, shape (n,), or None
-        Whole numbers from 0 to 2**43.
+        Whole numbers from 0 to 2**43; with `rounds_products` from 0 to 1.
     n_threads : int
         The result does not depend on it.
+    rounds_products : bool
+        Whether to round the product of a square and its weight to a float.
 
     Returns
     -------
@@ -66,7 +70,8 @@ def exact_squares(
     cdef Py_ssize_t k = around.shape[0]
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static"):
         refused[thread, 0] = not _add_squares(
-            &matrix, &labels[0], k, w, share_of(0, n, thread, threads), &around[0, 0], &digits[thread, 0]
+            &matrix, &labels[0], k, w, rounds_products, share_of(0, n, thread, threads), &around[0, 0],
+            &digits[thread, 0],
         )
     if refused_array[:, 0].any():
         return None
@@ -74,8 +79,8 @@ def exact_squares(
 
 
 cdef bint _add_squares(
-    const Matrix* matrix, const int* labels, Py_ssize_t k, const double* weight, Share share, const double* around,
-    uint64_t* digits,
+    const Matrix* matrix, const int* labels, Py_ssize_t k, const double* weight, bint rounds_products, Share share,
+    const double* around, uint64_t* digits,
 ) noexcept nogil:
     """Add the squares of some rows to the digits; return False for one that is not finite."""
     cdef Py_ssize_t i, j, m = matrix.n_columns, label
@@ -93,6 +98,9 @@ cdef bint _add_squares(
         for j in range(m):
             gap = entry(matrix, i, j) - around[label * m + j]
             squares += gap * gap
+        if rounds_products:
+            squares *= w
+            w = 1.0
         if squares == 0.0:
             continue
         if not isfinite(squares):
