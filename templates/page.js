@@ -215,7 +215,7 @@
     let to = up ? number(first) : number(second);
     if (up) to = integer ? to + 1n : above(Number(to));
     else if (!integer) to = Number(to);
-    if (second !== null && to > number(second)) return null;
+    if (!meets(to, [column, kind, first, second])) return null; // no number is between the bounds
     const range = Number(column.maximum) - Number(column.minimum);
     const words = up && !integer ? `to just above ${plain(first)}` : `to ${plain(String(to))}`;
     return { to, far: Math.abs(Number(to) - Number(value)) / (range > 0 ? range : 1), words };

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReadingOptions",
     "Tables",
+    "optional_table",
     "read_tested",
     "reading_options",
     "rows_of",
@@ -84,8 +85,11 @@ def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: ReadingOpt
 table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
 """A file, a folder or a pattern; or several, whose rows are one table."""
 
+optional_table = click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables)
+"""The same, where something else may stand in its place; empty then."""
+
 table_or_database = together(
-    click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables),
+    optional_table,
     click.option(
         "--database",
         metavar="URL",

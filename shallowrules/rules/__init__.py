@@ -3,6 +3,7 @@
 from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
+from shallowrules.rules.explaining import Explanation, Move, Step
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.naming import ClusterNames, read_names
@@ -24,8 +25,10 @@ __all__ = [
     "ConditionVisitor",
     "Conversion",
     "Cut",
+    "Explanation",
     "Leaf",
     "Membership",
+    "Move",
     "Node",
     "NoneOf",
     "Number",
@@ -36,6 +39,7 @@ __all__ = [
     "RulePath",
     "RuleSet",
     "Statistics",
+    "Step",
     "Value",
     "format_value",
     "read_names",

@@ -22,7 +22,7 @@ from shallowrules.conversion import Number
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.table import Value
 
-__all__ = ["Between", "Condition", "ConditionVisitor", "NoneOf", "OneOf", "both", "format_value"]
+__all__ = ["Between", "Condition", "ConditionVisitor", "NoneOf", "OneOf", "both", "format_value", "printable"]
 
 T = TypeVar("T")
 
@@ -120,6 +120,11 @@ def both(first: Condition, second: Condition) -> Condition:
             more = tuple(value for value in second.values if value not in first.values)
             return replace(first, values=first.values + more)
     raise TypeError(f"{first} and {second} are of columns of different types")
+
+
+def printable(text: str) -> str:
+    """Return a text in which a blank stands for what would break a line or a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def format_value(value: Value) -> str:

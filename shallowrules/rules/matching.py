@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,40 @@ from shallowrules.errors import DataError
 from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
+from shallowrules.rules.explaining import Row
 from shallowrules.rules.nodes import Rule
 from shallowrules.table import Column, Table, Value
 from shallowrules.tree import compare
 
-__all__ = ["match_rules"]
+__all__ = ["match_rules", "read_rows"]
+
+
+def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> tuple[int, dict[int, Column]]:
+    """Return how many rows a table has, and its tested columns by number, as the rules compare them.
+
+    The parameters and errors are those of `match_rules`.
+    """
+    table = Table.of(data, names=[column.name for column in columns])
+    present = {column.name: column for column in table.columns}
+    found = {}
+    for feature in tested:
+        column = columns[feature]
+        if column.name not in present:
+            raise DataError(
+                f"the rules test column {column.name!r}, which the table does not have; "
+                f"it has: {', '.join(repr(name) for name in present)}"
+            )
+        found[feature] = column.read(present[column.name])
+    return table.n_rows, found
+
+
+def read_rows(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> Iterator[Row]:
+    """Yield the rows of a table by the numbers of the tested columns; the parameters are those of `match_rules`."""
+    n_rows, read = read_columns(columns, tested, data)
+    values = {feature: column.values.tolist() for feature, column in read.items()}
+    absent = {feature: column.absent for feature, column in read.items()}
+    for i in range(n_rows):
+        yield {feature: None if absent[feature][i] else of_column[i] for feature, of_column in values.items()}
 
 
 def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> NDArray[Any]:
@@ -36,18 +65,11 @@ def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: It
     DataError
         If a tested column is missing, or holds values of another type than the rules compare.
     """
-    table = Table.of(data, names=[column.name for column in columns])
-    present = {column.name: column for column in table.columns}
-    for feature in tested:
-        if columns[feature].name not in present:
-            raise DataError(
-                f"the rules test column {columns[feature].name!r}, which the table does not have; "
-                f"it has: {', '.join(repr(name) for name in present)}"
-            )
-    matching = {feature: _Matching(columns[feature], present[columns[feature].name]) for feature in tested}
-    labels = np.full(table.n_rows, NO_CLUSTER, dtype=label_type(rule.cluster for rule in rules))
+    n_rows, read = read_columns(columns, tested, data)
+    matching = {feature: _Matching(columns[feature], column) for feature, column in read.items()}
+    labels = np.full(n_rows, NO_CLUSTER, dtype=label_type(rule.cluster for rule in rules))
     for rule in rules:
-        matches = np.ones(table.n_rows, dtype=bool)
+        matches = np.ones(n_rows, dtype=bool)
         for condition in rule.conditions:
             matches &= matching[condition.feature](condition)
         labels[matches] = rule.cluster
@@ -58,7 +80,6 @@ class _Matching(ConditionVisitor[NDArray[np.bool_]]):
     """One column of a table; called with a condition, it gives the rows that meet it."""
 
     def __init__(self, column: RuleColumn, given: Column) -> None:
-        given = column.read(given)
         self.present = ~given.absent
         if column.is_numeric:
             self.numbers = given.numbers()

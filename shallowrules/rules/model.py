@@ -19,8 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.errors import DataError, counted
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.conditions import printable
+from shallowrules.rules.explaining import Explanation, Row, explain_row
 from shallowrules.rules.figures import Cluster, Statistics
-from shallowrules.rules.matching import match_rules
+from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.validation import check_figures, check_structure
@@ -113,7 +115,7 @@ class RuleSet:
     def __str__(self) -> str:
         titles = {cluster.index: cluster.title for cluster in self.clusters}
         lines = [
-            f"cluster {_printable(titles[rule.cluster])}: {_printable(str(rule))}  "
+            f"cluster {printable(titles[rule.cluster])}: {printable(str(rule))}  "
             f"({counted(rule.rows, 'row')}, {rule.share:.1%})"
             for rule in self.rules
         ]
@@ -147,6 +149,42 @@ class RuleSet:
             If a tested column is missing, or holds values of another type than the rules compare.
         """
         return match_rules(self.rules, self.columns, self.tested_columns, table)
+
+    def explain(self, table: Any) -> list[Explanation]:
+        """Return why each row has its cluster, and the smallest change of one value that would move it.
+
+        Parameters
+        ----------
+        table : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)
+            As for `assign`.
+
+        Returns
+        -------
+        list of Explanation
+            ``print`` shows one as text. A change is measured in ranges of the training values of its column; one to
+            another category counts as a whole range.
+
+        Raises
+        ------
+        DataError
+            If a tested column is missing, or holds values of another type than the rules compare.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shallowrules import ExplainableKMeans
+        >>> flowers = load_iris(as_frame=True).data
+        >>> rules = ExplainableKMeans(3, random_state=0).fit(flowers).rules_
+        >>> print(rules.explain(flowers[60:61])[0])
+        cluster 0
+          petal length (cm) is 3.5: 2.4 < petal length (cm) <= 5.15
+        the smallest change of one value that would move it: petal length (cm) from 3.5 to 2.4 makes it cluster 1
+        """
+        return [self.explain_row(row) for row in read_rows(self.columns, self.tested_columns, table)]
+
+    def explain_row(self, row: Row) -> Explanation:
+        """Return the same of one row, its values by the number of their column, as the rules compare them."""
+        return explain_row(self.nodes, self.columns, self.rules, self.clusters, row)
 
     @classmethod
     def from_tree(
@@ -289,8 +327,3 @@ class RuleSet:
             If it cannot be read.
         """
         return document.read_file(path, cls.from_dict)
-
-
-def _printable(text: str) -> str:
-    """Replace what would break a line or a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)

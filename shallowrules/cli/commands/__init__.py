@@ -21,7 +21,7 @@ from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
 
-NAMES = ("drift", "export", "exporters", "fit", "label", "path", "run", "sample", "verify")
+NAMES = ("drift", "explain", "export", "exporters", "fit", "label", "path", "run", "sample", "verify")
 
 
 class Commands(click.Group):

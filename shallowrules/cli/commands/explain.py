@@ -1,0 +1,113 @@
+"""``shallowrules explain``: why a row has its cluster, and what would move it."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import progress, warnings_shown, write_result
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    optional_table,
+    read_tested,
+    reading_options,
+    show_tables,
+)
+from shallowrules.errors import OptionError
+
+if TYPE_CHECKING:
+    from shallowrules.conversion import Number
+    from shallowrules.rules import RuleColumn, RuleSet
+    from shallowrules.rules.explaining import Row
+    from shallowrules.table import Value
+
+__all__ = ["command"]
+
+
+@click.command("explain", short_help="Show why a row has its cluster, and what would move it.")
+@click.argument("rules_file", metavar="RULES")
+@optional_table
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="COLUMN=VALUE,...",
+    help="A row, written out; a value with a comma needs quotes: '\"city=Bonn, Rhine\",age=40'. May be repeated.",
+)
+@click.option(
+    "--number", "numbers", multiple=True, type=click.IntRange(min=1), metavar="N", help="Row N of TABLE, from 1 on."
+)
+@reading_options
+def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tuple[int, ...], **options: Any) -> None:
+    """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
+
+    That is a change of one value, measured in ranges of its column in training; another category is a whole range away.
+    A value that --row leaves out is missing.
+
+    \b
+    Examples:
+      shallowrules explain rules.json --row 'alcohol=13.2,proline=1065'
+      shallowrules explain rules.json wine.csv --number 3 --number 17
+    """  # noqa: D301 (click wants a backspace)
+    import numpy as np
+
+    from shallowrules.rules import RuleSet
+
+    if bool(rows) == bool(tables):
+        raise click.UsageError("say which row: either --row 'COLUMN=VALUE,...', or TABLE and --number N")
+    if bool(tables) != bool(numbers):
+        raise click.UsageError("--number says which row of TABLE: give both, or neither")
+    with warnings_shown():
+        rules = RuleSet.from_json(rules_file)
+        if rows:
+            explained = [rules.explain_row(_written_row(rules, text)) for text in rows]
+        else:
+            with progress(f"reading {show_tables(tables)}"):
+                table = read_tested(rules, tables, gather(ReadingOptions, options))
+            if max(numbers) > table.n_rows:
+                raise OptionError(f"--number {max(numbers)}: the table has {table.n_rows:,} rows")
+            explained = rules.explain(table.take(np.array(numbers) - 1))
+    write_result("\n\n".join(map(str, explained)) + "\n", None)
+
+
+def _written_row(rules: RuleSet, text: str) -> Row:
+    """Return what --row says, missing where it says nothing and nothing is imputed."""
+    row: dict[int, Number | Value | None] = {
+        feature: rules.columns[feature].imputed for feature in rules.tested_columns
+    }
+    places = {column.name: i for i, column in enumerate(rules.columns)}
+    said = set()
+    for field in next(csv.reader([text]), []):
+        name = max((name for name in places if field.startswith(f"{name}=")), key=len, default=None)
+        if name is None:
+            known = ", ".join(repr(rules.columns[feature].name) for feature in rules.tested_columns)
+            raise OptionError(f"--row: {field!r} is not COLUMN=VALUE with a column of the rules; they test {known}")
+        if name in said:
+            raise OptionError(f"--row gives column {name!r} twice")
+        said.add(name)
+        value = _value(rules.columns[places[name]], field[len(name) + 1 :])
+        if places[name] in row and value is not None:
+            row[places[name]] = value
+    return row
+
+
+def _value(column: RuleColumn, text: str) -> Number | Value | None:
+    """Return a value as the rules compare it, None for a missing one."""
+    from shallowrules.table import Column
+
+    given: Number | Value | None = text
+    if not text.strip(" "):
+        return None
+    if column.is_numeric:
+        given = column.conversion.read(text)
+        if given is None:
+            raise OptionError(f"--row: {text!r} is no number, and column {column.name!r} holds numbers")
+        if given != given:
+            return None
+    read = column.read(Column.of(column.name, [given]))
+    value: Number | Value = read.values.tolist()[0]
+    return None if read.absent[0] else value
