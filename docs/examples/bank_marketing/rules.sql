@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 4ea25575197f3e833e7679c914da2117a58819855af21dd5ce35585f42982c72.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 00537c80176a209f76f222de9478a8bd8ad9acc6f395f80d6616688290286f7f.
 -- 4,521 rows, 5 clusters; k-means cost 0.999 times that of the clusters without rules; 78.2 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

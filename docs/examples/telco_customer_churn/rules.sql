@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 aa58f41ebecf3998de206f1247b882851de028e21b97096e214c931a9559d5b8.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 94ec41e86af9f065be3b9445974ecf85d76a32d8fee78ba7831d0fb2f2026500.
 -- 7,043 rows, 5 clusters; k-means cost 1.023 times that of the clusters without rules; 89.0 % of the rows in the same cluster as there.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.

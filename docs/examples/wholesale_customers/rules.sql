@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 2031ff39d6f0024ff6166e47c482d6516fc67051197bea751eb679ef785e24bb.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 9c7a1133f3e375e1132d3fca888aaac95c73ed8af244ea24a9e1ed356f5bab62.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
