@@ -104,6 +104,7 @@ def cellar() -> Iterator[Shell]:
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Shell]]] = {
     "index": folder,
+    "clusters": folder,
     "sheet": folder,
     "commands": folder,
     "database": cellar,

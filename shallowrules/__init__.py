@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shallowrules.choosing import ClusterCounts, compare_cluster_counts
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.exporters import check_exporter, export, exporter_names
     from shallowrules.rules import RuleSet
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ClusterCounts",
     "ExplainableKMeans",
     "RuleSet",
     "Table",
@@ -29,6 +31,7 @@ __all__ = [
     "Tree",
     "__version__",
     "check_exporter",
+    "compare_cluster_counts",
     "export",
     "exporter_names",
     "fit_to_goal",
@@ -36,12 +39,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ClusterCounts": "choosing",
     "ExplainableKMeans": "estimator",
     "RuleSet": "rules",
     "Table": "table",
     "TradeoffPath": "tradeoff",
     "Tree": "tree",
     "check_exporter": "exporters",
+    "compare_cluster_counts": "choosing",
     "export": "exporters",
     "exporter_names": "exporters",
     "fit_to_goal": "tradeoff",

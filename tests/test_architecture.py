@@ -27,7 +27,7 @@ STAGES = {
     "metrics": ["metrics"],
     "exporters": ["exporters"],
     "pipeline": ["pipeline", "passes"],
-    "estimator": ["estimator", "tradeoff"],
+    "estimator": ["estimator", "tradeoff", "choosing"],
     "dask": ["dask"],
     "engines": ["engines"],
     "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],

@@ -8,8 +8,10 @@ import json
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from commandline import call, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import boundary_rows, hostile_texts, make_rules, route, small_rules
@@ -230,3 +232,64 @@ def test_no_file_that_is_read_is_written(table, arguments):
     assert result.exit_code != 0
     assert "is the file that is read" in str(result.exception) + result.output
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+# Names of an earlier fit ---------------------------------------------------------------------------
+
+
+def groups(path, order, n_rows=90):
+    """Write a table of three groups, in an order that gives them other numbers."""
+    generator = np.random.default_rng(0)
+    centers = np.array([[0, 0], [10, 0], [0, 10]])[np.resize(order, n_rows)]
+    rows = (centers + generator.normal(0, 0.5, (n_rows, 2))).round(3)
+    Path(path).write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows.tolist()))
+
+
+def group_of(cluster):
+    return int(np.argmax([5, *cluster.means]))  # the mean of which column is large, or of none
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
+def test_names_go_on_to_the_clusters_of_a_new_fit(memory):
+    names = {0: "none", 1: "a is large", 2: "b is large"}
+    numbers = set()
+    groups("old.csv", [0, 1, 2])
+    assert call("fit", "old.csv", "-k", "3", "--scale", "none", "-o", "old.json").exit_code == 0
+    old = RuleSet.from_json("old.json")
+    old = old.with_names({c.index: names[group_of(c)] for c in old.clusters}, {old.clusters[0].index: "seen"})
+    old.to_json("named.json")
+    for seed in range(4):
+        groups("new.csv", [2, 1, 0])
+        options = ["-k", "3", "--scale", "none", "--seed", str(seed), "--names", "named.json"]
+        result = call("fit", "new.csv", *options, *memory, "-o", "new.json")
+        assert "3 clusters named as in named.json, by the rows that they share" in " ".join(result.stderr.split())
+        new = RuleSet.from_json("new.json")
+        assert all(cluster.name == names[group_of(cluster)] for cluster in new.clusters)
+        assert [group_of(c) for c in new.clusters if c.note == "seen"] == [group_of(old.clusters[0])]
+        numbers.add(tuple(group_of(cluster) for cluster in new.clusters))
+    assert len(numbers) > 1  # else the numbers alone would have done
+
+
+def test_names_of_clusters_that_are_no_more_are_said():
+    groups("t.csv", [0, 1, 2])
+    call("fit", "t.csv", "-k", "3", "--scale", "none", "-o", "old.json")
+    RuleSet.from_json("old.json").with_names({0: "A", 1: "B", 2: "C"}).to_json("named.json")
+    result = call("run", "t.csv", "-k", "2", "--scale", "none", "--names", "named.json", "--write", "sql", "-o", "r")
+    said = " ".join(result.stderr.split())
+    assert "2 clusters named as in named.json, by the rows that they share; no cluster shares rows with" in said
+    assert len({cluster.name for cluster in RuleSet.from_json("r/rules.json").clusters} & {"A", "B", "C"}) == 2
+
+
+@pytest.mark.parametrize("command", [["export", "named.json", "sql"], ["label", "named.json", "t.csv", "-o", "o.csv"]])
+def test_names_of_rules_need_a_table(command):
+    groups("t.csv", [0, 1, 2])
+    call("fit", "t.csv", "-k", "3", "-o", "named.json")
+    assert "whose names are matched by the rows of a table" in refused(*command, "--names", "named.json", status=2)
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
+def test_rules_that_test_a_column_that_is_left_out_name_nothing(memory):
+    groups("t.csv", [0, 1, 2])
+    make_rules([("a", "float"), ("b", "float")], (0, 5.0, (1, 5.0, 0, 1), 2)).to_json("both.json")
+    options = ["-k", "2", "--exclude", "b", "--names", "both.json", *memory]
+    assert "--names: both.json tests 'b', which this fit does not use" in refused("fit", "t.csv", *options, status=2)

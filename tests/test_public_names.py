@@ -12,6 +12,7 @@ import shallowrules
 ROOT = Path(__file__).resolve().parent.parent
 
 PUBLIC = [
+    "ClusterCounts",
     "ExplainableKMeans",
     "RuleSet",
     "Table",
@@ -19,6 +20,7 @@ PUBLIC = [
     "Tree",
     "__version__",
     "check_exporter",
+    "compare_cluster_counts",
     "export",
     "exporter_names",
     "fit_to_goal",
@@ -32,7 +34,8 @@ from typing import assert_type
 import numpy as np
 from numpy.typing import NDArray
 from shallowrules import (
-    ExplainableKMeans, RuleSet, TradeoffPath, Tree, check_exporter, export, exporter_names, fit_to_goal, tradeoff_path
+    ClusterCounts, ExplainableKMeans, RuleSet, TradeoffPath, Tree, check_exporter, compare_cluster_counts, export,
+    exporter_names, fit_to_goal, tradeoff_path
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -55,6 +58,8 @@ assert_type(fit_to_goal(model, X, max_cost=1.1, max_conditions=3), ExplainableKM
 path: TradeoffPath = tradeoff_path(model, X, tradeoffs=[0, 0.03])
 assert_type(path.select(max_cost=1.1), ExplainableKMeans)
 figures: dict[str, NDArray[np.float64]] = path.table()
+counts: ClusterCounts = compare_cluster_counts(model, X, range(2, 5))
+assert_type(counts.model, ExplainableKMeans)
 cart = Tree.from_sklearn(DecisionTreeClassifier().fit(X, labels))
 assert_type(RuleSet.from_tree(cart, X, reference=labels), RuleSet)
 ExplainableKMeans(3, method="exkmc", max_leaves=9, base="imm")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shallowrules.cli.advice import RefusedTable, amended
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
@@ -18,7 +19,7 @@ from shallowrules.errors import DataError, counted
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.estimator import ExplainableKMeans
-    from shallowrules.rules import RuleSet
+    from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["describe_work", "fit_rules", "prepare_model", "with_table"]
@@ -31,12 +32,16 @@ def fit_rules(
     reading: ReadingOptions,
     check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
+    names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
-    """Read a table, check its column names, cluster it and grow the tree; in parts, if the memory is too small."""
+    """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be."""
     memory = memory_for_parts(rows, memory)
     if memory is not None:
-        return fit_rules_in_parts(rows, chosen, growing, reading, memory, check)
+        return fit_rules_in_parts(rows, chosen, growing, reading, memory, check, names)
     loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
+    if isinstance(names, NamedRules):
+        names.check_columns(loaded.table.names)
+    from shallowrules.rules.changes import count_pairs
     from shallowrules.tradeoff import fit_to_goal
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
@@ -53,7 +58,10 @@ def fit_rules(
             model.fit(loaded.table, sample_weight=loaded.weight)
     for note in model.rules_.statistics.notes:
         show_message("note", note)
-    return with_table(model.rules_, loaded, chosen)
+    counts = None
+    if isinstance(names, NamedRules):
+        counts = count_pairs(names.rules.assign(loaded.table), model.rules_.assign(loaded.table))
+    return with_names(with_table(model.rules_, loaded, chosen), names, counts)
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:

@@ -2,49 +2,108 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shallowrules.errors import OptionError
+from shallowrules.cli.output import show_message
+from shallowrules.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
 
-__all__ = ["check_numbers", "files_of_names", "names_option", "with_names"]
+__all__ = ["NamedRules", "check_numbers", "files_of_names", "names_option", "with_names"]
 
 
-def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | None:
+@dataclass(frozen=True)
+class NamedRules:
+    """Rules of an earlier fit, whose names are to go on, and their file."""
+
+    rules: RuleSet
+    path: str
+
+    def check_columns(self, used: Iterable[str]) -> None:
+        """Raise OptionError unless the columns of a table, those that a fit uses, have what the rules test."""
+        tested = {self.rules.columns[feature].name for feature in self.rules.tested_columns}
+        lacking = sorted(tested - set(used))
+        if lacking:
+            raise OptionError(
+                f"--names: {self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so that the "
+                "rows cannot tell which cluster is which: give a file of number, name and note"
+            )
+
+
+def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | NamedRules | None:
     """Return what the file says: a wrong one is to be known before the work."""
     if path is None:
         return None
-    from shallowrules.rules import read_names
+    from shallowrules.rules import RuleSet, read_names
 
+    if _holds_rules(path):
+        return NamedRules(RuleSet.from_json(path), path)
     return read_names(path)
+
+
+def _holds_rules(path: str) -> bool:
+    """Return whether a file is JSON of rules, and not a list of names; what is wrong with it, its reader says."""
+    try:
+        return path.lower().endswith(".json") and isinstance(json.loads(Path(path).read_bytes()), dict)
+    except ValueError:
+        return False
 
 
 names_option = click.option(
     "--names",
     metavar="FILE",
     callback=_read,
-    help="What people call the clusters, and notes on them: CSV or JSON with number, name and note.",
+    help="What people call the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit "
+    "the rules.json of an earlier fit, whose names go to the clusters that share the most rows.",
 )
 
 
-def check_numbers(names: ClusterNames | None, n_clusters: int | None) -> None:
+def check_numbers(names: ClusterNames | NamedRules | None, n_clusters: int | None) -> None:
     """Refuse names for clusters that there will not be; of given labels the numbers are not known yet."""
-    if names is None or n_clusters is None:
+    if names is None or isinstance(names, NamedRules) or n_clusters is None:
         return
     wrong = sorted(number for number in {*names.names, *names.notes} if not 0 <= number < n_clusters)
     if wrong:
         raise OptionError(f"--names names cluster {wrong[0]}; -k {n_clusters} makes the clusters 0 to {n_clusters - 1}")
 
 
-def files_of_names(names: ClusterNames | None) -> list[str]:
+def files_of_names(names: ClusterNames | NamedRules | None) -> list[str]:
     """Return the file of --names, which is not to be written on, if it was given."""
     return [] if names is None else [names.path]
 
 
-def with_names(rules: RuleSet, names: ClusterNames | None) -> RuleSet:
-    """Return rules with the names of --names, if it was given."""
-    return rules if names is None else rules.with_names(names.names, names.notes)
+def with_names(
+    rules: RuleSet, names: ClusterNames | NamedRules | None, counts: Mapping[tuple[int, int], int] | None = None
+) -> RuleSet:
+    """Return rules with the names of --names, if it was given.
+
+    `counts` are the rows by their clusters in the rules of --names and in these, where there is a table to count.
+    """
+    if names is None:
+        return rules
+    if not isinstance(names, NamedRules):
+        return rules.with_names(names.names, names.notes)
+    if counts is None:
+        raise OptionError(
+            f"--names: {names.path} holds rules, whose names are matched by the rows of a table: give it to `run` or "
+            "`fit`, or give a file of number, name and note here"
+        )
+    from shallowrules.rules import match_clusters
+
+    pairs = match_clusters(counts)
+    named = [each for each in names.rules.clusters if each.name != str(each.index) or each.note]
+    kept = [each for each in named if each.index in pairs]
+    lost = [each.title for each in named if each.index not in pairs]
+    text = f"{counted(len(kept), 'cluster')} named as in {names.path}, by the rows that they share"
+    show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
+    return rules.with_names(
+        {pairs[each.index]: each.name for each in kept if each.name != str(each.index)},
+        {pairs[each.index]: each.note for each in kept if each.note},
+    )

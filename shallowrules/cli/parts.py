@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import together
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
-    from shallowrules.partitions import Partitions
-    from shallowrules.rules import RuleSet
+    from shallowrules.partitions import Part, Partitions
+    from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["fit_rules_in_parts", "memory_for_parts", "memory_option"]
@@ -117,14 +119,15 @@ def fit_rules_in_parts(
     reading: ReadingOptions,
     memory: int,
     check: Callable[[Sequence[str]], None] | None = None,
+    names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
-    """Fit a table in parts."""
+    """Fit a table in parts, and name the clusters."""
     from shallowrules.cli.preparation import columns_to_read, named_roles, refuse_ids, scale_notes
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.partitions import Reading, open_partitions
 
     _refuse_options(chosen, growing)
-    named = named_roles(chosen)
+    named, counts = named_roles(chosen), None
     given: dict[str, Any] = {} if chosen.clusters is None else {"n_clusters": chosen.clusters}
     model = ExplainableKMeans(
         **given,
@@ -149,11 +152,15 @@ def fit_rules_in_parts(
         other_columns = tuple(name for name in parts.all_names if name not in used)
         if check is not None:
             check([*used, *other_columns])
+        if isinstance(names, NamedRules):
+            names.check_columns(used)
         refuse_ids(_first_rows(parts, used), (*(chosen.columns or ()), *(chosen.explain or ())))
         work = "taking labels of" if chosen.clusters is None else "clustering"
         with progress(f"{work} {show_tables(rows)} in parts and growing the tree") as show:
             model.on_progress, model.on_best = show, show.tell_best
             model.fit_partitions(parts, labels=chosen.labels, sample_weight=chosen.weight, memory=memory)
+        if isinstance(names, NamedRules):
+            counts = parts.map_reduce(_count_pairs, (names.rules, model.rules_)).values
         has_numbers = any(parts.types[name] in ("integer", "float") for name in used)
     rules = model.rules_ if chosen.histograms else model.rules_.without_histograms()
     statistics = rules.statistics
@@ -164,10 +171,27 @@ def fit_rules_in_parts(
         notes.append(f"rows count by the weights in column {chosen.weight!r}")
     for note in notes:
         show_message("note", note)
-    return replace(
-        rules,
-        statistics=replace(statistics, notes=(*statistics.notes, *notes), other_columns=other_columns),
-    )
+    statistics = replace(statistics, notes=(*statistics.notes, *notes), other_columns=other_columns)
+    return with_names(replace(rules, statistics=statistics), names, counts)
+
+
+def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:
+    """Return the rows of a part by their clusters in two sets of rules."""
+    from shallowrules.rules.changes import count_pairs
+
+    old, new = (each.assign(part) for each in rules)
+    return PairCounts(count_pairs(old, new))
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Rows by pairs of clusters, which add up over parts."""
+
+    values: Counter[tuple[int, int]]
+
+    def merged(self, other: PairCounts) -> PairCounts:
+        """Return the rows of both parts."""
+        return PairCounts(self.values + other.values)
 
 
 def _first_rows(parts: Partitions, names: Sequence[str]) -> Any:

@@ -14,13 +14,22 @@ from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 
 if TYPE_CHECKING:
+    from shallowrules.choosing import ClusterCounts
     from shallowrules.drift import Shift
     from shallowrules.exporters import InstalledExporter
     from shallowrules.rules import RuleSet
     from shallowrules.tradeoff import TradeoffPath
     from shallowrules.verification import Comparison, Difference, NotRun
 
-__all__ = ["show_comparisons", "show_exporters", "show_labels", "show_path", "show_rules", "show_shifts"]
+__all__ = [
+    "show_cluster_counts",
+    "show_comparisons",
+    "show_exporters",
+    "show_labels",
+    "show_path",
+    "show_rules",
+    "show_shifts",
+]
 
 WIDTH_IN_A_FILE = 120
 
@@ -80,6 +89,30 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
             point.refine,
         )
     _console(stderr).print(table)
+
+
+def show_cluster_counts(found: ClusterCounts) -> None:
+    """Print what each number of clusters leads to, and which to take."""
+    figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
+    table = _table("k", *figures)
+    for column in table.columns:
+        column.justify = "right"
+    best = found.recommended
+    for count in found:
+        table.add_row(
+            f"{count.k}",
+            f"{count.explained:.1%}",
+            f"{count.silhouette:.3f}",
+            f"{count.stability:.3f}",
+            f"{count.price:.3f}",
+            f"{count.conditions:.2f}",
+            f"{count.n_rules:,}",
+            f"{count.smallest:.1%}",
+            style="bold" if count is best else None,
+        )
+    console = _console(False)
+    console.print(table)
+    console.print(Text(f"take           {found.reason}"))
 
 
 def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str | None = None) -> None:

@@ -1,6 +1,7 @@
 """Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
 
 from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.rules.changes import ChangedRows, Changes, RuleChange, changes_between, match_clusters
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
 from shallowrules.rules.explaining import Explanation, Move, Step
@@ -19,6 +20,8 @@ __all__ = [
     "PLAIN",
     "TRUE_TEXTS",
     "Between",
+    "ChangedRows",
+    "Changes",
     "Cluster",
     "ClusterNames",
     "Condition",
@@ -35,12 +38,15 @@ __all__ = [
     "OneOf",
     "PathTree",
     "Rule",
+    "RuleChange",
     "RuleColumn",
     "RulePath",
     "RuleSet",
     "Statistics",
     "Step",
     "Value",
+    "changes_between",
     "format_value",
+    "match_clusters",
     "read_names",
 ]

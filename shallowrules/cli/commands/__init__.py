@@ -21,7 +21,20 @@ from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
 
-NAMES = ("drift", "explain", "export", "exporters", "fit", "label", "path", "run", "sample", "verify")
+NAMES = (
+    "clusters",
+    "diff",
+    "drift",
+    "explain",
+    "export",
+    "exporters",
+    "fit",
+    "label",
+    "path",
+    "run",
+    "sample",
+    "verify",
+)
 
 
 class Commands(click.Group):

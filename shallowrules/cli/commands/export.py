@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
-from shallowrules.cli.naming import files_of_names, names_option, with_names
+from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
 from shallowrules.errors import counted
 
@@ -71,7 +71,7 @@ def command(
     rules_file: str,
     format_name: str,
     output: Path | None,
-    names: ClusterNames | None,
+    names: ClusterNames | NamedRules | None,
 ) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 

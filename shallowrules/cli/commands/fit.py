@@ -9,7 +9,7 @@ import click
 
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.naming import check_numbers, files_of_names, names_option, with_names
+from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
@@ -32,7 +32,7 @@ __all__ = ["command"]
 )
 @reading_options
 def command(
-    tables: Tables, output: Path | None, memory: int | None, names: ClusterNames | None, **options: Any
+    tables: Tables, output: Path | None, memory: int | None, names: ClusterNames | NamedRules | None, **options: Any
 ) -> None:
     """Cluster TABLE and write the rules as JSON.
 
@@ -47,6 +47,6 @@ def command(
     check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows), *files_of_names(names))
-    rules = with_names(fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory), names)
+    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
-from shallowrules.cli.naming import files_of_names, names_option, with_names
+from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, force_option, gather, seed_option
 from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import (
@@ -68,7 +68,7 @@ def command(
     output: Path | None,
     force: bool,
     cluster_column: str,
-    names: ClusterNames | None,
+    names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
@@ -118,7 +118,7 @@ def _refuse_options_of_apply(applying: ApplyOptions, options: dict[str, Any]) ->
 
 def _write_file(
     rules_file: str,
-    names: ClusterNames | None,
+    names: ClusterNames | NamedRules | None,
     rows: Tables | DatabaseRows,
     output: Path,
     force: bool,

@@ -15,7 +15,7 @@ import click
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.naming import check_numbers, files_of_names, names_option, with_names
+from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
 from shallowrules.cli.parts import memory_option
@@ -93,7 +93,7 @@ def command(
     force: bool,
     table: str | None,
     memory: int | None,
-    names: ClusterNames | None,
+    names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
@@ -134,7 +134,7 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = with_names(fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory), names)
+    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory, names)
     written: dict[str, Mapping[str, str | bytes]] = {}
     with progress("writing the rules"):
         for choice in chosen:

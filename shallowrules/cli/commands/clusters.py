@@ -1,0 +1,82 @@
+"""``shallowrules clusters``: which number of clusters to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shallowrules.cli.fitting import prepare_model
+from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import check_target, progress
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.errors import OptionError
+
+__all__ = ["command"]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@click.command("clusters", short_help="Show which number of clusters to take.")
+@table_or_database
+@click.option("--from", "first", type=click.IntRange(min=2), default=2, show_default=True, metavar="K", help="Least k.")
+@click.option("--to", "last", type=click.IntRange(min=2), default=12, show_default=True, metavar="K", help="Largest k.")
+@refine_options
+@fit_options
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figures over k here: .png, .svg or .pdf."
+)
+@reading_options
+def command(
+    tables: Tables, first: int, last: int, refine: str, budget: str | None, plot: Path | None, **options: Any
+) -> None:
+    """Cluster TABLE into several numbers of clusters, show what each leads to, and say which to take and why.
+
+    Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
+    are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
+    without rules being 1. Each is fitted as `run` with this -k fits it.
+
+    \b
+    Examples:
+      shallowrules clusters wine.csv
+      shallowrules clusters customers.csv --from 3 --to 8 --exclude customer_id --plot counts.png
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.choosing import compare_cluster_counts
+    from shallowrules.cli.summary import show_cluster_counts
+    from shallowrules.sources import input_files
+
+    if options["clusters"] is not None or options["labels"] is not None:
+        raise click.UsageError("-k and --labels say what the clusters are: here --from and --to say which k to try")
+    if first > last:
+        raise click.UsageError(f"--from {first} is above --to {last}")
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise OptionError(f"--plot {plot}: the name must end in {', '.join(PICTURES)}")
+    chosen = gather(FitOptions, options | {"clusters": last})
+    rows = rows_of(tables, options)
+    check_target(plot, *input_files(rows))
+    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
+    with progress(f"clustering from k = {first} to {last}") as show:
+        found = compare_cluster_counts(
+            model,
+            loaded.table,
+            range(first, last + 1),
+            sample_weight=loaded.weight,
+            on_count=lambda k: show((k - first) / (last + 1 - first)),
+        )
+        if plot is not None:
+            _draw(found, plot)
+    show_cluster_counts(found)
+
+
+def _draw(found: Any, path: Path) -> None:
+    """Write the picture, whole or not at all."""
+    from io import BytesIO
+
+    from shallowrules.cli.output import write_result
+
+    axes = found.plot()
+    content = BytesIO()
+    axes[0].figure.savefig(content, format=path.suffix[1:].lower())
+    write_result(content.getvalue(), path)

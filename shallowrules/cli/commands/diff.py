@@ -1,0 +1,50 @@
+"""``shallowrules diff``: what has changed from one set of rules to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import progress, warnings_shown, write_result
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    optional_table,
+    read_tested,
+    reading_options,
+    show_tables,
+)
+
+__all__ = ["command"]
+
+
+@click.command("diff", short_help="Show what has changed from one set of rules to another.")
+@click.argument("old_file", metavar="OLD")
+@click.argument("new_file", metavar="NEW")
+@optional_table
+@reading_options
+def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> None:
+    """Show in words what has changed from the rules OLD to the rules NEW: thresholds that moved, rules added and gone.
+
+    With TABLE, its rows are labelled by both, and those that change cluster are counted. Clusters are matched by the
+    rows that they share then, so that it does not matter whether a new fit numbers them otherwise; else by number.
+
+    \b
+    Examples:
+      shallowrules diff last_year.json rules.json
+      shallowrules diff last_year.json rules.json customers.csv
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.rules import RuleSet, changes_between
+
+    with warnings_shown():
+        old, new = RuleSet.from_json(old_file), RuleSet.from_json(new_file)
+    if not tables:
+        changes = changes_between(old, new)
+    else:
+        reading = gather(ReadingOptions, options)
+        with progress(f"reading {show_tables(tables)}"):
+            before, now = (rules.assign(read_tested(rules, tables, reading)) for rules in (old, new))
+        changes = changes_between(old, new, labels=(before, now))
+    write_result(f"{changes}\n", None)

@@ -1,0 +1,115 @@
+"""What has changed between two sets of rules: said in words, and of a table's rows exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from commandline import call, refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulesets import MIXED, as_columns, boundary_rows, make_rules, rule_sets
+
+from shallowrules.errors import DataError
+from shallowrules.rules import changes_between, match_clusters
+
+COLUMNS = [("x", "float"), ("n", "integer"), ("city", "text")]
+OLD = make_rules(COLUMNS, (0, 0.5, 0, (1, 3, 1, (2, "Bonn", 2, 3))))
+MOVED = make_rules(COLUMNS, (0, 0.75, 0, (1, 3, 1, (2, "Bonn", 2, 3))))
+RENUMBERED = make_rules(COLUMNS, (0, 0.5, 3, (1, 3, 1, (2, "Bonn", 2, 0))))
+SHORTER = make_rules(COLUMNS, (0, 0.5, 0, (1, 4, 1, 2)))
+TABLE = {"x": [0.1, 0.6, 0.6, 2.0, 2.0, np.nan], "n": [1, 1, 9, 9, 9, 1], "city": ["a", "a", "Bonn", "Bonn", "b", "a"]}
+
+
+def test_moved_thresholds_and_rows():
+    assert str(changes_between(OLD, MOVED)).splitlines() == [
+        "cluster 0: x <= 0.5 is now x <= 0.75",
+        "cluster 1: x > 0.5 and n <= 3 is now x > 0.75 and n <= 3",
+        "cluster 2: x > 0.5 and n > 3 and city = 'Bonn' is now x > 0.75 and n > 3 and city = 'Bonn'",
+        "cluster 3: x > 0.5 and n > 3 and city <> 'Bonn' is now x > 0.75 and n > 3 and city <> 'Bonn'",
+    ]
+    assert str(changes_between(OLD, MOVED, TABLE)).splitlines()[4:] == [
+        "2 of 6 rows change cluster (33.3%)",
+        "  1 row from cluster 1 to cluster 0",
+        "  1 row from cluster 2 to cluster 0",
+    ]
+
+
+def test_rules_columns_and_clusters_that_are_gone_or_new():
+    lines = str(changes_between(OLD, SHORTER)).splitlines()
+    assert lines[:2] == ["cluster 3 is gone", "column city is no longer asked for"]
+    assert "cluster 1: x > 0.5 and n <= 3 is now x > 0.5 and n <= 4" in lines
+    assert "cluster 2: the rule x > 0.5 and n > 4 is new" in lines
+    assert "cluster 3: the rule x > 0.5 and n > 3 and city <> 'Bonn' is gone" in lines
+    assert lines[-1] == "1 other rule as before"
+    assert "column city is asked for now" in str(changes_between(SHORTER, OLD))
+
+
+def test_other_numbers_for_the_same_rows_are_no_changes():
+    changes = changes_between(OLD, RENUMBERED, TABLE)
+    assert (changes.pairs, changes.rules, changes.moved) == ({0: 3, 1: 1, 2: 2, 3: 0}, (), ())
+    assert str(changes).splitlines() == [
+        "cluster 0 is now cluster 3",
+        "cluster 3 is now cluster 0",
+        "all 4 rules are as they were",
+        "0 of 6 rows change cluster (0.0%)",
+    ]
+    assert changes
+
+
+def test_nothing_and_names():
+    same = changes_between(OLD, OLD, TABLE)
+    assert not same
+    assert str(same) == "all 4 rules are as they were\n0 of 6 rows change cluster (0.0%)"
+    named = changes_between(OLD.with_names({1: "One"}), OLD.with_names({1: "Uno\x1b"}))
+    assert str(named).splitlines()[0] == "cluster 1 (Uno ) was called 'One'"
+    with pytest.raises(DataError, match="the table has no rows"):
+        changes_between(OLD, MOVED, {name: np.array(values)[:0] for name, values in TABLE.items()})
+
+
+@settings(max_examples=60)
+@given(rule_sets(kinds=MIXED), st.data(), st.integers(0, 999))
+def test_the_rows_that_change_are_those_whose_labels_differ(old, data, seed):
+    names = {column.name: column.type for column in old.columns}
+    new = data.draw(rule_sets(names=st.sampled_from(list(names)), kinds=MIXED))
+    if any(names[column.name] != column.type for column in new.columns) or len(new.columns) < len(old.columns):
+        new = old
+    rows = as_columns(old, boundary_rows(old, seed, 30))
+    before, now = old.assign(rows).tolist(), new.assign(rows).tolist()
+    changes = changes_between(old, new, rows)
+    expected = Counter(
+        (one, other) for one, other in zip(before, now, strict=True) if (changes.pairs.get(one, -1)) != other
+    )
+    found = {(-1 if m.old is None else m.old, -1 if m.new is None else m.new): m.rows for m in changes.moved}
+    assert found == expected
+    assert changes.rows == 30
+    assert len(set(changes.pairs.values())) == len(changes.pairs)
+    rules = {rule.leaf for change in changes.rules if (rule := change.new) is not None}
+    assert len(rules) + changes.unchanged == len(new)
+    gone = {rule.leaf for change in changes.rules if (rule := change.old) is not None}
+    assert len(gone) + changes.unchanged == len(old)
+
+
+@given(st.dictionaries(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), st.integers(1, 9), max_size=12))
+def test_clusters_are_matched_to_share_the_most_rows(counts):
+    pairs = match_clusters(counts)
+    assert all(counts[pair] for pair in pairs.items())
+    assert -1 not in pairs
+    assert -1 not in pairs.values()
+    kept = sum(counts[pair] for pair in pairs.items())
+    for (one, other), rows in counts.items():  # no single pair does better than what it would break up
+        if -1 not in (one, other):
+            broken = {pair for pair in pairs.items() if pair[0] == one or pair[1] == other}
+            assert kept >= kept - sum(counts[pair] for pair in broken) + rows
+
+
+def test_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    OLD.to_json("old.json")
+    MOVED.to_json("new.json")
+    (tmp_path / "t.csv").write_text("x,n,city\n0.1,1,a\n0.6,1,a\n0.6,9,Bonn\n2,9,Bonn\n2,9,b\n,1,a\n")
+    assert call("diff", "old.json", "new.json").stdout == f"{changes_between(OLD, MOVED)}\n"
+    assert call("diff", "old.json", "new.json", "t.csv").stdout == f"{changes_between(OLD, MOVED, TABLE)}\n"
+    (tmp_path / "t.csv").write_text("x,n\n1,1\n2,2\n")
+    assert "city" in refused("diff", "old.json", "new.json", "t.csv")

@@ -1,0 +1,125 @@
+"""Several numbers of clusters beside one another: figures are those of the fits, and the advice follows from them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from commandline import call, refused
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import silhouette_score
+
+from shallowrules import ExplainableKMeans, compare_cluster_counts
+from shallowrules.choosing import CHEAP, SMALL, STABLE, ClusterCount, ClusterCounts
+from shallowrules.errors import DataError, OptionError
+
+
+@pytest.fixture(scope="module")
+def four():
+    """Four groups far from one another."""
+    return make_blobs(400, centers=[[0, 0], [20, 0], [0, 20], [20, 20]], random_state=0)[0]
+
+
+def test_the_groups_that_there_are_are_recommended(four):
+    found = compare_cluster_counts(ExplainableKMeans(random_state=0), four, range(2, 8))
+    assert [count.k for count in found] == [2, 3, 4, 5, 6, 7]
+    assert found.recommended.k == 4
+    assert found.recommended.stability == 1.0
+    assert found.model.n_clusters == 4
+    assert found.reason.startswith("4 clusters: the clearest clusters (silhouette 0.9")
+    assert str(found).splitlines()[-1] == found.reason
+    assert len(str(found).splitlines()) == 8
+    assert found.table()["k"].tolist() == [2, 3, 4, 5, 6, 7]
+
+
+def test_figures_are_those_of_the_fits(four):
+    model = ExplainableKMeans(random_state=3, tradeoff=0.1)
+    asked = []
+    found = compare_cluster_counts(model, four, [5, 3, 3], on_count=asked.append)
+    assert asked == [3, 5]
+    assert not hasattr(model, "rules_")
+    total = ((four - four.mean(axis=0)) ** 2).sum()
+    for count, fit in zip(found, found.models, strict=True):
+        again = ExplainableKMeans(count.k, random_state=3, tradeoff=0.1).fit(four)
+        assert fit.rules_ == again.rules_
+        assert (count.price, count.conditions) == (again.normalized_cost_, again.waes_)
+        assert count.cost == again.reference_inertia_
+        assert count.explained == pytest.approx(1 - again.reference_inertia_ / total, rel=1e-12)
+        assert count.silhouette == pytest.approx(silhouette_score(four, again.reference_labels_))
+        assert count.smallest == min(cluster.share for cluster in again.rules_.clusters)
+        assert count.n_rules == len(again.rules_)
+
+
+def test_rows_of_weight_0_do_not_count(four):
+    noise = np.random.default_rng(0).normal(size=(200, 2)) * 1000
+    weight = np.repeat([2.0, 0.0], [400, 200])
+    model = ExplainableKMeans(random_state=0)
+    weighted = compare_cluster_counts(model, np.concatenate([four, noise]), [3, 4], sample_weight=weight)
+    alone = compare_cluster_counts(model, four, [3, 4])
+    for one, other in zip(weighted, alone, strict=True):
+        assert one.explained == pytest.approx(other.explained)
+        assert one.silhouette == pytest.approx(other.silhouette, abs=0.05)
+
+
+figures = st.builds(
+    ClusterCount,
+    k=st.integers(2, 50),
+    cost=st.floats(0, 1e6),
+    explained=st.floats(0, 1),
+    silhouette=st.floats(-1, 1) | st.just(math.nan),
+    stability=st.floats(-0.5, 1),
+    price=st.floats(1, 3),
+    conditions=st.floats(0, 9),
+    n_rules=st.integers(1, 99),
+    smallest=st.floats(0, 1),
+)
+
+
+@given(st.lists(figures, min_size=1, max_size=8, unique_by=lambda count: count.k))
+def test_what_is_recommended_is_sound_if_anything_is_and_no_other_is_clearer(counts):
+    found = ClusterCounts(sorted(counts, key=lambda count: count.k), [None] * len(counts))
+    best = found.recommended
+    sound = [c for c in counts if c.stability >= STABLE and c.price <= 1 + CHEAP and c.smallest >= SMALL]
+    among = sound or counts
+    assert best in among
+    assert not any(c.silhouette > best.silhouette for c in among)
+    assert found.reason.startswith(f"{best.k} clusters: ")
+    assert (", but " in found.reason) == (not sound)
+
+
+def test_what_cannot_be_compared_is_refused(four):
+    model = ExplainableKMeans(random_state=0)
+    for counts in ([], [1, 2]):
+        with pytest.raises(OptionError, match="each 2 or more"):
+            compare_cluster_counts(model, four, counts)
+    with pytest.raises(OptionError, match="clusterer has a number of clusters of its own"):
+        compare_cluster_counts(ExplainableKMeans(clusterer=KMeans(3)), four)
+    with pytest.raises(DataError, match="n_samples=3 should be >= n_clusters=4"):
+        compare_cluster_counts(model, four[:3], [2, 4])
+
+
+def test_a_plot(four):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    found = compare_cluster_counts(ExplainableKMeans(random_state=0), four, [2, 3, 4])
+    axes = found.plot()
+    assert [line.get_label() for line in axes[0].lines[:3]] == ["silhouette", "stability", "explained"]
+    pyplot.close("all")
+
+
+def test_on_the_command_line(four, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("t.csv", four, delimiter=",", header="a,b", comments="")
+    result = call("clusters", "t.csv", "--from", "3", "--to", "5", "--plot", "counts.svg")
+    assert result.exit_code == 0
+    lines = result.stdout.split("\n")
+    assert [line.split()[0] for line in lines[3:6]] == ["3", "4", "5"]
+    assert "take           4 clusters: the clearest clusters" in result.stdout
+    assert "<svg" in (tmp_path / "counts.svg").read_text()
+    assert "--from 5 is above --to 3" in refused("clusters", "t.csv", "--from", "5", "--to", "3", status=2)
+    assert "here --from and --to say which k" in refused("clusters", "t.csv", "-k", "3", status=2)
+    assert "must end in .png, .svg, .pdf" in refused("clusters", "t.csv", "--plot", "t.gif", status=2)
