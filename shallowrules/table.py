@@ -223,15 +223,22 @@ class Table:
 
     @cached_property
     def matrix(self) -> NDArray[Any] | None:
-        """The matrix of floats whose columns stand side by side as those of the table; None where there is none."""
-        base = self.columns[0].values.base if self.columns else None
-        if not isinstance(base, np.ndarray) or base.ndim != 2 or base.dtype not in (np.float32, np.float64):
+        """The matrix of floats whose columns stand side by side as those of the table; None where there is none.
+
+        It is a view, not to be written to: of a matrix, or of what a dataframe keeps its numbers in.
+        """
+        if not self.columns or not self.n_rows:
             return None
-        begin, step = base.__array_interface__["data"][0], base.strides[1]
-        first, rest = divmod(self.columns[0].values.__array_interface__["data"][0] - begin, step) if step else (0, 1)
-        matrix = base[:, first : first + len(self.columns)]
-        if rest or matrix.shape != (self.n_rows, len(self.columns)):
+        values = [column.values for column in self.columns]
+        first, owner = values[0], _owner(values[0])
+        if first.dtype not in (np.float32, np.float64) or any(_owner(each) is not owner for each in values):
             return None
+        places: list[int] = [each.__array_interface__["data"][0] for each in values]
+        step = places[1] - places[0] if len(places) > 1 else first.itemsize
+        if step <= 0:
+            return None
+        shape, strides = (self.n_rows, len(values)), (first.strides[0], step)
+        matrix = np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
         return matrix if all(_is_same(c, matrix[:, j]) for j, c in enumerate(self.columns)) else None
 
     @cached_property
@@ -320,9 +327,21 @@ class Table:
 
 def _is_same(column: Column, values: NDArray[Any]) -> bool:
     """Return whether the values of a column are these in memory, none of them missing but NaN."""
-    facts = ("data", "strides", "typestr", "shape")
+    if column.type != "float" or column.missing is not None:
+        return False
     mine, others = column.values.__array_interface__, values.__array_interface__
-    return column.type == "float" and column.missing is None and all(mine[fact] == others[fact] for fact in facts)
+    return (
+        mine["data"][0] == others["data"][0]
+        and all(mine[fact] == others[fact] for fact in ("typestr", "shape"))
+        and column.values.strides == values.strides
+    )
+
+
+def _owner(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array of whose memory this one is a part."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def is_missing(value: Any) -> bool:

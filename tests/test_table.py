@@ -27,6 +27,20 @@ def test_columns_of_one_matrix_are_one_again(order):
     np.testing.assert_array_equal(table.select(["x1", "x2"]).matrix, matrix[:, 1:3])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_numbers_of_a_dataframe_are_a_matrix_that_is_not_written_to(dtype):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.arange(12.0).reshape(3, 4).astype(dtype), columns=["a", "b", "c", "d"]).copy()
+    for given in (frame, frame[["b", "c"]], frame.iloc[1:], frame[["a"]]):
+        matrix = Table.of(given).matrix
+        np.testing.assert_array_equal(matrix, given.to_numpy())
+        assert matrix.dtype == dtype
+        assert not matrix.flags.writeable
+    assert np.shares_memory(Table.of(frame).matrix, frame["c"].to_numpy())
+    assert Table.of(frame.assign(d=[1, 2, 3])).matrix is None
+    assert Table.of(frame[:0]).matrix is None
+
+
 @pytest.mark.parametrize(
     "table",
     [

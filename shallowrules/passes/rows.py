@@ -95,5 +95,5 @@ class RowEncoder:
         if given is not None and self.numbers is not None:
             labels = np.fromiter((self.numbers[label] for label in given.tolist()), np.int32, len(given))
         table = self.encoder.impute(table)
-        matrix = self.encoder.encode_imputed(table)
+        matrix = self.encoder.encode_imputed(table, table.matrix)
         return EncodedRows(*self.encoder.spaces(matrix), weight, table=table, matrix=matrix, labels=labels)
