@@ -56,6 +56,7 @@ def test_other_numbers_for_the_same_rows_are_no_changes():
         "0 of 6 rows change cluster (0.0%)",
     ]
     assert changes
+    assert str(changes_between(OLD, RENUMBERED)) == "\n".join(str(changes).splitlines()[:3])
 
 
 def test_nothing_and_names():

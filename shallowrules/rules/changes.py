@@ -147,8 +147,8 @@ def changes_between(
     ----------
     old, new : RuleSet
     table : Table, dataframe, mapping of columns or array-like of shape (n_rows, n_columns), optional
-        Rows to label by both. With it, clusters are matched by the rows that they share, so that other numbers for the
-        same clusters do not show as changes; without it, by their numbers.
+        Rows to label by both. With it, clusters are matched by the rows that they share, without it where they have the
+        same rules, so that other numbers for the same clusters do not show as changes; what is left, by number.
     labels : (array, array) of int, shape (n_rows,), optional
         What both give to the rows of a table, in place of it.
 
@@ -161,14 +161,14 @@ def changes_between(
     if table is not None:
         labels = old.assign(table), new.assign(table)
     if labels is None:
-        pairs = {cluster.index: cluster.index for cluster in old.clusters if cluster.index in _titles(new.clusters)}
+        pairs = _match_rules(old, new)
     else:
         counts = count_pairs(*labels)
         if not counts:
             raise DataError("the table has no rows, so that none can change its cluster")
         pairs = match_clusters(counts)
-        left = set(_titles(new.clusters)) - set(pairs.values())  # clusters that share no rows with another keep theirs
-        pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
+    left = set(_titles(new.clusters)) - set(pairs.values())
+    pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
     rules, unchanged = _rule_changes(old, new, pairs)
     if counts is None:
         return Changes(old, new, pairs, rules, unchanged)
@@ -198,6 +198,13 @@ def match_clusters(counts: Mapping[tuple[int, int], int]) -> dict[int, int]:
     shared = np.array([[counts.get((one, other), 0) for other in new] for one in old]).reshape(len(old), len(new))
     rows, columns = linear_sum_assignment(-shared)
     return {old[i]: new[j] for i, j in zip(rows.tolist(), columns.tolist(), strict=True) if shared[i, j]}
+
+
+def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
+    """Return the new cluster for each old one that has the same rules."""
+    by_rules = {frozenset(map(_exactly, new.rules_of(cluster.index))): cluster.index for cluster in new.clusters}
+    found = {cluster.index: frozenset(map(_exactly, old.rules_of(cluster.index))) for cluster in old.clusters}
+    return {index: by_rules.pop(rules) for index, rules in found.items() if rules in by_rules}
 
 
 def _known(label: int) -> int | None:

@@ -29,7 +29,7 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
     """Show in words what has changed from the rules OLD to the rules NEW: thresholds that moved, rules added and gone.
 
     With TABLE, its rows are labelled by both, and those that change cluster are counted. Clusters are matched by the
-    rows that they share then, so that it does not matter whether a new fit numbers them otherwise; else by number.
+    rows that they share then, so that it does not matter whether a new fit numbers them otherwise; else by their rules.
 
     \b
     Examples:
