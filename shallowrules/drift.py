@@ -1,23 +1,38 @@
-"""How the shares of the clusters have moved since training."""
+"""How the shares of the clusters have moved since training, and which values training did not have."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import dialect_of_database
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet, Value, format_value
+from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
-from shallowrules.table import Table
+from shallowrules.table import Column, Table
 from shallowrules.tested_columns import find_tested_columns
+from shallowrules.tree import compare
 from shallowrules.verification.comparing import cluster_of
 
-__all__ = ["Counts", "Shift", "count_in_database", "count_labels", "count_rows", "measure_shifts"]
+__all__ = [
+    "ColumnShift",
+    "Counts",
+    "Shift",
+    "count_in_database",
+    "count_labels",
+    "count_rows",
+    "measure_columns",
+    "measure_shifts",
+]
+
+VALUES_SHOWN = 5
+"""Categories that training did not have which are named, the most frequent first."""
 
 Counts = Mapping[int | None, int]
 """Rows by the number of their cluster, None for those without one."""
@@ -41,6 +56,73 @@ class Shift:
     def size(self) -> float:
         """The difference of the shares: above 0 where there are more rows than in training."""
         return self.share - self.trained
+
+
+@dataclass(frozen=True)
+class ColumnShift:
+    """Values of a column that rules test and that training did not have, by rows.
+
+    Attributes
+    ----------
+    column : RuleColumn
+    rows : int
+        All rows of the table.
+    missing : int
+        Rows without a value; those that are imputed too.
+    below, above : int
+        Rows whose number is below the least of training, or above the greatest.
+    unseen : int
+        Rows whose category training did not have.
+    examples : tuple of str or bool
+        Such categories, the most frequent first, some of them.
+    """
+
+    column: RuleColumn
+    rows: int
+    missing: int = 0
+    below: int = 0
+    above: int = 0
+    unseen: int = 0
+    examples: tuple[Value, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """Return what is new, a sentence for each kind."""
+        column = self.column
+        facts = [
+            (self.below, f"a value below {column.minimum}, the least in training"),
+            (self.above, f"a value above {column.maximum}, the greatest in training"),
+            (self.unseen, f"a value that training did not have: {', '.join(map(format_value, self.examples))}"),
+            (self.missing, "no value" if column.imputed is None else "no value, and one is imputed"),
+        ]
+        return [
+            f"column {column.name!r}: {counted(n, 'row')} ({n / self.rows:.1%}) with {words}" for n, words in facts if n
+        ]
+
+
+def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
+    """Return the shift of each column that rules test, in their order; `RuleSet.assign` says what it raises.
+
+    Raises
+    ------
+    DataError
+        If there are no rows.
+    """
+    n_rows, columns = read_columns(rules.columns, rules.tested_columns, table)
+    if not n_rows:
+        raise DataError("there are no rows, so that no value is new")
+    return [_column_shift(rules.columns[feature], read, n_rows) for feature, read in columns.items()]
+
+
+def _column_shift(column: RuleColumn, read: Column, n_rows: int) -> ColumnShift:
+    missing = read.absent if read.imputed_rows is None else read.absent | read.imputed_rows
+    n_missing, values = int(np.count_nonzero(missing)), read.values[~missing]
+    if column.minimum is not None and column.maximum is not None:
+        below, above = compare(values, column.minimum), compare(values, column.maximum)
+        n_below = int(np.count_nonzero(below[0])) - int(np.count_nonzero(values == column.minimum))
+        return ColumnShift(column, n_rows, n_missing, n_below, int(np.count_nonzero(above[1])))
+    found = Counter(value for value in values.tolist() if value not in set(column.values))
+    examples = tuple(value for value, _ in found.most_common(VALUES_SHOWN))
+    return ColumnShift(column, n_rows, n_missing, unseen=found.total(), examples=examples)
 
 
 def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:

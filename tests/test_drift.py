@@ -3,23 +3,68 @@
 from __future__ import annotations
 
 import csv
+import math
 
+import numpy as np
 import pytest
 from commandline import call
 from databases import File
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rulesets import make_rules, moderate_float, rule_sets
+from rulesets import MIXED, as_columns, boundary_rows, make_rules, moderate_float, rule_sets
 
-from shallowrules.drift import count_in_database, count_rows, measure_shifts
+from shallowrules.drift import count_in_database, count_rows, measure_columns, measure_shifts
 from shallowrules.errors import DataError, OptionError
 from shallowrules.sources import DatabaseRows, read_table
+from shallowrules.table import Table
 
 pytest.importorskip("sqlalchemy")
 
 RULES = make_rules([("kind", "text"), ("x", "float")], (0, "A", 0, (1, 0.5, 1, 2)), {1: "it's"})
 ROWS = [("A", 1.0)] * 5 + [("b %s :p", 0.25)] * 2 + [("b %s :p", 0.75)] + [(None, 0.25), ("c", None)]
 COUNTS = {0: 5, 1: 2, 2: 1, None: 2}
+
+
+def test_values_that_training_did_not_have():
+    rules = make_rules([("x", "float"), ("n", "integer"), ("kind", "text"), ("idle", "float")], TREE)
+    x, n, kind, _idle = rules.columns
+    table = {
+        "x": [x.minimum, x.maximum, math.nextafter(x.minimum, -math.inf), math.inf, math.nan],
+        "n": [n.minimum - 1, n.minimum, n.maximum, n.maximum + 1, 2**62],
+        "kind": ["A", "B", "new", "new", "it's"],
+    }
+    found = measure_columns(rules, Table.of(table))
+    figures = [(s.column.name, s.missing, s.below, s.above, s.unseen, s.examples) for s in found]
+    assert figures == [
+        ("x", 1, 1, 1, 0, ()),
+        ("n", 0, 1, 2, 0, ()),
+        ("kind", 0, 0, 0, 3 + ("B" not in kind.values), figures[2][5]),
+    ]
+    assert figures[2][5][0] == "new"
+    assert found[1].sentences() == [
+        f"column 'n': 1 row (20.0%) with a value below {n.minimum}, the least in training",
+        f"column 'n': 2 rows (40.0%) with a value above {n.maximum}, the greatest in training",
+    ]
+    assert found[0].sentences()[-1] == "column 'x': 1 row (20.0%) with no value"
+    with pytest.raises(DataError, match="there are no rows"):
+        measure_columns(rules, Table.of({name: np.array(values)[:0] for name, values in table.items()}))
+
+
+TREE = (0, 0.5, (1, 3, 0, 1), (2, "A", 2, 3))
+
+
+@given(rule_sets(kinds=MIXED), st.integers(0, 999))
+def test_new_values_are_counted_row_by_row(rules, seed):
+    rows = boundary_rows(rules, seed, 25)
+    for shift in measure_columns(rules, Table.of(as_columns(rules, rows))):
+        values = [row[rules.columns.index(shift.column)] for row in rows]
+        present = [value for value in values if value is not None and value == value]
+        assert shift.missing == 25 - len(present)
+        if shift.column.is_numeric:
+            assert shift.below == sum(value < shift.column.minimum for value in present)
+            assert shift.above == sum(value > shift.column.maximum for value in present)
+        else:
+            assert shift.unseen == sum(value not in shift.column.values for value in present)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from shallowrules.rules.nodes import Rule
 from shallowrules.table import Column, Table, Value
 from shallowrules.tree import compare
 
-__all__ = ["match_rules", "read_rows"]
+__all__ = ["match_rules", "read_columns", "read_rows"]
 
 
 def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> tuple[int, dict[int, Column]]:

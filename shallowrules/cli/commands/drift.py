@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.options import columns_option, gather, seed_option
-from shallowrules.cli.output import progress, warnings_shown
+from shallowrules.cli.output import progress, show_message, warnings_shown
 from shallowrules.cli.reading_options import (
     ReadingOptions,
     Tables,
@@ -50,7 +50,8 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
 def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str, str], **options: Any) -> None:
     """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
 
-    The exit status is 1 if one has moved by more than --max-shift. A table of a database is counted there, by the
+    Of rows that are read, it says too how many have values in the tested columns that training did not have. The exit
+    status is 1 if one has moved by more than --max-shift. A table of a database is counted there, by the
     SQL that `export sql --style drift` writes; of a --query or a --sample the rows are read.
 
     \b
@@ -60,7 +61,7 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_shifts
-    from shallowrules.drift import count_in_database, count_rows, measure_shifts
+    from shallowrules.drift import ColumnShift, count_in_database, count_rows, measure_columns, measure_shifts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -70,13 +71,18 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
         raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
+    found: list[ColumnShift] = []
     with progress(f"counting {show_tables(rows)}"), worded():
         if isinstance(rows, DatabaseRows) and counted_there:
             counts = count_in_database(rules, rows, columns)
         else:
-            counts = count_rows(rules, read_tested(rules, rows, gather(ReadingOptions, options)))
+            table = read_tested(rules, rows, gather(ReadingOptions, options))
+            counts = count_rows(rules, table)
+            found = measure_columns(rules, table) if table.n_rows else []
     shifts = measure_shifts(rules, counts)
     show_shifts(shifts)
+    for sentence in (sentence for shift in found for sentence in shift.sentences()):
+        show_message("note", sentence)
     moved = [shift for shift in shifts if abs(shift.size) > max_shift]
     if moved:
         worst = max(moved, key=lambda shift: abs(shift.size))
