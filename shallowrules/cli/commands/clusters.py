@@ -16,6 +16,9 @@ from shallowrules.errors import OptionError
 
 __all__ = ["command"]
 
+DECIDED = ("clusters", "labels", "histograms")
+"""The options of a fit that are not to choose here."""
+
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -47,13 +50,11 @@ def command(
     from shallowrules.cli.summary import show_cluster_counts
     from shallowrules.sources import input_files
 
-    if options["clusters"] is not None or options["labels"] is not None:
-        raise click.UsageError("-k and --labels say what the clusters are: here --from and --to say which k to try")
     if first > last:
         raise click.UsageError(f"--from {first} is above --to {last}")
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise OptionError(f"--plot {plot}: the name must end in {', '.join(PICTURES)}")
-    chosen = gather(FitOptions, options | {"clusters": last})
+    chosen = gather(FitOptions, options | dict.fromkeys(DECIDED) | {"clusters": last})
     rows = rows_of(tables, options)
     check_target(plot, *input_files(rows))
     loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
@@ -68,6 +69,9 @@ def command(
         if plot is not None:
             _draw(found, plot)
     show_cluster_counts(found)
+
+
+command.params = [parameter for parameter in command.params if parameter.name not in DECIDED]
 
 
 def _draw(found: Any, path: Path) -> None:
