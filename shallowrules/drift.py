@@ -120,7 +120,8 @@ def _column_shift(column: RuleColumn, read: Column, n_rows: int) -> ColumnShift:
         below, above = compare(values, column.minimum), compare(values, column.maximum)
         n_below = int(np.count_nonzero(below[0])) - int(np.count_nonzero(values == column.minimum))
         return ColumnShift(column, n_rows, n_missing, n_below, int(np.count_nonzero(above[1])))
-    found = Counter(value for value in values.tolist() if value not in set(column.values))
+    known = set(column.values)
+    found = Counter(value for value in values.tolist() if value not in known)
     examples = tuple(value for value, _ in found.most_common(VALUES_SHOWN))
     return ColumnShift(column, n_rows, n_missing, unseen=found.total(), examples=examples)
 
