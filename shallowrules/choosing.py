@@ -16,11 +16,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from shallowrules.clustering import fit_clusterer
-from shallowrules.errors import MissingExtraError, OptionError
+from shallowrules.errors import OptionError
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.metrics import partition_cost
 from shallowrules.pipeline import FitData, grow
 from shallowrules.rules import RuleSet
+from shallowrules.tradeoff import import_pyplot
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
 
@@ -186,11 +187,7 @@ class ClusterCounts(Sequence[ClusterCount]):
             If matplotlib is not installed.
         """
         if axes is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise MissingExtraError("plotting", "matplotlib", "plot") from None
-            axes = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
+            axes = import_pyplot().subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
         figures, (clear, price) = self.table(), axes
         for name in ("silhouette", "stability", "explained"):
             clear.plot(figures["k"], figures[name], "o-", label=name)
@@ -251,6 +248,7 @@ def compare_cluster_counts(
         raise OptionError(f"counts must be numbers of clusters, each 2 or more, not {wanted}")
     if model.clusterer is not None:
         raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
+    total: float | None = None  # of all k: the clustered space is the same
     found: list[ClusterCount] = []
     models: list[ExplainableKMeans] = []
     for k in wanted:
@@ -261,7 +259,12 @@ def compare_cluster_counts(
         data = prepare_fit(own, X, None, sample_weight)
         [trees] = grow(data, [own.tradeoff], progress_of(own), log_of(own), own.on_best)
         fitted(own, data, trees[-1])
-        found.append(_count(k, data, own.rules_, _seed(model)))
+        if total is None:
+            clustered = data.encoding.X_cluster
+            total = partition_cost(
+                clustered, np.zeros(len(clustered), np.int32), data.fit_weight, data.parameters.n_threads
+            )
+        found.append(_count(k, data, own.rules_, total, _seed(model)))
         models.append(own)
     return ClusterCounts(found, models)
 
@@ -271,10 +274,9 @@ def _seed(model: ExplainableKMeans) -> int:
     return state if isinstance(state, int) else 0
 
 
-def _count(k: int, data: FitData, rules: RuleSet, seed: int) -> ClusterCount:
-    """Return the figures of one fit."""
+def _count(k: int, data: FitData, rules: RuleSet, total: float, seed: int) -> ClusterCount:
+    """Return the figures of one fit; `total` is the cost of a single cluster."""
     X, weight = data.encoding.X_cluster, data.fit_weight
-    total = partition_cost(X, np.zeros(len(X), np.int32), weight, data.parameters.n_threads)
     statistics = rules.statistics
     return ClusterCount(
         k,

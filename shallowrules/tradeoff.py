@@ -251,11 +251,7 @@ class TradeoffPath:
             If matplotlib is not installed.
         """
         if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise MissingExtraError("plotting", "matplotlib", "plot") from None
-            ax = pyplot.subplots()[1]
+            ax = import_pyplot().subplots()[1]
         figures = self.table()
         ax.plot(self.conditions, self.costs, ".", color="0.75", label="dominated")
         ax.step(figures["conditions"], figures["cost"], "o-", where="pre", label="worth having")
@@ -271,6 +267,15 @@ class TradeoffPath:
         ax.set_ylabel("k-means cost, without rules = 1")
         ax.legend()
         return ax
+
+
+def import_pyplot() -> Any:
+    """Return matplotlib's pyplot; MissingExtraError if it is not installed."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtraError("plotting", "matplotlib", "plot") from None
+    return pyplot
 
 
 def tradeoff_path(
