@@ -107,7 +107,7 @@ examples: $(VENV)/with-cli
 	@cd docs/examples && rm -rf */ && PATH="$(abspath $(BIN)):$$PATH" \
 		DATA="$$(cd $(CURDIR) && cd "$${SHALLOWRULES_DATA:-../shared/data}" && pwd)" \
 		sh -ec "$$(grep '^shallowrules ' README.md)"
-	@rm docs/examples/*/rules.json
+	@rm docs/examples/*/rules.json docs/examples/*/settings.json
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.

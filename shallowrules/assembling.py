@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,8 +17,9 @@ from shallowrules.errors import counted
 from shallowrules.histograms import NarrowBins, join_bins, plain_numbers
 from shallowrules.metrics import weighted_average_depth
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.rules.default_names import default_names
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.rules.nodes import derive_rules
+from shallowrules.rules.nodes import Rule, derive_rules
 from shallowrules.table import Column, Table
 from shallowrules.tree import LEAF, Tree
 
@@ -33,6 +34,7 @@ __all__ = [
     "describe_values",
     "profile_clusters",
     "rule_nodes",
+    "separation_of",
 ]
 
 MAX_CLUSTERS = 200
@@ -47,7 +49,8 @@ class FitRecord:
     """What is known of a fit without measuring it; the fields are those of `Statistics`.
 
     `weighted` says whether weights were given: where rows are in no cluster, there are weights in any case. The
-    reference cost is measured if it is not known.
+    reference cost is measured if it is not known. `names_clusters` asks for names made from the rules.
+    `separation` is that of the raw columns, by position (`RuleColumn.separation`).
     """
 
     method: str
@@ -57,6 +60,8 @@ class FitRecord:
     labelled: bool = False
     left_out: int = 0
     notes: tuple[str, ...] = ()
+    names_clusters: bool = False
+    separation: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +116,12 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
     sums = measured.sums
     clusters = _describe_clusters(tree, measured)
     columns, clusters = _with_histograms(measured, clusters, tree)
+    columns = tuple(replace(column, separation=record.separation.get(i)) for i, column in enumerate(columns))
     if measured.confusion is not None:
         clusters = _with_confusion(clusters, tree, measured.confusion)
     rules = derive_rules(nodes, columns, float(sums.sum()))
+    if record.names_clusters:
+        clusters = _named_by_rules(clusters, nodes, rules)
     statistics = Statistics(
         rows=int(measured.counts.sum()),
         weight=float(sums.sum()),
@@ -132,6 +140,17 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         notes=record.notes,
     )
     return RuleSet(columns, nodes, clusters, statistics)
+
+
+def _named_by_rules(
+    clusters: tuple[Cluster, ...], nodes: tuple[Node, ...], rules: Sequence[Rule]
+) -> tuple[Cluster, ...]:
+    """Return the clusters with default names."""
+    names = default_names(nodes, sorted(rules, key=lambda rule: (-rule.weight, rule.leaf)), clusters)
+    return tuple(
+        replace(cluster, name=names[cluster.index], named_by_rules=True) if cluster.index in names else cluster
+        for cluster in clusters
+    )
 
 
 def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
@@ -231,6 +250,37 @@ def profile_clusters(
         shares = tuple(() if column.is_numeric else tuple(each[i].tolist()) for column, each in found)
         profiles.append({"means": means, "shares": shares if mixed else ()})
     return columns, profiles
+
+
+def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[int, float]:
+    """Return the share of each raw column in the sum of squares between clusters, by its position.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Not one behind a transformer: each clustered column comes from one raw column.
+    means : ndarray of float64, shape (k, m)
+        Of the clusters in the space that was clustered.
+    weight : ndarray of float64, shape (k,)
+        Of the clusters.
+
+    Returns
+    -------
+    dict from int to float
+        Empty where nothing separates them, as where there is one cluster.
+    """
+    means, weight = means[weight > 0], weight[weight > 0] / weight.max()
+    gaps = means - (weight @ means / weight.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = weight @ (gaps * gaps)
+    total = math.fsum(between.tolist()) if np.isfinite(between).all() else math.inf
+    if not 0 < total < math.inf:
+        return {}
+    found: dict[int, float] = {}
+    for j, squares in zip(encoder.cluster_positions or range(len(encoder.columns)), between.tolist(), strict=True):
+        source = encoder.columns[j].source
+        found[source] = found.get(source, 0.0) + squares / total
+    return found
 
 
 def imputation_note(

@@ -313,6 +313,11 @@ def _squared_distances(X: NDArray[Any], point: NDArray[np.float64]) -> NDArray[n
 # Estimators --------------------------------------------------------------------------------------
 
 
+def has_transformers(clusterer: Any) -> bool:
+    """Return whether a clusterer is a Pipeline with transformers in front."""
+    return bool(_split(clusterer)[0])
+
+
 def _split(clusterer: Any) -> tuple[list[Any], Any]:
     """Return the transformers in front of a clusterer, in order, and the clusterer itself."""
     transformers: list[Any] = []

@@ -21,6 +21,7 @@ __all__ = [
     "Forest",
     "GrownTree",
     "GrowthData",
+    "Objectives",
     "UniqueRows",
     "check_range",
     "find_unique_rows",
@@ -184,6 +185,25 @@ class CutTree:
         return _kernel.route_rows(X_explain, self.feature, self.cut, self.left, self.right, n_threads=n_threads)
 
 
+@dataclass(frozen=True)
+class Objectives:
+    """The objective ``J = cost / reference cost + tradeoff * WAES`` of a tree.
+
+    Attributes
+    ----------
+    own, greedy : float
+        Of the tree, and of the greedy tree that it was refined from.
+    reference_cost : float
+        Of the unrestricted clustering.
+    tradeoff : float
+    """
+
+    own: float
+    greedy: float
+    reference_cost: float
+    tradeoff: float
+
+
 @dataclass(frozen=True, eq=False)
 class GrownTree(CutTree):
     """A grown tree with the rows that reach its nodes.
@@ -198,12 +218,18 @@ class GrownTree(CutTree):
         Center of each row's leaf; -1 for rows of weight 0.
     notes : tuple of str
         What a reader of the rules should know about how they came about.
+    objectives : Objectives or None
+        J as refinement found it; None for a tree that was not refined.
+    threshold : ndarray of float64, shape (n_nodes,), or None
+        The thresholds, once they are rounded; they need not lie in the gaps. None where any one in its gap does.
     """
 
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     labels: NDArray[np.int32]
     notes: tuple[str, ...] = ()
+    objectives: Objectives | None = None
+    threshold: NDArray[np.float64] | None = None
 
     def as_tree(self, threshold: NDArray[np.float64] | None = None) -> Tree:
         """Return the tree with a threshold for each gap, by default `cut`."""

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from shallowrules.growing import CutTree, GrownTree, GrowthData, Progress, UniqueRows, routed
+from shallowrules.growing import CutTree, GrownTree, GrowthData, Objectives, Progress, UniqueRows, routed
 from shallowrules.searching import (
     FEWER_STREAM_PASSES,
     MIN_STREAM_VISITS,
@@ -208,7 +208,7 @@ def aim_of(
     """
     penalty = rounded(tradeoff * reference_cost / total_weight)
     unit = reference_cost * kernel_weight / total_weight
-    return Aim(tradeoff, penalty, moves_leaves and k <= MAX_MOVABLE_CLUSTERS, unit)
+    return Aim(tradeoff, penalty, moves_leaves and k <= MAX_MOVABLE_CLUSTERS, unit, reference_cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,9 @@ class Outcome:
         """Return the refinement whose tree this is, from the greedy tree and the chosen one on all rows."""
         before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
         notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
-        tree = replace(tree, notes=notes) if notes else tree
+        own, of_greedy = (cost + aim.tradeoff * waes for cost, waes in (after, before))
+        objectives = Objectives(own, of_greedy, aim.reference_cost, aim.tradeoff)
+        tree = replace(tree, notes=notes, objectives=objectives)
         return Refinement(tree, before, after, aim.tradeoff, self.n_sampled, self.bound_reached)
 
 

@@ -103,12 +103,15 @@ class Aim:
         Whether a cluster may lose its leaf, and another be cut in two.
     unit : float
         The reference cost, as the kernel sums it.
+    reference_cost : float
+        The reference cost itself.
     """
 
     tradeoff: float
     penalty: float
     moves_leaves: bool
     unit: float
+    reference_cost: float
 
     def objective(self, found: Found) -> float:
         """Return J of a tree times the reference cost."""

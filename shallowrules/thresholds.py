@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["readable_threshold"]
+__all__ = ["readable_threshold", "rounder_thresholds", "significant_digits"]
+
+MAX_WHOLE = 2.0**53
+"""Beyond it not every whole number is a float."""
 
 
 def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> int | float:
@@ -83,6 +87,59 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
                 found.append((abs(decimal - middle), -exponent, decimal, value))
         if found:
             return min(found)[-1]
+
+
+def significant_digits(value: int | float) -> int:
+    """Return the significant digits of a number as Python prints it, without trailing zeros; 1 for zero.
+
+    Examples
+    --------
+    >>> [significant_digits(value) for value in (750, 0.05, 13.2, 0)]
+    [2, 1, 3, 1]
+    """
+    return len(Decimal(repr(value)).normalize().as_tuple().digits)
+
+
+def rounder_thresholds(lower: float, upper: float, *, integer: bool = False) -> list[int | float]:
+    """Return values near a gap that have fewer significant digits than its readable threshold.
+
+    For each number of digits, the two nearest to the middle of the gap, one on either side of it. They may lie outside
+    the gap, and then they separate the rows in another way.
+
+    Parameters
+    ----------
+    lower, upper, integer
+        As for `readable_threshold`.
+
+    Returns
+    -------
+    list of int or float
+        Ascending; ints for an integer column.
+
+    Examples
+    --------
+    >>> rounder_thresholds(754, 757, integer=True)
+    [0, 700, 750, 760, 800, 1000]
+    """
+    most = significant_digits(readable_threshold(lower, upper, integer=integer))
+    if most == 1:
+        return []
+    middle = (Fraction(lower) + Fraction(upper)) / 2
+    magnitude = _magnitude(abs(middle))
+    found = set()
+    for exponent in range(magnitude - most + 2, magnitude + 2):
+        step = Fraction(10) ** exponent
+        below = math.floor(middle / step)
+        for decimal in (below * step, (below + 1) * step):
+            if integer and exponent < 0:
+                continue
+            try:
+                value = int(decimal) if integer else float(decimal) + 0.0
+            except OverflowError:
+                continue
+            if significant_digits(value) < most and not (integer and abs(value) > MAX_WHOLE):
+                found.add(value)
+    return sorted(found)
 
 
 def _decimals(low: Fraction, middle: Fraction, high: Fraction, digits: int) -> Iterator[tuple[Fraction, int]]:

@@ -264,6 +264,18 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     assert "old" not in text
 
 
+def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "rounding.md"
+    begin, end = (f"<!-- measured by benchmarks/rounding.py: {word} -->" for word in ("begin", "end"))
+    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    command = [sys.executable, str(PAPER.with_name("rounding.py")), "--quick", "--markdown", str(page)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^wine +3 +0\.20% +[12]\.\d\d +0\.[01]\d\d% +\d\.\d\d%$", done.stdout, re.MULTILINE)
+    assert "| breast_cancer | 10 | 0.00% |" in page.read_text()
+    assert "a stale table" not in page.read_text()
+
+
 def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
     measuring, quality = importlib.import_module("measuring"), importlib.import_module("quality")
     for table in ("wine", "diabetes"):
@@ -271,7 +283,9 @@ def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
         found = quality.Measured(table)
         quality.measure_quality(found, X, measuring.into_space(table, X), k, seed=1)
         for method, refinement in (("greedy", "none"), ("refined", "full"), ("thorough", "thorough")):
-            model = ExplainableKMeans(k, refine=refinement, scale=measuring.SCALES[table], random_state=1).fit(X)
+            model = ExplainableKMeans(
+                k, refine=refinement, round_within=0, scale=measuring.SCALES[table], random_state=1
+            ).fit(X)
             figures = model.normalized_cost_, model.waes_, model.wad_
             assert [found.runs[method][name][0] for name in ("cost", "waes", "wad")] == pytest.approx(figures)
         assert found.runs["refined"]["J"] < found.runs["greedy"]["J"]

@@ -170,10 +170,11 @@ def test_our_exporters_take_their_options():
 def test_run_writes_what_it_is_told(folder, letter):
     result = call("run", "t.csv", "-k", 2, "--write", "letter,python", "--python-function-name", "f")
     assert result.exit_code == 0, result.output
-    assert sorted(os.listdir("t_rules")) == ["letter.txt", "rules.json", "rules.py"]
+    assert sorted(os.listdir("t_rules")) == ["letter.txt", "rules.json", "rules.py", "settings.json"]
     assert "def f(row: NamedValues)" in (folder / "t_rules" / "rules.py").read_text()
     assert "recipient=['t']\n" in (folder / "t_rules" / "letter.txt").read_text()
-    assert re.search(r"written\s+t_rules/rules.json, t_rules/letter.txt, t_rules/rules.py\n", result.stdout)
+    written = "t_rules/rules.json, t_rules/settings.json, t_rules/letter.txt, t_rules/rules.py"
+    assert re.search(rf"written\s+{written}\n", result.stdout)
     again = ["run", "t.csv", "-k", 2, "--write=markdown", "--write", "letter", "--force"]
     assert call(*again, "--no-letter-signed", "--recipient", "us").exit_code == 0
     assert {"signed=False", "recipient='us'"} <= set((folder / "t_rules" / "letter.txt").read_text().split("\n"))

@@ -60,6 +60,7 @@ def test_standard_input_is_a_table():
         "rules.json",
         "rules.py",
         "rules.sql",
+        "settings.json",
     ]
     assert (
         'FROM "table"'

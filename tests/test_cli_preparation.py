@@ -29,6 +29,8 @@ def options(**changed):
         "columns": None,
         "explain": None,
         "exclude": (),
+        "categories": (),
+        "numbers": (),
         "labels": None,
         "weight": None,
         "drop_missing": False,

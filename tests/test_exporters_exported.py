@@ -172,7 +172,7 @@ def test_run_writes_texts_bytes_and_files_side_by_side(folder):
     assert done.exit_code == 0
     found = files_in("out")
     assert {name: found[name] for name in FILES} == FILES
-    assert set(found) == {"rules.json", "rules.sql", "rules.bin", *FILES}
+    assert set(found) == {"rules.json", "settings.json", "rules.sql", "rules.bin", *FILES}
     assert Path("out/docs/notes.txt").as_posix() in done.stdout
 
 
@@ -197,7 +197,7 @@ def test_a_declared_name_is_no_clash_where_files_have_their_own(folder):
     write_groups()
     done = call("run", "t.csv", "-k", 3, "--write", "named,python", "-o", "out")
     assert done.exit_code == 0
-    assert set(files_in("out")) == {"rules.json", "rules.py", *FILES}
+    assert set(files_in("out")) == {"rules.json", "settings.json", "rules.py", *FILES}
 
 
 @pytest.mark.parametrize("moment", range(6))

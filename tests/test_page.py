@@ -108,7 +108,7 @@ def test_the_way_through_the_tree_is_shown(show, wine):
     page.fill("#row input >> nth=1", "800")
     answer = page.inner_text("#answer")
     assert re.search(r"This row is in\s+1", answer)
-    assert "proline is 800, which is above 755" in answer
+    assert "proline is 800, which is above 750" in answer
     assert page.locator(".tree .way").count() == 5  # two boxes, a leaf, two branches
     page.fill("#row input >> nth=1", "")
     assert "In no cluster: proline is missing" in page.inner_text("#answer")
@@ -135,9 +135,13 @@ def test_names_stay_in_the_browser_and_are_downloaded(show, wine):
         page.click("#names")
     text = download.value.path().read_bytes().decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text, newline="")))
-    assert rows == [["number", "name", "note"], ["0", "", ""], ["1", 'Rich, "big" <b>', "two\nlines"], ["2", "", ""]]
+    default = {cluster.index: cluster.name for cluster in wine.clusters}
+    typed = ["1", 'Rich, "big" <b>', "two\nlines"]
+    assert rows == [["number", "name", "note"], ["0", default[0], ""], typed, ["2", default[2], ""]]
     names = read_names(download.value.path())
-    assert (names.names, names.notes) == ({1: 'Rich, "big" <b>'}, {1: "two\nlines"})
+    assert (names.names, names.notes) == ({**default, 1: 'Rich, "big" <b>'}, {1: "two\nlines"})
+    named = wine.with_names(names.names, names.notes)
+    assert [cluster.is_named for cluster in named.clusters] == [False, True, False]
 
 
 def test_given_notes_are_shown_changed_and_downloaded(show, wine, tmp_path):
@@ -151,7 +155,8 @@ def test_given_notes_are_shown_changed_and_downloaded(show, wine, tmp_path):
     with page.expect_download() as download:
         page.click("#names")
     names = read_names(download.value.path())
-    assert (names.names, names.notes) == ({1: "Rich"}, {0: "new", 2: "two"})
+    assert names.names == {cluster.index: "Rich" if cluster.index == 1 else cluster.name for cluster in wine.clusters}
+    assert names.notes == {0: "new", 2: "two"}
 
 
 def test_given_names_are_shown_and_downloaded(show):

@@ -364,6 +364,6 @@ def test_a_password_is_in_nothing_that_is_said_or_written(place, running, tmp_pa
         server.drop("points")
     assert (refused.exit_code, done.exit_code, missing.exit_code) == (1, 0, 1)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 5
+    assert len(files) == 6
     for text in (refused.output, done.output, missing.output, *(path.read_text() for path in files)):
         assert "h1dd3n-w0rd" not in text

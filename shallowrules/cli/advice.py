@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from shallowrules.cli.escaping import shell_word
 from shallowrules.errors import DataError, Finding
 
-__all__ = ["RefusedTable", "Remedy", "amended", "column_list", "exclude", "remedy_of", "way_out", "worded"]
+__all__ = ["RefusedTable", "Remedy", "amended", "column_list", "exclude", "listed", "remedy_of", "way_out", "worded"]
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
@@ -41,7 +41,7 @@ class Remedy:
 
     def arguments(self) -> list[str]:
         """Return the options as the command line takes them."""
-        found = ["--exclude", _listed(self.exclude)] if self.exclude else []
+        found = ["--exclude", listed(self.exclude)] if self.exclude else []
         found += [word for token in self.null for word in ("--null", token)]
         for name, value in (("--decimal", self.decimal), ("--encoding", self.encoding), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
@@ -65,7 +65,7 @@ def amended(
     added: list[str] = []
     kept = [name for name in columns or () if name not in remedy.exclude]
     if kept and len(kept) < len(columns or ()):
-        added += ["--columns", _listed(kept)]
+        added += ["--columns", listed(kept)]
         remedy = replace(remedy, exclude=tuple(name for name in remedy.exclude if name not in (columns or ())))
     if remedy.exclude:
         remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
@@ -94,10 +94,11 @@ class RefusedTable(DataError):
 
 def column_list(names: Iterable[str]) -> str:
     """Return column names as a shell word that ``--columns`` and ``--exclude`` understand."""
-    return shell_word(_listed(names))
+    return shell_word(listed(names))
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return names as ``--columns`` and ``--exclude`` take them: commas between, a name with a comma in quotes."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended
+from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.naming import NamedRules, with_names
@@ -58,6 +59,7 @@ def fit_rules(
             model.fit(loaded.table, sample_weight=loaded.weight)
     for note in model.rules_.statistics.notes:
         show_message("note", note)
+    show_doubts(model.rules_, chosen.category_weight)
     counts = None
     if isinstance(names, NamedRules):
         counts = count_pairs(names.rules.assign(loaded.table), model.rules_.assign(loaded.table))

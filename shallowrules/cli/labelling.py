@@ -409,7 +409,7 @@ def _kind(column_type: str) -> str:
 
 def _name(rules: RuleSet, number: str) -> str:
     """Return SQL for what to call the cluster of a row: its given label, a whole number if all of them are."""
-    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    names = {cluster.index: cluster.given_name for cluster in rules.clusters}
     if all(name == str(index) for index, name in names.items()):
         return number
     whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())

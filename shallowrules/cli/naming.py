@@ -98,12 +98,12 @@ def with_names(
     from shallowrules.rules import match_clusters
 
     pairs = match_clusters(counts)
-    named = [each for each in names.rules.clusters if each.name != str(each.index) or each.note]
+    named = [each for each in names.rules.clusters if each.is_named or each.note]
     kept = [each for each in named if each.index in pairs]
     lost = [each.title for each in named if each.index not in pairs]
     text = f"{counted(len(kept), 'cluster')} named as in {names.path}, by the rows that they share"
     show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
     return rules.with_names(
-        {pairs[each.index]: each.name for each in kept if each.name != str(each.index)},
+        {pairs[each.index]: each.name for each in kept if each.is_named},
         {pairs[each.index]: each.note for each in kept if each.note},
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import together
@@ -122,7 +123,7 @@ def fit_rules_in_parts(
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
     """Fit a table in parts, and name the clusters."""
-    from shallowrules.cli.preparation import columns_to_read, named_roles, refuse_ids, scale_notes
+    from shallowrules.cli.preparation import columns_to_read, named_roles, refuse_excluded, refuse_ids, scale_notes
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.partitions import Reading, open_partitions
 
@@ -148,6 +149,7 @@ def fit_rules_in_parts(
         memory=memory,
         n_threads=os.cpu_count() or 1,
     ) as parts:
+        refuse_excluded(chosen, named, parts.names, parts.all_names)
         used = [name for name in parts.names if name not in named]
         other_columns = tuple(name for name in parts.all_names if name not in used)
         if check is not None:
@@ -166,6 +168,7 @@ def fit_rules_in_parts(
     statistics = rules.statistics
     for note in statistics.notes:
         show_message("note", note)
+    show_doubts(rules, chosen.category_weight)
     notes = scale_notes(chosen.scale, has_numbers=has_numbers, clustering=chosen.labels is None)
     if chosen.weight is not None:
         notes.append(f"rows count by the weights in column {chosen.weight!r}")
@@ -205,6 +208,7 @@ def _first_rows(parts: Partitions, names: Sequence[str]) -> Any:
 def _refuse_options(chosen: FitOptions, growing: MethodOptions) -> None:
     for is_given, option, way in (
         (chosen.drop_missing, "--drop-missing", "leave these rows out of the files, or --exclude the columns"),
+        (bool(chosen.categories), "--categories", "write these codes as text in the files"),
         (growing.has_goal, "--max-cost and --max-conditions", "say --tradeoff"),
     ):
         if is_given:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.cli.advice import RefusedTable, Remedy, exclude, remedy_of, way_out, worded
+from shallowrules.cli.advice import RefusedTable, Remedy, column_list, exclude, remedy_of, way_out, worded
 from shallowrules.cli.fitting_options import FitOptions
 from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.conversion import Conversion
@@ -55,6 +55,9 @@ MAX_DROPPED_SHARE = 0.2
 
 MAX_TRIALS = 4
 """Times that a proposed command is tried and added to."""
+
+CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
+"""Words in the names of columns whose whole numbers are codes more often than quantities."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
@@ -123,7 +126,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weights is not None:  # rows of weight 0 make no column vary
         counted = weights > 0
         rows, space, positive = table.take(counted), space.take(counted), weights[counted]
-    notes += _truth_values(chosen) + _constant_columns(rows)
+    notes += _truth_values(chosen) + _codes(table, fit.numbers) + _constant_columns(rows)
     has_numbers = any(column.is_numeric for column in space.columns)
     notes += scale_notes(fit.scale, has_numbers=has_numbers, clustering=labels is None)
     if weight is not None:
@@ -202,6 +205,8 @@ def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list
     try:
         with worded(), open_source(where, **asdict(reading)) as source:
             table = source.table(columns, fit.exclude, findings=findings)
+            refuse_excluded(fit, named, table.names, source.names)
+            table = _with_categories(table, fit.categories, named)
             labels = None if fit.labels is None else _labels_as_written(source, table[fit.labels], reading)
     except DataError as error:
         if [finding.kind for finding in error.findings] != ["encoding"]:
@@ -234,6 +239,48 @@ def named_roles(fit: FitOptions) -> dict[str, str]:
         if name in fit.exclude and name in (fit.explain or ()):
             raise OptionError(f"column {name!r} is in --explain and in --exclude")
     return named
+
+
+def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str]) -> Table:
+    """Return the table with whole numbers of some columns taken as categories."""
+    for name in names:
+        if name in named:
+            raise OptionError(f"--categories: column {name!r} has the {named[name]}")
+        if name not in table.names:
+            raise OptionError(f"--categories: column {name!r} is not read; the columns are: {', '.join(table.names)}")
+        if table[name].type == "float":
+            raise OptionError(f"--categories: column {name!r} holds numbers with fractions, which are no codes")
+    return replace(
+        table, columns=tuple(_as_category(column) if column.name in names else column for column in table.columns)
+    )
+
+
+def _as_category(column: Column) -> Column:
+    conversion = replace(column.conversion, decimal=".")
+    return replace(column.number_categories(), conversion=conversion)
+
+
+def _codes(table: Table, numbers: Collection[str]) -> list[str]:
+    """Return a note on whole numbers whose column is called as codes are, but for those that are said to be numbers."""
+    names = [
+        column.name
+        for column in table.columns
+        if column.type == "integer" and CODE.search(column.name) and column.name not in numbers
+    ]
+    if not names:
+        return []
+    verb = "holds whole numbers that look like a code" if len(names) == 1 else "hold whole numbers that look like codes"
+    return [
+        f"{', '.join(map(repr, names))} {verb}: --categories {column_list(names)} takes them as categories, "
+        f"--numbers {column_list(names)} says that they are quantities"
+    ]
+
+
+def refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str], names: Collection[str]) -> None:
+    """Raise OptionError if a pattern of --exclude leaves out one of the columns `names` that another option names."""
+    for name in (*named, *(fit.explain or ())):
+        if name in names and name not in read:
+            raise OptionError(f"--exclude leaves out column {name!r}, which another option names: name what is meant")
 
 
 def columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:

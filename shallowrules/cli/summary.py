@@ -12,6 +12,7 @@ from rich.text import Text
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
+from shallowrules.exporters.wording import describe_separation
 
 if TYPE_CHECKING:
     from shallowrules.choosing import ClusterCounts
@@ -67,6 +68,8 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
+    if separation := describe_separation(rules).replace(" %", "%"):
+        console.print(Text(f"made of        {separation} of what separates the clusters"))
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:

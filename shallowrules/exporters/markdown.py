@@ -1,10 +1,12 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
-Templates see, besides `shallowrules.exporters.context`: ``title``, ``figures`` (what the sheet says
+Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version of
+the package), ``figures`` (what the sheet says
 of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
 ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition,
-``imputed``, ``categories`` and ``categorical`` (whether some column has its missing values imputed, whether
-some column and whether some condition is of categories), and of every cluster ``quality`` (text, already
+``doubts`` (sentences to read before signing), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some
+column has its missing values imputed, whether some column and whether some condition is of categories, and whether some
+condition is of a column of 0 and 1), and of every cluster ``quality`` (text, already
 Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``,
 ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and
 ``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is
@@ -14,7 +16,8 @@ asked), ``title`` of the cluster and ``rows_text``, none where a row is in no cl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,6 +25,7 @@ from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import describe, percent, rows_text
 from shallowrules.exporters.decision_list import ordered_branches
+from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.wording import (
     COLUMNS_SHOWN,
@@ -33,8 +37,10 @@ from shallowrules.exporters.wording import (
     format_exact,
     format_number,
     list_values,
+    says_flag,
 )
 from shallowrules.rules import Condition, RuleSet
+from shallowrules.rules.doubts import doubts_about
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -74,6 +80,10 @@ class MarkdownOptions:
     ----------
     title : str
         Heading of the sheet.
+    date : str, optional
+        To be printed below, as 2026-11-23; none by default, so that equal rules make equal sheets.
+    made : str, optional
+        What the rules were made from and how, such as the file and the seed.
     all_columns : bool
         Whether the tables of means show every column, however many there are.
     style : {"flat", "ordered"}
@@ -84,12 +94,17 @@ class MarkdownOptions:
     """
 
     title: str = "Cluster rules"
+    date: str | None = None
+    made: str | None = field(default=None, metadata=on_command_line(default_from="made"))
     all_columns: bool = False
     style: Style = "flat"
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
+        for name in ("date", "made"):
+            if (text := getattr(self, name)) is not None:
+                check_text(name, text)
         check_choice("style", self.style, get_args(Style), option="style")
 
 
@@ -125,9 +140,12 @@ class MarkdownExporter:
             described["left_out"] = len(profile) - len(described["profile"])
         context.update(
             title=settings.title,
+            origin=f"Rules with SHA-256 {rules.sha256}, written by shallowrules {version('shallowrules')}",
             figures=describe_figures(rules),
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
+            doubts=[doubt.text for doubt in doubts_about(rules)],
+            flags=any(says_flag(condition) for rule in rules for condition in rule.conditions),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             steps=_steps(rules) if settings.style == "ordered" else None,
             options={**asdict(settings), "template": None},
@@ -137,7 +155,7 @@ class MarkdownExporter:
 
 def _words(conditions: Iterable[Condition]) -> list[str]:
     """Return what each condition asks of a column, as Markdown."""
-    words = ConditionWords(escape_markdown)
+    words = ConditionWords(escape_markdown, says_flags=True)
     return [
         f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is {words(condition)}"
         for condition in conditions

@@ -29,10 +29,15 @@ METADATA_KEY = "command_line"
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
-Fact = Literal["table", "dialect"]
-"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database."""
+Fact = Literal["table", "dialect", "made"]
+"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, and
+how it makes the rules of them."""
 
-DEFAULTS_OF_FACTS: Mapping[Fact, str] = {"table": "the table's name", "dialect": "that of --database, else {}"}
+DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
+    "table": "the table's name",
+    "dialect": "that of --database, else {}",
+    "made": "the file, the seed, columns left out",
+}
 """How the help of ``run`` says what a default follows from, around the field's own default."""
 
 
@@ -57,9 +62,10 @@ def on_command_line(
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
-    default_from : {"table", "dialect"}, optional
+    default_from : {"table", "dialect", "made"}, optional
         What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
-        the SQL dialect of the database that has it, and the field's own default where a file has it.
+        the SQL dialect of the database that has it, and the field's own default where a file has it; in words, the
+        file, the seed, and the columns left out.
     """
     return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}
 

@@ -15,6 +15,7 @@ from shallowrules.exporters.rendering import isolate, one_line
 from shallowrules.rules import (
     Between,
     Cluster,
+    Condition,
     ConditionVisitor,
     Cut,
     Membership,
@@ -36,12 +37,18 @@ __all__ = [
     "describe_missing",
     "describe_profile",
     "describe_quality",
+    "describe_separation",
     "format_exact",
     "format_number",
     "list_values",
+    "says_flag",
 ]
 
 COLUMNS_SHOWN = 20
+
+SEPARATING_SHOWN = 5
+"""Columns that are named in what separates the clusters; the others are added up."""
+
 DEVIATION = 0.15
 STRONG_DEVIATION = 0.3
 
@@ -69,14 +76,23 @@ def format_exact(bound: int | float) -> str:
 
 
 class ConditionWords(ConditionVisitor[str]):
-    """What a condition asks of a column, to follow "is"."""
+    """What a condition asks of a column, to follow "is".
 
-    def __init__(self, escape: Escape = isolate) -> None:
-        self.escape = escape
+    Parameters
+    ----------
+    escape : callable
+    says_flags : bool
+        Whether a column of 0 and 1 is said to be 0, or 1, in place of what is at most 0, or above.
+    """
+
+    def __init__(self, escape: Escape = isolate, *, says_flags: bool = False) -> None:
+        self.escape, self.says_flags = escape, says_flags
 
     def between(self, condition: Between) -> str:
         """Return the bounds with all their digits."""
         lower, upper = bounds(condition)
+        if self.says_flags and says_flag(condition):
+            return "0" if lower is None else "1"
         limits = [f"above {format_exact(lower)}"] if lower is not None else []
         limits += [f"at most {format_exact(upper)}"] if upper is not None else []
         return " and ".join(limits)
@@ -90,6 +106,13 @@ class ConditionWords(ConditionVisitor[str]):
         """Return the categories to be none of."""
         values = list_values(condition.values, self.escape)
         return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
+
+
+def says_flag(condition: Condition) -> bool:
+    """Return whether a condition asks whether a column of 0 and 1 is one of these."""
+    if not isinstance(condition, Between) or not condition.column.is_flag:
+        return False
+    return (condition.lower, condition.upper) in ((None, 0), (0, None))
 
 
 def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
@@ -173,6 +196,17 @@ def _mark(deviation: float) -> str:
     return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
 
 
+def describe_separation(rules: RuleSet) -> str:
+    """Return which columns separate the clusters, and how much each; empty where that is not known."""
+    shares = list(rules.separation)
+    shown = shares if len(shares) <= SEPARATING_SHOWN + 1 else shares[:SEPARATING_SHOWN]
+    text = ", ".join(f"{one_line(column.name)} {percent(share)}" for column, share in shown)
+    rest = shares[len(shown) :]
+    if not rest:
+        return text
+    return f"{text}, {counted(len(rest), 'other column')} {percent(sum(share for _, share in rest))}"
+
+
 def describe_figures(rules: RuleSet) -> dict[str, str]:
     """Return what the sheet says of the whole, in words."""
     s = rules.statistics
@@ -200,6 +234,7 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "normalized_cost": f"{s.normalized_cost:.4f}",
         "waes": f"{s.waes:.2f}",
         "wad": f"{s.wad:.2f}",
+        "separation": describe_separation(rules),
         "columns_shown": str(COLUMNS_SHOWN),
         "deviation": f"{100 * DEVIATION:.0f} %",
         "strong_deviation": f"{100 * STRONG_DEVIATION:.0f} %",

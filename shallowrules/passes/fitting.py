@@ -19,6 +19,7 @@ from shallowrules.assembling import (
     describe_numbers,
     describe_values,
     rule_nodes,
+    separation_of,
 )
 from shallowrules.clustering import Reference, classes_of_labels, label_notes, nearest_labels
 from shallowrules.encoding import Encoder, categories, encode
@@ -32,15 +33,18 @@ from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.imputing import find_imputed, imputation_notes
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.passes.refining import PartsReference, refine_parts
+from shallowrules.passes.rounding import round_parts
 from shallowrules.passes.rows import Encode, RowEncoder
 from shallowrules.passes.scaling import fit_scaler
 from shallowrules.passes.scratch import stored_rows
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
 from shallowrules.pipeline import FitParameters, choose_columns
-from shallowrules.pipeline.finishing import doubts_of, leafless_note, place_thresholds
+from shallowrules.pipeline.finishing import doubts_of, leafless_note
 from shallowrules.pipeline.growing import over_the_table, renumber_centers, seed_of, thorough_of
+from shallowrules.placing import place_thresholds
 from shallowrules.refining import Refinement, refine
+from shallowrules.rounding import check_round_within
 from shallowrules.rules import RuleSet
 from shallowrules.searching import part_of
 from shallowrules.summation import SumGrid
@@ -180,6 +184,7 @@ def fit_parts(
         log=log,
     )
     grown = over_the_table(growing.run(), encoder)
+    grown = round_parts(parts, rows, grown, head, grids, reference.centers, found, parameters, log)
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 
 
@@ -197,6 +202,7 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
         raise OptionError(
             "transformer does not work on a table in parts: use scale, or write a transformed table first"
         )
+    check_round_within(parameters.round_within, labelled=labels is not None)
     if labels is not None and (centers is not None or parameters.clusterer is not None):
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")
 
@@ -363,6 +369,8 @@ def _finish(
         tradeoff=float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0,
         labelled=reference.labelled,
         left_out=facts.unlabelled,
+        names_clusters=not reference.labelled,
+        separation=separation_of(encoder, _means(grids.cluster, found, "cluster"), found["weight"]),
         notes=(
             *imputation_notes(facts, rows.roles, encoder.imputed),
             *reference.notes,

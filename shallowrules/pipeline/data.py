@@ -33,6 +33,7 @@ class FitParameters:
     base: str
     refine: str
     budget: float | str
+    round_within: float | None
     clusterer: Any
     cluster_columns: Sequence[str | int] | None
     explain_columns: Sequence[str | int] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,21 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from shallowrules.assembling import FitRecord
-from shallowrules.clustering import centers_among
+from shallowrules.assembling import FitRecord, separation_of
+from shallowrules.clustering import centers_among, has_transformers
 from shallowrules.describing import describe_tree
-from shallowrules.encoding import Encoder
-from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.errors import ShallowRulesWarning
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import exact_sums
 from shallowrules.pipeline.data import FitData
+from shallowrules.placing import place_thresholds
 from shallowrules.rules import RuleSet
 from shallowrules.summation import group_means
-from shallowrules.table import Table
-from shallowrules.thresholds import readable_threshold
-from shallowrules.tree import LEAF, Tree
+from shallowrules.tree import Tree
 
-__all__ = ["Fit", "doubts_of", "finish", "leafless_note", "place_thresholds"]
+__all__ = ["Fit", "doubts_of", "finish", "leafless_note"]
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
@@ -112,6 +109,8 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
             tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
             labelled=reference.labelled,
             left_out=data.left_out,
+            names_clusters=not reference.labelled,
+            separation=_separation(data),
             notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
         ),
     )
@@ -123,6 +122,18 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         np.where(np.isnan(clustered_means), reference.centers, clustered_means),
         tuple(doubts_of(tree.n_leaves, n_kept, rules)),
     )
+
+
+def _separation(data: FitData) -> dict[int, float]:
+    """Return the share of each raw column in what separates the clusters that are explained, where it is known."""
+    encoding, labels, weight = data.encoding, data.reference.labels, data.fit_weight
+    if encoding.encoder.transformer is not None or has_transformers(data.clusterer):
+        return {}
+    k = len(data.reference.centers)
+    counted = labels >= 0
+    sizes = np.bincount(labels[counted], None if weight is None else weight[counted], k).astype(np.float64)
+    n_threads, ranges = data.parameters.n_threads, encoding.cluster_ranges
+    return separation_of(encoding.encoder, group_means(encoding.X_cluster, labels, k, weight, n_threads, ranges), sizes)
 
 
 def doubts_of(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
@@ -149,29 +160,3 @@ def leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     if not names:
         return ()
     return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
-
-
-def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
-    """Choose a readable threshold in every gap; it separates the training rows as any other in the gap does.
-
-    Of the table nothing but the types of its columns matters.
-    """
-    threshold = np.zeros(len(grown.feature))
-    for node in np.flatnonzero(grown.feature != LEAF):
-        lower, upper = float(grown.lower[node]), float(grown.upper[node])
-        model_column = encoder.columns[grown.feature[node]]
-        if model_column.kind != "number":
-            threshold[node] = (lower + upper) / 2
-            continue
-        column = table.columns[model_column.source]
-        if model_column.direction < 0:
-            lower, upper = -upper, -lower
-        value = readable_threshold(lower, upper, integer=column.type == "integer")
-        if float(value) != value or not lower <= float(value) < upper:
-            raise DataError(
-                f"column {column.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
-                "exclude it, or subtract a constant from it"
-            )
-        # Turned, "above the value" is "below its negative", so the threshold is the float before that.
-        threshold[node] = value if model_column.direction > 0 else math.nextafter(-value, -math.inf)
-    return grown.as_tree(threshold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from shallowrules import growing
+from shallowrules._kernel import column_ranges, route_rows
 from shallowrules.clustering import UNLABELLED, fit_clusterer
 from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
-from shallowrules.growing import GrownTree, GrowthData, Progress, UniqueRows, find_unique_rows
+from shallowrules.growing import GrownTree, GrowthData, Objectives, Progress, UniqueRows, find_unique_rows
+from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.pipeline.data import FitData, FitParameters, Log
 from shallowrules.refining import refine
+from shallowrules.rounding import round_thresholds, rounds
+from shallowrules.rules.figures import normalized_cost
 from shallowrules.searching import part_of
+from shallowrules.summation import SumGrid, WeightFacts
 from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
 
@@ -60,9 +65,72 @@ def grow(
         # More centers than distinct rows: without the centers that no row has, cuts get valid.
         smaller = _grow_for(data, used, tradeoffs, progress, log, tell_best)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
+    rounded = _round_all(data, grown, tradeoffs, log)
     if progress is not None:
         progress(1.0)
-    return grown
+    return rounded
+
+
+def _round_all(
+    data: FitData, grown: Sequence[tuple[GrownTree, ...]], tradeoffs: Sequence[float], log: Log
+) -> list[tuple[GrownTree, ...]]:
+    """Return the trees with rounder thresholds, those that are to have them; equal trees stay the same object."""
+    within = data.parameters.round_within
+    if not any(rounds(within, tree) for trees in grown for tree in trees):
+        return list(grown)
+    weight = data.fit_weight
+    rows, encoding = _Rows(data.encoding.matrix, data.encoding.X_cluster, weight), data.encoding
+    if weight is not None and not weight.all():
+        counted = weight > 0
+        rows = _Rows(rows.matrix[counted], rows.X_cluster[counted], weight[counted])
+    n_threads = data.parameters.n_threads
+    grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
+
+    def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
+        if not rounds(within, tree):
+            return tree
+        found = round_thresholds(
+            tree,
+            encoding.encoder,
+            encoding.table,
+            grid,
+            lambda function, state: function(rows, state),
+            tree.objectives or _objectives(data, tree, tradeoff),
+            within=within,
+            n_threads=n_threads,
+        )
+        if found is tree:
+            return tree
+        for note in found.notes[len(tree.notes) :]:
+            log(note)
+        leaf = route_rows(encoding.matrix, found.feature, found.cut, found.left, found.right, n_threads=n_threads)
+        labels = found.center[leaf]
+        return replace(found, labels=labels if weight is None else np.where(weight > 0, labels, np.int32(LEAF)))
+
+    same: dict[tuple[int, float], GrownTree] = {}
+    for trees, tradeoff in zip(grown, tradeoffs, strict=True):
+        for tree in trees:
+            key = id(tree), tradeoff
+            if key not in same:
+                same[key] = rounded(tree, tradeoff)
+    return [tuple(same[id(tree), tradeoff] for tree in trees) for trees, tradeoff in zip(grown, tradeoffs, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that count, as `RoundedRows`."""
+
+    matrix: NDArray[Any]
+    X_cluster: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+
+def _objectives(data: FitData, tree: GrownTree, tradeoff: float) -> Objectives:
+    """Return J of a tree that was not refined; of methods without a trade-off it is the cost alone."""
+    tradeoff = tradeoff if data.parameters.method == "exshallow" else 0.0
+    cost = partition_cost(data.encoding.X_cluster, tree.labels, data.fit_weight, data.parameters.n_threads)
+    own = normalized_cost(cost, data.reference_cost) + tradeoff * weighted_average_explanation_size(tree.as_tree())
+    return Objectives(own, own, data.reference_cost, tradeoff)
 
 
 def _grow_for(

@@ -16,6 +16,7 @@ from shallowrules.clustering import UNLABELLED, Labelling, into_space, reference
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
+from shallowrules.rounding import check_round_within
 from shallowrules.summation import exact_weights
 from shallowrules.table import Column, Table, unmasked
 
@@ -46,6 +47,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
             "ask for fewer clusters or give more rows"
         )
     labelling = _given_labels(parameters.clusterer, table.n_rows)
+    check_round_within(parameters.round_within, labelled=labelling is not None)
     # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
     fit_weight = None if fit_weight is None else exact_weights(fit_weight)

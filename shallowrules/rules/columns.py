@@ -32,7 +32,9 @@ class RuleColumn:
     `decimal` and `nulls` say how the text of a file became the values, where it was needed
     (`shallowrules.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
-    lower edge and at most its upper one, the first its lower edge, too.
+    lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
+    clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all
+    its categories together; None where it is not known.
     """
 
     name: str
@@ -46,6 +48,7 @@ class RuleColumn:
     nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
     edges: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
+    separation: float | None = field(default=None, metadata=OPTIONAL)
 
     @property
     def conversion(self) -> Conversion:
@@ -99,6 +102,11 @@ class RuleColumn:
     def is_numeric(self) -> bool:
         """Whether the values are numbers."""
         return self.type not in CATEGORICAL
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is a column of whole numbers that are all 0 or 1."""
+        return self.type == "integer" and self.minimum == 0 and self.maximum == 1
 
     @property
     def from_text(self) -> bool:

@@ -51,6 +51,8 @@ class Cluster:
         empty where that was not measured.
     note : str
         What a person remarks on it; empty where nobody did.
+    named_by_rules : bool
+        Whether the name was made from the conditions of its rules, for nobody has given one.
     """
 
     index: int
@@ -66,6 +68,17 @@ class Cluster:
     reference_clusters: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
     reference_weights: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
     note: str = field(default="", metadata=OPTIONAL)
+    named_by_rules: bool = field(default=False, metadata=OPTIONAL)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name that a person gave, or a given label."""
+        return self.name != str(self.index) and not self.named_by_rules
+
+    @property
+    def given_name(self) -> str:
+        """What a person calls it: its number where nobody named it."""
+        return self.name if self.is_named else str(self.index)
 
     @property
     def title(self) -> str:

@@ -77,6 +77,12 @@ class RuleSet:
         """Indices of the columns that some rule tests, ascending."""
         return tuple(sorted({node.column for node in self.nodes if not isinstance(node, Leaf)}))
 
+    @cached_property
+    def separation(self) -> tuple[tuple[RuleColumn, float], ...]:
+        """What separates the clusters: each column with its share, the largest first; empty where it is not known."""
+        shares = [(column, column.separation) for column in self.columns if column.separation is not None]
+        return tuple(sorted(shares, key=lambda pair: -pair[1]))
+
     def rules_of(self, cluster: int) -> tuple[Rule, ...]:
         """Return the rules of one cluster, largest leaf first."""
         return tuple(rule for rule in self.rules if rule.cluster == cluster)
@@ -279,23 +285,19 @@ class RuleSet:
             if number not in known:
                 raise DataError(f"there is no cluster {number} to name; the rules have {', '.join(map(str, known))}")
         taken: dict[str, int] = {}
-        for index, cluster in known.items():
-            name = names.get(index, cluster.name)
+        found: dict[int, Cluster] = {}
+        for cluster in sorted(self.clusters, key=lambda each: each.named_by_rules and each.index not in names):
+            index, name = cluster.index, names.get(cluster.index, cluster.name)
             if not name.strip():
                 raise DataError(f"the name of cluster {index} is blank")
+            by_rules = cluster.named_by_rules and name == cluster.name
+            while by_rules and name in taken:  # a person's name comes first
+                name = f"{name} ({index})"
             if taken.setdefault(name, index) != index:
                 raise DataError(f"the clusters {taken[name]} and {index} would both be called {name!r}")
-        return replace(
-            self,
-            clusters=tuple(
-                replace(
-                    cluster,
-                    name=names.get(cluster.index, cluster.name),
-                    note=notes.get(cluster.index, cluster.note),
-                )
-                for cluster in self.clusters
-            ),
-        )
+            note = notes.get(index, cluster.note)
+            found[index] = replace(cluster, name=name, note=note, named_by_rules=by_rules)
+        return replace(self, clusters=tuple(found[cluster.index] for cluster in self.clusters))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""

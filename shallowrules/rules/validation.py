@@ -146,6 +146,8 @@ def _number_fault(number: Any, column: RuleColumn) -> str | None:
 def _column_fault(column: RuleColumn) -> str | None:
     """Return what is wrong with the figures of a column, to follow its name."""
     mean, minimum, maximum = column.mean, column.minimum, column.maximum
+    if column.separation is not None and not 0 <= column.separation <= MAX_SHARE:
+        return f"has the separation {column.separation}, which is not from 0 to 1"
     if column.is_numeric:
         if mean is None or minimum is None or maximum is None:
             return f"is of type {column.type} and has no mean, minimum or maximum"
@@ -229,6 +231,9 @@ def check_figures(
             _refuse(f"cluster {cluster.index} has {fault}")
     for index, column in enumerate(columns):
         _check_whole_of_clusters(index, column, clusters)
+    known = [column.separation for column in columns if column.separation is not None]
+    if known and not math.isclose(sum(known), 1, rel_tol=TOLERANCE):
+        _refuse(f"the separation of the columns sums to {sum(known):.7g}, not to 1")
     for rule in rules:
         for condition in rule.conditions:
             most = _MaxShare()(condition)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -72,17 +72,29 @@ class Source(ABC):
         """
 
     def positions(self, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> list[int]:
-        """Return where the wanted columns stand; DataError names one that is missing."""
+        """Return where the wanted columns stand, without those that are excluded; DataError names one that is missing.
+
+        What is excluded may be a pattern of names, as ``flag_*``, unless a column is called so.
+        """
         place = {name: j for j, name in enumerate(self.names)}
-        for name in itertools.chain(columns or (), exclude):
+        left_out: set[str] = set()
+        for name in exclude:
+            is_pattern = name not in place and any(character in name for character in "*?[")
+            found = [each for each in self.names if (fnmatchcase(each, name) if is_pattern else each == name)]
+            if not found:
+                self._refuse_absent(name, "no column matches" if is_pattern else "there is no column")
+            left_out.update(found)
+        for name in columns or ():
             if name not in place:
-                raise DataError(f"there is no column {name!r}; the columns are: {', '.join(map(repr, self.names))}")
+                self._refuse_absent(name, "there is no column")
         wanted = self.names if columns is None else list(dict.fromkeys(columns))
-        left_out = set(exclude)
         chosen = [place[name] for name in wanted if name not in left_out]
         if not chosen:
             raise DataError("no column is left to read")
         return chosen
+
+    def _refuse_absent(self, name: str, what: str) -> NoReturn:
+        raise DataError(f"{what} {name!r}; the columns are: {', '.join(map(repr, self.names))}")
 
     def table(
         self,
@@ -98,7 +110,8 @@ class Source(ABC):
         columns : sequence of str, optional
             These columns only, in this order.
         exclude : sequence of str
-            Columns to leave out; what is wrong with their values does not matter then.
+            Columns to leave out, by name or by a pattern such as ``flag_*``; what is wrong with their values does not
+            matter then.
         as_text : sequence of str
             Columns to leave as the text that they are in the source, for rules that know how to convert it.
         findings : list of Finding, optional

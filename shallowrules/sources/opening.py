@@ -65,7 +65,8 @@ def read_table(
     columns : sequence of str, optional
         Read these columns only, in this order.
     exclude : sequence of str
-        Leave these columns out; what is wrong with their values does not matter then.
+        Leave these columns out, by name or by a pattern such as ``"flag_*"``; what is wrong with their values does not
+        matter then.
     delimiter : str, optional
         One character between the fields of a CSV file. By default a tab for ``.tsv``, else the one
         of ``, ; tab |`` by which the header and the rows have the same number of fields.

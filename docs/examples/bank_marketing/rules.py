@@ -18,11 +18,11 @@ from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
-    0: {'name': '0', 'rows': 1275, 'share': 0.28201725282017254},
-    3: {'name': '3', 'rows': 1115, 'share': 0.24662685246626853},
-    1: {'name': '1', 'rows': 781, 'share': 0.17274939172749393},
-    4: {'name': '4', 'rows': 687, 'share': 0.1519575315195753},
-    2: {'name': '2', 'rows': 663, 'share': 0.14664897146648972},
+    0: {'name': 'not tertiary, housing no', 'rows': 1275, 'share': 0.28201725282017254},
+    3: {'name': 'housing yes, cellular or telephone', 'rows': 1115, 'share': 0.24662685246626853},
+    1: {'name': 'housing yes, contact unknown', 'rows': 781, 'share': 0.17274939172749393},
+    4: {'name': 'tertiary, housing no', 'rows': 687, 'share': 0.1519575315195753},
+    2: {'name': 'tertiary, housing yes', 'rows': 663, 'share': 0.14664897146648972},
 }
 
 

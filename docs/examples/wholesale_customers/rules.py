@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 # Cluster number: what is known of it. Shares are of the whole table.
 CLUSTERS = {
-    0: {'name': '0', 'rows': 302, 'share': 0.6863636363636364},
-    1: {'name': '1', 'rows': 72, 'share': 0.16363636363636364},
-    2: {'name': '2', 'rows': 56, 'share': 0.12727272727272726},
-    3: {'name': '3', 'rows': 10, 'share': 0.022727272727272728},
+    0: {'name': 'low Detergents_Paper, low Fresh', 'rows': 302, 'share': 0.6863636363636364},
+    1: {'name': 'medium Detergents_Paper', 'rows': 72, 'share': 0.16363636363636364},
+    2: {'name': 'low Detergents_Paper, high Fresh', 'rows': 56, 'share': 0.12727272727272726},
+    3: {'name': 'high Detergents_Paper', 'rows': 10, 'share': 0.022727272727272728},
 }
 
 

@@ -1,16 +1,16 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 9c7a1133f3e375e1132d3fca888aaac95c73ed8af244ea24a9e1ed356f5bab62.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 e2f737eb17269e50e3da70b1a6225bec342fc5d3625aded957f6cc3ecadbf393.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
 
--- cluster 0: 302 rows, 68.6 %
+-- cluster 0 (low Detergents_Paper, low Fresh): 302 rows, 68.6 %
 "Detergents_Paper" <= 5000 AND "Fresh" <= 23400
 
--- cluster 1: 72 rows, 16.4 %
+-- cluster 1 (medium Detergents_Paper): 72 rows, 16.4 %
 "Detergents_Paper" > 5000 AND "Detergents_Paper" <= 17400
 
--- cluster 2: 56 rows, 12.7 %
+-- cluster 2 (low Detergents_Paper, high Fresh): 56 rows, 12.7 %
 "Detergents_Paper" <= 5000 AND "Fresh" > 23400
 
--- cluster 3: 10 rows, 2.3 %
+-- cluster 3 (high Detergents_Paper): 10 rows, 2.3 %
 "Detergents_Paper" > 17400

@@ -14,6 +14,7 @@ from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.settings import settings_option
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -25,6 +26,7 @@ __all__ = ["command"]
 @table_or_database
 @fit_options
 @method_options
+@settings_option
 @memory_option
 @names_option
 @click.option(

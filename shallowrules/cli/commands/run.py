@@ -19,7 +19,15 @@ from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, n
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, write_files
 from shallowrules.cli.parts import memory_option
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.reading_options import (
+    ReadingOptions,
+    Tables,
+    reading_options,
+    rows_of,
+    show_tables,
+    table_or_database,
+)
+from shallowrules.cli.settings import SETTINGS_FILE, settings_option, settings_text
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -70,6 +78,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @table_or_database
 @fit_options
 @method_options
+@settings_option
 @memory_option
 @names_option
 @click.option(
@@ -116,10 +125,13 @@ def command(
     wanted = {fact for choice in chosen for fact in choice.facts}
     stem, facts = _known_of(rows, table, wanted)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    facts["made"] = _how_made(rows, fitting)
     check_numbers(names, fitting.clusters)
     if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
+    reading = gather(ReadingOptions, options)
+    settings = settings_text(tables or None, fitting, growing, reading)
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():
@@ -134,7 +146,7 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(rows, fitting, growing, gather(ReadingOptions, options), check_names, memory, names)
+    rules = fit_rules(rows, fitting, growing, reading, check_names, memory, names)
     written: dict[str, Mapping[str, str | bytes]] = {}
     with progress("writing the rules"):
         for choice in chosen:
@@ -146,8 +158,22 @@ def command(
         named = _check_distinct(written)
         check_folder(folder, [name for name in named if name not in files], force, *read)
         contents = [content for given in written.values() for content in given.values()]
-        write_files(folder, dict(zip(named, [rules.to_json(), *contents], strict=True)))
+        write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
     show_rules(rules, [str(folder / name) for name in named])
+
+
+def _how_made(rows: Tables | DatabaseRows, fitting: FitOptions) -> str:
+    """Return what the rules are made from and how, for those who read them; of files no folders, which others lack."""
+    shown = show_tables(_names_of(rows) if isinstance(rows, str | tuple) else rows)
+    left_out = f"; columns left out: {', '.join(fitting.exclude)}" if fitting.exclude else ""
+    return f"{shown}; seed {fitting.seed}{left_out}"
+
+
+def _names_of(tables: Tables) -> Tables:
+    """Return the names of files without their folders."""
+    if isinstance(tables, str):
+        return "standard input" if tables == "-" else Path(tables).name
+    return tuple(Path(table).name for table in tables)
 
 
 def _file_of(choice: ExporterChoice) -> str:
@@ -159,7 +185,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the files of a run: the rules themselves, and those of each exporter; OptionError if two would be one."""
     from shallowrules.exporters.exported import find_clash
 
-    claims = [("the rules themselves", RULES_FILE)]
+    claims = [("the rules themselves", RULES_FILE), ("the settings", SETTINGS_FILE)]
     claims += [(f"those of exporter {name!r}", file) for name, given in files.items() for file in given]
     names = [file for _, file in claims]
     clash = find_clash(names)

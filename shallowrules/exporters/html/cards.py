@@ -120,7 +120,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    words = ConditionWords()
+    words = ConditionWords(says_flags=True)
     return {
         "rows_text": f"{counted(rule.rows, 'row')}, {percent(rule.share)}",
         "conditions": [

@@ -54,7 +54,8 @@ def _named_as(rules: RuleSet, tree: RuleSet) -> RuleSet:
     numbers = {cluster.index for cluster in tree.clusters}
     own = [cluster for cluster in rules.clusters if cluster.index in numbers]
     return tree.with_names(
-        {cluster.index: cluster.name for cluster in own}, {cluster.index: cluster.note for cluster in own}
+        {cluster.index: cluster.name for cluster in own if not cluster.named_by_rules},
+        {cluster.index: cluster.note for cluster in own},
     )
 
 

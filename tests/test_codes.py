@@ -1,0 +1,86 @@
+"""Columns by patterns, and whole numbers that are codes."""
+
+import csv
+
+import numpy as np
+import pytest
+from commandline import call, refused
+
+from shallowrules.rules import RuleSet
+
+
+@pytest.fixture
+def sales(tmp_path, monkeypatch):
+    """Write a table whose clusters are regions and amounts."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    region = rng.choice([3, 7, 12, 40], 400)
+    amount = (rng.normal(100, 5, 400) + 400 * (region == 7)).round(2)
+    flags = rng.integers(0, 2, (400, 2))
+    with open("sales.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["region", "amount", "flag_a", "flag_b", "x*y"])
+        writer.writerows(
+            [*map(str, row)] for row in zip(region, amount, *flags.T, rng.normal(size=400).round(3), strict=True)
+        )
+    return tmp_path
+
+
+def columns_of(path: str = "rules.json") -> dict[str, str]:
+    return {column.name: column.type for column in RuleSet.from_json(path).columns}
+
+
+def test_columns_are_excluded_by_a_pattern(sales) -> None:
+    done = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_*", "-o", "rules.json")
+    assert done.exit_code == 0, done.stderr
+    assert set(columns_of()) == {"region", "amount", "x*y"}
+    # A column of that name is meant, and nothing else.
+    call("fit", "sales.csv", "-k", 3, "--exclude", "x*y,flag_[ab]", "-o", "rules.json")
+    assert set(columns_of()) == {"region", "amount"}
+    parts = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_?", "--memory", "300MB", "-o", "rules.json")
+    assert parts.exit_code == 0, parts.stderr
+    assert set(columns_of()) == {"region", "amount", "x*y"}
+    message = refused("fit", "sales.csv", "-k", 3, "--exclude", "mark_*")
+    assert "no column matches 'mark_*'; the columns are: 'region'," in message
+
+
+@pytest.mark.parametrize(
+    "options", [["--labels", "flag_a"], ["-k", "3", "--weight", "flag_a"], ["-k", "3", "--explain", "flag_a"]]
+)
+@pytest.mark.parametrize("memory", [[], ["--memory", "300MB"]])
+def test_a_pattern_that_takes_a_column_that_is_needed_is_refused(sales, options, memory) -> None:
+    message = refused("fit", "sales.csv", *options, *memory, "--exclude", "flag_*", status=2)
+    assert "--exclude leaves out column 'flag_a', which another option names" in message
+
+
+def test_codes_are_noted_and_taken_as_categories(sales) -> None:
+    noted = call("fit", "sales.csv", "-k", 4, "-o", "rules.json")
+    assert "'region' holds whole numbers that look like a code: --categories region takes them" in noted.stderr
+    assert columns_of()["region"] == "integer"
+    quiet = call("fit", "sales.csv", "-k", 4, "--numbers", "region", "-o", "rules.json")
+    assert "look like a code" not in quiet.stderr
+    done = call("run", "sales.csv", "-k", 4, "--categories", "region", "--exclude", "flag_*,x*y", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "look like a code" not in done.stderr
+    assert columns_of("out/rules.json")["region"] == "text"
+    rules = RuleSet.from_json("out/rules.json")
+    assert 0 in rules.tested_columns
+    assert "region = '" in str(rules)
+    verified = call("verify", "out/rules.json", "sales.csv", "--exporter", "sql", "--exporter", "python")
+    assert verified.exit_code == 0, verified.output
+    assert call("label", "out/rules.json", "sales.csv", "-o", "labelled.csv").exit_code == 0
+    with open("labelled.csv", newline="", encoding="utf-8") as stream:
+        found = [int(row["cluster"]) for row in csv.DictReader(stream)]
+    from shallowrules.sources import read_table
+
+    assert found == rules.assign(read_table("sales.csv")).tolist()
+
+
+def test_codes_that_are_none_are_refused(sales) -> None:
+    assert "column 'amount' holds numbers with fractions" in refused(
+        "fit", "sales.csv", "-k", 3, "--categories", "amount", status=2
+    )
+    assert "column 'nothing' is not read" in refused("fit", "sales.csv", "-k", 3, "--categories", "nothing", status=2)
+    assert "--categories: not for a table that is read in parts" in refused(
+        "fit", "sales.csv", "-k", 3, "--categories", "region", "--memory", "300MB", status=2
+    )

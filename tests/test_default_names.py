@@ -1,0 +1,106 @@
+"""Names that the rules themselves give to clusters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from rulesets import rule_sets
+from sklearn.datasets import load_iris
+
+from shallowrules import ExplainableKMeans
+from shallowrules.errors import DataError
+from shallowrules.rules import RuleSet
+from shallowrules.rules.default_names import default_names
+
+
+def names_of(rules: RuleSet) -> dict[int, str]:
+    """Return the default names of any rules, as `fit` gives them."""
+    bare = [replace(cluster, name=str(cluster.index)) for cluster in rules.clusters]
+    ordered = sorted(rules.rules, key=lambda rule: (-rule.weight, rule.leaf))
+    return default_names(rules.nodes, ordered, bare)
+
+
+@given(rule_sets())
+def test_every_name_is_short_different_and_can_be_shown(rules: RuleSet) -> None:
+    found = names_of(rules)
+    assert len(set(found.values())) == len(found)
+    assert not set(found.values()) & {str(cluster.index) for cluster in rules.clusters}
+    for name in found.values():
+        assert name.strip() == name != ""
+        assert name.isprintable()
+        assert len(name) < 400
+    named = rules.with_names(found)
+    assert RuleSet.from_dict(named.to_dict()) == named
+    assert names_of(named) == found
+
+
+def telco() -> pd.DataFrame:
+    """Return a table of services, charges, and a flag of 0 and 1."""
+    rng = np.random.default_rng(0)
+    service = rng.choice(["Fiber optic", "DSL", "No"], 900)
+    charges = np.where(service == "Fiber optic", rng.choice([900.0, 5200.0], 900), 500) + rng.normal(0, 90, 900)
+    return pd.DataFrame({"InternetService": service, "TotalCharges": charges, "senior": rng.integers(0, 2, 900)})
+
+
+def test_conditions_in_words() -> None:
+    table = telco().drop(columns="senior")
+    rules = ExplainableKMeans(4, scale="minmax", random_state=0).fit(table).rules_
+    assert {cluster.name for cluster in rules.clusters} == {
+        "Fiber optic, low TotalCharges",
+        "Fiber optic, high TotalCharges",
+        "DSL",
+        "InternetService No",
+    }
+    assert all(cluster.named_by_rules and not cluster.is_named for cluster in rules.clusters)
+    assert "Fiber optic, low TotalCharges" in str(rules)
+
+
+def test_flags_bands_and_truth_values() -> None:
+    rng = np.random.default_rng(1)
+    age = np.repeat([10, 30, 50, 70], 100) + rng.integers(-3, 4, 400)
+    table = pd.DataFrame({"age": age, "senior": (age > 60).astype(int), "member": age < 20})
+    by_age = ExplainableKMeans(4, random_state=0, cluster_columns=["age"]).fit(table).rules_
+    assert {cluster.name for cluster in by_age.clusters} == {
+        "low age",
+        "high age",
+        *(cluster.name for cluster in by_age.clusters if " to " in cluster.name),
+    }
+    assert sum(" to " in cluster.name for cluster in by_age.clusters) == 2
+    three = ExplainableKMeans(3, random_state=0, cluster_columns=["age"]).fit(table[table["age"] < 60]).rules_
+    assert {cluster.name for cluster in three.clusters} == {"low age", "medium age", "high age"}
+    for column, wanted in (("senior", {"senior", "no senior"}), ("member", {"member", "no member"})):
+        model = ExplainableKMeans(2, random_state=0, cluster_columns=[column], scale="minmax").fit(table)
+        assert {cluster.name for cluster in model.rules_.clusters} == wanted
+
+
+def test_equal_rules_have_equal_names_whatever_the_order_of_rows_and_parts(tmp_path) -> None:
+    table = telco()
+    model = ExplainableKMeans(5, scale="minmax", random_state=0).fit(table)
+    again = ExplainableKMeans(clusterer=model.reference_centers_, scale="minmax").fit(table.iloc[::-1])
+    parts = ExplainableKMeans(clusterer=model.reference_centers_, scale="minmax")
+    table.to_parquet(tmp_path / "table.parquet")
+    parts.fit_partitions(tmp_path / "table.parquet")
+    assert [c.name for c in parts.rules_.clusters] == [c.name for c in again.rules_.clusters]
+
+
+def test_given_labels_keep_their_names_and_one_cluster_its_number() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    rules = ExplainableKMeans(clusterer=y).fit(X).rules_
+    assert [cluster.name for cluster in rules.clusters] == ["0", "1", "2"]
+    [cluster] = ExplainableKMeans(1).fit(X).rules_.clusters
+    assert (cluster.name, cluster.named_by_rules) == ("0", False)
+
+
+def test_a_person_may_take_any_name_and_default_ones_give_way() -> None:
+    X = load_iris(as_frame=True).data
+    rules = ExplainableKMeans(3, random_state=0).fit(X).rules_
+    taken = rules.clusters[1].name
+    named = rules.with_names({0: taken})
+    assert named.clusters[0].name == taken
+    assert named.clusters[0].is_named
+    assert named.clusters[1].name == f"{taken} (1)"
+    assert named.clusters[1].named_by_rules
+    with pytest.raises(DataError, match="would both be called"):
+        rules.with_names({0: "a", 1: "a"})

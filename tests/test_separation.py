@@ -1,0 +1,153 @@
+"""What separates the clusters, and the doubts that follow from it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from commandline import call
+from sklearn.cluster import KMeans
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from shallowrules import ExplainableKMeans
+from shallowrules.exporters import export
+from shallowrules.rules import RuleSet
+from shallowrules.rules.doubts import doubts_about
+
+
+def drawn(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return numbers and categories, and weights."""
+    rng = np.random.default_rng(seed)
+    n = 300
+    group = rng.integers(3, size=n)
+    table = pd.DataFrame(
+        {
+            "a": group * rng.uniform(0, 9) + rng.normal(size=n),
+            "b": rng.normal(size=n) * 100,
+            "kind": np.where(rng.random(n) < 0.8, np.array(["x", "y", "z"])[group], "w"),
+            "yes": rng.random(n) < 0.5,
+        }
+    )
+    return table, rng.integers(0, 4, size=n).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [None, "minmax", "standard"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_are_those_of_the_sum_of_squares_between_clusters(seed: int, scale: str | None, weighted: bool) -> None:
+    table, weight = drawn(seed)
+    weight = weight if weighted else np.ones(len(table))
+    model = ExplainableKMeans(3, scale=scale, category_weight=0.4, random_state=0)
+    model.fit(table, sample_weight=weight if weighted else None)
+    space = model.encoder_.to_clustered_space(model.encoder_.transform(model_table(table)))
+    labels = model.reference_labels_
+    middle = np.average(space, axis=0, weights=weight)
+    between = sum(
+        weight[labels == i].sum() * (np.average(space[labels == i], axis=0, weights=weight[labels == i]) - middle) ** 2
+        for i in range(3)
+    )
+    expected = dict.fromkeys(table.columns, 0.0)
+    for column, squares in zip(model.encoder_.columns, between / between.sum(), strict=True):
+        expected[table.columns[column.source]] += squares
+    found = {column.name: share for column, share in model.rules_.separation}
+    assert found == pytest.approx(expected)
+    assert [share for _, share in model.rules_.separation] == sorted(found.values(), reverse=True)
+
+
+def model_table(table: pd.DataFrame):
+    from shallowrules.table import Table
+
+    return Table.of(table)
+
+
+def test_unknown_behind_a_transformer_and_absent_for_columns_that_are_not_clustered() -> None:
+    table, _ = drawn(0)
+    numbers = table[["a", "b"]]
+    pipeline = make_pipeline(StandardScaler(), KMeans(3, n_init=2, random_state=0))
+    assert ExplainableKMeans(clusterer=pipeline).fit(numbers).rules_.separation == ()
+    assert ExplainableKMeans(3, transformer=StandardScaler(), random_state=0).fit(numbers).rules_.separation == ()
+    some = ExplainableKMeans(3, cluster_columns=["a"], explain_columns=["a", "b"], random_state=0).fit(numbers).rules_
+    assert [(column.name, share) for column, share in some.separation] == [("a", 1.0)]
+    assert ExplainableKMeans(1).fit(numbers).rules_.separation == ()
+    assert RuleSet.from_dict(some.to_dict()) == some
+
+
+def with_noise(**columns: np.ndarray) -> pd.DataFrame:
+    """Return a table with columns that hardly tell its rows apart."""
+    n = len(next(iter(columns.values())))
+    noise = {f"n{j}": np.random.default_rng(j).normal(size=n) for j in range(3)}
+    return pd.DataFrame({**columns, **noise})
+
+
+def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    table = with_noise(big=rng.choice([0.0, 1000.0, 2000.0], 300) + rng.normal(size=300))
+    [doubt] = doubts_about(ExplainableKMeans(3, random_state=0).fit(table).rules_)
+    assert doubt.kind == "few columns"
+    assert "'big' makes up 100.0% of what separates the clusters, and the other 3 columns hardly count" in doubt.text
+    assert doubts_about(ExplainableKMeans(3, random_state=0).fit(table[["big", "n0"]]).rules_) == []
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = call("run", tmp_path / "t.csv", "-k", 3, "--scale", "none", "-o", tmp_path / "out")
+    assert "warning: 'big' makes up 100.0%" in done.stderr
+    assert "try another --scale, or leave it out: --exclude big." in done.stderr
+    assert "made of        big 100.0%, " in done.stdout
+    sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "**Before you sign**" in sheet
+    assert "| Made of | big 100.0 %, " in sheet
+    assert "What separates the clusters: " in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    kinds = {name: rng.choice(["u", "v", "w"], 400) for name in ("k1", "k2", "k3")}
+    table = with_noise(**kinds)
+    found = doubts_about(ExplainableKMeans(4, scale="minmax", random_state=0).fit(table).rules_)
+    assert "numbers" in [doubt.kind for doubt in found]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = call("fit", tmp_path / "t.csv", "-k", 4, "-o", tmp_path / "rules.json")
+    assert "Give them more weight: --category-weight 0.35." in done.stderr
+
+
+def test_a_clustering_that_rules_cannot_follow() -> None:
+    X = np.random.default_rng(0).normal(size=(1500, 12))
+    rules = ExplainableKMeans(12, random_state=0).fit(X).rules_
+    assert rules.statistics.agreement < 0.6
+    assert [doubt.kind for doubt in doubts_about(rules)] == ["poor"]
+    assert "of the rows stay in the cluster that they would have without rules" in export(rules, "markdown")
+    labelled = ExplainableKMeans(clusterer=np.random.default_rng(0).integers(0, 2, 1500))
+    with pytest.warns(match="given label"):
+        assert doubts_about(labelled.fit(X).rules_) == []
+
+
+def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"Weekend": rng.integers(0, 2, 200), "x": rng.normal(size=200) / 9})
+    rules = ExplainableKMeans(2, random_state=0).fit(table).rules_
+    sheet = export(rules, "markdown")
+    assert "**Weekend** is 0" in sheet
+    assert "**Weekend** is 1" in sheet
+    assert "counts as 0 up to 0, and as 1 above" in sheet
+    assert "Weekend <= 0" in str(rules)
+    other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_
+    assert "counts as 0" not in export(other, "markdown")
+    assert "**Weekend** is at most 1" in export(other, "markdown")
+
+
+def test_a_sheet_says_what_it_comes_from_and_its_date_if_asked() -> None:
+    table, _ = drawn(0)
+    rules = ExplainableKMeans(3, random_state=0).fit(table).rules_
+    assert f"Rules with SHA-256 {rules.sha256}, written by shallowrules " in export(rules, "markdown")
+    assert ", 2026-11-23." in export(rules, "markdown", date="2026-11-23")
+    assert "2026" not in export(rules, "markdown")
+
+
+def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
+    table, _ = drawn(1)
+    table.to_csv(tmp_path / "shop.csv", index=False)
+    done = call("run", tmp_path / "shop.csv", "-k", 3, "--seed", 4, "--exclude", "b", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| Made from | shop.csv; seed 4; columns left out: b |" in sheet
+    assert str(tmp_path) not in sheet
+    told = call("run", tmp_path / "shop.csv", "-k", 3, "--markdown-made", "the shop, 2026", "-o", tmp_path / "b")
+    assert told.exit_code == 0, told.stderr
+    assert "| Made from | the shop, 2026 |" in (tmp_path / "b" / "report.md").read_text(encoding="utf-8")
