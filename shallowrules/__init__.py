@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shallowrules.choosing import ClusterCounts, compare_cluster_counts
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.exporters import check_exporter, export, exporter_names
+    from shallowrules.pricing import RuleEdit, edit_rules
     from shallowrules.rules import RuleSet
     from shallowrules.table import Table
     from shallowrules.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusterCounts",
     "ExplainableKMeans",
+    "RuleEdit",
     "RuleSet",
     "Table",
     "TradeoffPath",
@@ -32,6 +34,7 @@ __all__ = [
     "__version__",
     "check_exporter",
     "compare_cluster_counts",
+    "edit_rules",
     "export",
     "exporter_names",
     "fit_to_goal",
@@ -41,12 +44,14 @@ __all__ = [
 _HOMES = {
     "ClusterCounts": "choosing",
     "ExplainableKMeans": "estimator",
+    "RuleEdit": "pricing",
     "RuleSet": "rules",
     "Table": "table",
     "TradeoffPath": "tradeoff",
     "Tree": "tree",
     "check_exporter": "exporters",
     "compare_cluster_counts": "choosing",
+    "edit_rules": "pricing",
     "export": "exporters",
     "exporter_names": "exporters",
     "fit_to_goal": "tradeoff",

@@ -31,7 +31,7 @@ from shallowrules.encoding import Encoding, categories, encode, refuse_extreme_w
 from shallowrules.errors import DataError, counted
 from shallowrules.histograms import count_rows, cross_weights
 from shallowrules.metrics import agreement, cost_around_means, partition_cost, precision_and_recall
-from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules import Node, RuleColumn, RuleSet
 from shallowrules.summation import GroupSums, exact_weights, group_means
 from shallowrules.table import Column, Table, unmasked
 from shallowrules.tree import LEAF, Tree
@@ -99,6 +99,7 @@ def describe_tree(
     weight: NDArray[np.float64] | None,
     record: FitRecord,
     sums: GroupSums | None = None,
+    nodes: tuple[Node, ...] | None = None,
     n_threads: int = 1,
 ) -> RuleSet:
     """Measure a tree on its rows and return its rules.
@@ -120,6 +121,8 @@ def describe_tree(
     record : FitRecord
     sums : GroupSums, optional
         What `exact_sums` gives for the clusters of the tree in the space of the costs, where it is known.
+    nodes : tuple of Node, optional
+        The tree over the raw columns, where it is known. What `tree` tests does not matter then.
     n_threads : int
         The result does not depend on it.
     """
@@ -143,7 +146,7 @@ def describe_tree(
         rows = weight > 0
         labels, reference, weight = labels[rows], reference[rows], weight[rows]
     confusion, bins, counted_rows = None, {}, []
-    nodes = rule_nodes(tree, encoding.encoder, encoding.table)
+    nodes = rule_nodes(tree, encoding.encoder, encoding.table) if nodes is None else nodes
     n_clusters = len(np.unique(tree.cluster[tree.leaves]))
     if n_clusters <= MAX_CLUSTERS:
         row_weight = weight if record.weighted else None

@@ -83,6 +83,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         0.2 %. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
         keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
         for others. Not for given labels.
+    keep : sequence of str, default=()
+        Cuts that the tree has to start with, such as ``["proline <= 750"]`` or ``["city = 'Ulm'"]``: the first is asked
+        first, the next wherever it has clusters on both sides. Their thresholds stay as they are. Not for ExKMC.
     clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
         The clustering to explain. None clusters by
         ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
@@ -237,6 +240,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         refine: str = "full",
         budget: float | str = BUDGET,
         round_within: float | None = None,
+        keep: Sequence[str] = (),
         clusterer: Any = None,
         cluster_columns: Sequence[str | int] | None = None,
         explain_columns: Sequence[str | int] | None = None,
@@ -257,6 +261,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.refine = refine
         self.budget = budget
         self.round_within = round_within
+        self.keep = keep
         self.clusterer = clusterer
         self.cluster_columns = cluster_columns
         self.explain_columns = explain_columns
@@ -558,6 +563,12 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
         raise OptionError(
             OptionName("round_within"), f" must be a share from 0 up to 1, such as 0.002 for 0.2 %, not {within!r}"
         )
+    if isinstance(model.keep, str) or not all(isinstance(text, str) for text in model.keep):
+        raise OptionError(
+            OptionName("keep"), f" must be a list of conditions such as 'income <= 40', not {model.keep!r}"
+        )
+    if len(model.keep) and model.method == "exkmc":
+        raise OptionError(OptionName("keep"), " does not apply to ", OptionName("method", "exkmc"))
     weight = model.category_weight
     if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
         raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")

@@ -63,7 +63,9 @@ class GrowthData:
     weight : ndarray of float64, shape (n_rows,), or None
         Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
     explain_ranges, cluster_ranges : Ranges, optional
-        Those of the columns of `X_explain` and `X_cluster`, where they are known.
+        Those of the columns of `X_explain` and `X_cluster`, or wider ones, where they are known.
+    path_sides : ndarray of uint8, shape (d,), optional
+        Where the rows are those of a node of a larger tree, as in `GrowthInput`.
     """
 
     X_explain: NDArray[Any]
@@ -73,6 +75,7 @@ class GrowthData:
     weight: NDArray[np.float64] | None = None
     explain_ranges: Ranges | None = None
     cluster_ranges: Ranges | None = None
+    path_sides: NDArray[np.uint8] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -132,7 +135,8 @@ class UniqueRows:
         """Return what the kernel grows a tree from."""
         data = self.data
         centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
-        return GrowthInput(data.X_explain, data.X_cluster, self.order, self.weight, *centers, data.explain_ranges)
+        table = data.X_explain, data.X_cluster, self.order, self.weight
+        return GrowthInput(*table, *centers, data.explain_ranges, data.path_sides)
 
     def leaf_of_rows(
         self, leaves: NDArray[np.intp], begins: NDArray[np.integer], ends: NDArray[np.integer]
@@ -222,6 +226,8 @@ class GrownTree(CutTree):
         J as refinement found it; None for a tree that was not refined.
     threshold : ndarray of float64, shape (n_nodes,), or None
         The thresholds, once they are rounded; they need not lie in the gaps. None where any one in its gap does.
+    kept : ndarray of bool, shape (n_nodes,), or None
+        The cuts that the user asked for, whose thresholds stay; None where there are none.
     """
 
     rows: NDArray[np.int64]
@@ -230,6 +236,7 @@ class GrownTree(CutTree):
     notes: tuple[str, ...] = ()
     objectives: Objectives | None = None
     threshold: NDArray[np.float64] | None = None
+    kept: NDArray[np.bool_] | None = None
 
     def as_tree(self, threshold: NDArray[np.float64] | None = None) -> Tree:
         """Return the tree with a threshold for each gap, by default `cut`."""

@@ -65,7 +65,7 @@ def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, 
     found = {}
     for node in np.flatnonzero(grown.feature != LEAF).tolist():
         gap = _raw_gap(grown, node, encoder, table)
-        if gap is None:
+        if gap is None or (grown.kept is not None and grown.kept[node]):
             continue
         most = significant_digits(readable_threshold(gap.lower, gap.upper, integer=gap.integer))
         values = rounder_thresholds(gap.lower, gap.upper, integer=gap.integer)

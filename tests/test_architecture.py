@@ -28,7 +28,7 @@ STAGES = {
     "metrics": ["metrics"],
     "exporters": ["exporters"],
     "pipeline": ["pipeline", "passes"],
-    "estimator": ["estimator", "tradeoff", "choosing"],
+    "estimator": ["estimator", "tradeoff", "choosing", "pricing"],
     "dask": ["dask"],
     "engines": ["engines"],
     "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],

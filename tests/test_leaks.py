@@ -12,6 +12,7 @@ import subprocess
 import time
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
@@ -94,7 +95,7 @@ KEPT = ("shallowrules.toml", "password.txt")
 def folder(tmp_path, monkeypatch, caplog):
     """A folder with rules and a table; after the test no file of it has the password, no message logged, no child."""
     monkeypatch.chdir(tmp_path)
-    small_rules().to_json("rules.json")
+    replace(small_rules(), settings={"clusters": 2}).to_json("rules.json")
     Path("t.csv").write_text("x,i\n0.25,1\n0.75,3\n0.75,4\n0.25,7\n")
     started = []
     popen = subprocess.Popen.__init__
@@ -116,7 +117,7 @@ def check(done, what):
 
 def arguments_of(command, *, of_files=False):
     """Return what a command needs besides its rows, which are of a database unless it is said."""
-    needed = {"rules_file": ["rules.json"], "format_name": ["sql"], "name": ["wine"]}
+    needed = {"rules_file": ["rules.json"], "old": ["rules.json"], "format_name": ["sql"], "name": ["wine"]}
     applies = not of_files and any(parameter.name == "apply" for parameter in command.params)
     words = ["--apply", "view", "--yes", "--replace"] if applies else []
     words += list(chain(*(needed.get(p.name, []) for p in command.params if isinstance(p, click.Argument))))
@@ -200,7 +201,7 @@ def test_a_url_in_place_of_anything_else(folder, name):
         placed = [url] if isinstance(parameter, click.Argument) else [parameter.opts[-1], url]
         for rows in ([], ["--database", url, "--table", "small"]):
             words = arguments_of(command, of_files=len(rows) < 2)
-            before = [word for word in words if word != "rules.json" or parameter.name != "rules_file"]
+            before = [word for word in words if word != "rules.json" or parameter.name not in ("rules_file", "old")]
             check(call(name, *placed, *before, *rows), (name, parameter.name))
 
 

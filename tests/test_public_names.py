@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = [
     "ClusterCounts",
     "ExplainableKMeans",
+    "RuleEdit",
     "RuleSet",
     "Table",
     "TradeoffPath",
@@ -21,6 +22,7 @@ PUBLIC = [
     "__version__",
     "check_exporter",
     "compare_cluster_counts",
+    "edit_rules",
     "export",
     "exporter_names",
     "fit_to_goal",
@@ -34,8 +36,8 @@ from typing import assert_type
 import numpy as np
 from numpy.typing import NDArray
 from shallowrules import (
-    ClusterCounts, ExplainableKMeans, RuleSet, TradeoffPath, Tree, check_exporter, compare_cluster_counts, export,
-    exporter_names, fit_to_goal, tradeoff_path
+    ClusterCounts, ExplainableKMeans, RuleEdit, RuleSet, TradeoffPath, Tree, check_exporter, compare_cluster_counts,
+    edit_rules, export, exporter_names, fit_to_goal, tradeoff_path
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -60,6 +62,8 @@ assert_type(path.select(max_cost=1.1), ExplainableKMeans)
 figures: dict[str, NDArray[np.float64]] = path.table()
 counts: ClusterCounts = compare_cluster_counts(model, X, range(2, 5))
 assert_type(counts.model, ExplainableKMeans)
+edited: RuleEdit = edit_rules(rules, model, X, replacements=["x0: 1 -> 2"], merge=[(0, 1)])
+assert_type(edited.after, RuleSet)
 cart = Tree.from_sklearn(DecisionTreeClassifier().fit(X, labels))
 assert_type(RuleSet.from_tree(cart, X, reference=labels), RuleSet)
 ExplainableKMeans(3, method="exkmc", max_leaves=9, base="imm")

@@ -15,6 +15,7 @@ from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
+from shallowrules.cli.settings import settings_of
 from shallowrules.errors import DataError, counted
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def fit_rules(
     counts = None
     if isinstance(names, NamedRules):
         counts = count_pairs(names.rules.assign(loaded.table), model.rules_.assign(loaded.table))
-    return with_names(with_table(model.rules_, loaded, chosen), names, counts)
+    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(chosen, growing, reading))
+    return with_names(rules, names, counts)
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:

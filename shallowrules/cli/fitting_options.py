@@ -65,6 +65,7 @@ class MethodOptions:
     refine: str
     budget: str | None
     round_within: float | None
+    keep: tuple[str, ...]
     max_cost: float | None
     max_conditions: float | None
 
@@ -82,7 +83,7 @@ class MethodOptions:
         given: dict[str, Any] = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
         given |= refinement(self.refine, self.budget)
         given |= {} if self.round_within is None else {"round_within": self.round_within}
-        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, **given}
+        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, "keep": self.keep, **given}
 
 
 def refinement(refine: str, budget: str | None) -> dict[str, Any]:
@@ -282,6 +283,12 @@ method_options = together(
         metavar="SHARE",
         help="Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in "
         "all, as 0.2%; 0 keeps each between the rows that it parts.  [default: 0.05% for refined trees, 0 for others]",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="CONDITION",
+        help="A cut that the tree has to start with, as 'proline <= 750'. May be repeated: the first is asked first.",
     ),
 )
 """The options of `MethodOptions`."""

@@ -102,7 +102,8 @@ def with_names(
     kept = [each for each in named if each.index in pairs]
     lost = [each.title for each in named if each.index not in pairs]
     text = f"{counted(len(kept), 'cluster')} named as in {names.path}, by the rows that they share"
-    show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
+    if named:
+        show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
     return rules.with_names(
         {pairs[each.index]: each.name for each in kept if each.is_named},
         {pairs[each.index]: each.note for each in kept if each.note},

@@ -17,6 +17,7 @@ from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import together
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
+from shallowrules.cli.settings import settings_of
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -175,7 +176,8 @@ def fit_rules_in_parts(
     for note in notes:
         show_message("note", note)
     statistics = replace(statistics, notes=(*statistics.notes, *notes), other_columns=other_columns)
-    return with_names(replace(rules, statistics=statistics), names, counts)
+    rules = replace(rules, statistics=statistics, settings=settings_of(chosen, growing, reading))
+    return with_names(rules, names, counts)
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

@@ -202,6 +202,8 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
         raise OptionError(
             "transformer does not work on a table in parts: use scale, or write a transformed table first"
         )
+    if len(parameters.keep):
+        raise OptionError(OptionName("keep"), " does not work on a table in parts: leave it out, or fit a sample")
     check_round_within(parameters.round_within, labelled=labels is not None)
     if labels is not None and (centers is not None or parameters.clusterer is not None):
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")

@@ -34,6 +34,7 @@ class FitParameters:
     refine: str
     budget: float | str
     round_within: float | None
+    keep: Sequence[str]
     clusterer: Any
     cluster_columns: Sequence[str | int] | None
     explain_columns: Sequence[str | int] | None

@@ -17,11 +17,11 @@ from shallowrules.growing import GrownTree
 from shallowrules.metrics import exact_sums
 from shallowrules.pipeline.data import FitData
 from shallowrules.placing import place_thresholds
-from shallowrules.rules import RuleSet
+from shallowrules.rules import Node, RuleSet
 from shallowrules.summation import group_means
 from shallowrules.tree import Tree
 
-__all__ = ["Fit", "doubts_of", "finish", "leafless_note"]
+__all__ = ["Described", "Fit", "describe", "doubts_of", "finish", "leafless_note"]
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
@@ -67,17 +67,82 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         The one that it was grown with.
     """
     encoding, reference = data.encoding, data.reference
-    fit_weight, matrix, method = data.fit_weight, encoding.matrix, data.parameters.method
-    n_threads = data.parameters.n_threads
+    fit_weight, method = data.fit_weight, data.parameters.method
     tree = replace(
         place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
     )
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
         weightless = fit_weight == 0
-        labels[weightless] = tree.predict(matrix[weightless])
-    k, n_kept = len(reference.centers), len(data.kept_centers)
+        labels[weightless] = tree.predict(encoding.matrix[weightless])
     leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
+    n_kept = len(data.kept_centers)
+    described = describe(
+        data,
+        tree,
+        labels,
+        reference.labels,
+        FitRecord(
+            method,
+            weighted=data.weight is not None,
+            tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
+            notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
+        ),
+    )
+    rules = described.rules
+    return Fit(
+        tree,
+        labels,
+        rules,
+        described.means,
+        np.where(np.isnan(described.clustered_means), reference.centers, described.clustered_means),
+        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """The rules of a tree, and where its clusters lie.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    means : ndarray of float64, shape (k, n_model_columns)
+        Of a cluster without rows its center.
+    clustered_means : ndarray of float64, shape (k, n_clustered)
+        In the space that was clustered; NaN for a cluster without rows.
+    """
+
+    rules: RuleSet
+    means: NDArray[np.float64]
+    clustered_means: NDArray[np.float64]
+
+
+def describe(
+    data: FitData,
+    tree: Tree,
+    labels: NDArray[np.int32],
+    followed: NDArray[np.int32],
+    record: FitRecord,
+    nodes: tuple[Node, ...] | None = None,
+) -> Described:
+    """Measure a tree on the rows of a fit.
+
+    Parameters
+    ----------
+    data : FitData
+    tree : Tree
+        Its first clusters are those of the reference; there may be more behind them.
+    labels, followed : ndarray of int32, shape (n_rows,)
+        As for `describe_tree`.
+    record : FitRecord
+        What it says of the clustering that is followed is filled in here.
+    nodes : tuple of Node, optional
+        As for `describe_tree`.
+    """
+    encoding, reference = data.encoding, data.reference
+    fit_weight, matrix, n_threads = data.fit_weight, encoding.matrix, data.parameters.n_threads
+    k = len(tree.names)
     clustered = encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges
     sums = exact_sums(*clustered)
     clustered_means = group_means(*clustered) if sums is None else sums.means
@@ -85,43 +150,35 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         means = clustered_means
     else:
         means = group_means(matrix, labels, k, fit_weight, n_threads, encoding.ranges)
-    if np.isnan(means).any():  # clusters without rows
+    if np.isnan(means).any():  # clusters without rows, which are of the reference
         one_matrix = encoding.X_explain is matrix
         centers = (
             reference.explain_centers
             if one_matrix
             else centers_among(matrix, reference, encoding.X_cluster, fit_weight, n_threads)
         )
-        means = np.where(np.isnan(means), centers, means)
+        of_reference = means[: len(centers)]
+        means = np.vstack([np.where(np.isnan(of_reference), centers, of_reference), means[len(centers) :]])
     rules = describe_tree(
         tree,
         encoding,
         labels,
-        reference.labels,
+        followed,
         means=means,
         sums=sums,
         weight=fit_weight,
+        nodes=nodes,
         n_threads=n_threads,
-        record=FitRecord(
-            method,
-            weighted=data.weight is not None,
+        record=replace(
+            record,
             reference_cost=data.reference_cost,
-            tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
             labelled=reference.labelled,
             left_out=data.left_out,
             names_clusters=not reference.labelled,
             separation=_separation(data),
-            notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
         ),
     )
-    return Fit(
-        tree,
-        labels,
-        rules,
-        means,
-        np.where(np.isnan(clustered_means), reference.centers, clustered_means),
-        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
-    )
+    return Described(rules, means, clustered_means)
 
 
 def _separation(data: FitData) -> dict[int, float]:

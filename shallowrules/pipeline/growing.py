@@ -19,6 +19,7 @@ from shallowrules.errors import counted
 from shallowrules.growing import GrownTree, GrowthData, Objectives, Progress, UniqueRows, find_unique_rows
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.pipeline.data import FitData, FitParameters, Log
+from shallowrules.pipeline.keeping import Region, divide, join, kept_cuts, regions_of
 from shallowrules.refining import refine
 from shallowrules.rounding import round_thresholds, rounds
 from shallowrules.rules.figures import normalized_cost
@@ -142,23 +143,60 @@ def _grow_for(
     tell_best: Callable[[float], None] | None,
 ) -> list[tuple[GrownTree, ...]]:
     """Grow the trees that explain the centers `kept`."""
+    plan = divide(data, kept, kept_cuts(data))
+    regions = regions_of(plan)
+    found = [
+        _grow_region(data, region, tradeoffs, part_of(progress, i, len(regions)), log, tell_best)
+        for i, region in enumerate(regions)
+    ]
+    if isinstance(plan, Region):
+        return found[0]
+    grown = []
+    for i, tradeoff in enumerate(tradeoffs):
+        in_regions = [trees[i] for trees in found]
+        greedy, refined = (
+            join(plan, [trees[which] for trees in in_regions], len(data.reference.labels)) for which in (0, -1)
+        )
+        trees = [greedy]
+        if any(len(trees) > 1 for trees in in_regions):
+            before, after = (_objectives(data, tree, tradeoff).own for tree in (greedy, refined))
+            best, own = (refined, after) if after < before else (greedy, before)
+            trees.append(
+                replace(best, notes=refined.notes, objectives=Objectives(own, before, data.reference_cost, tradeoff))
+            )
+        grown.append(tuple(trees))
+    return grown
+
+
+def _grow_region(
+    data: FitData,
+    region: Region,
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None,
+) -> list[tuple[GrownTree, ...]]:
+    """Grow the trees that explain the centers of a region; labels are those of its rows."""
     encoding, reference, parameters = data.encoding, data.reference, data.parameters
-    method, n_threads = parameters.method, parameters.n_threads
+    method, n_threads, kept = parameters.method, parameters.n_threads, region.centers
     refines = (
         parameters.refine != "none" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
     )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
+    rows = _RegionRows.of(data, region)
     unique = find_unique_rows(
         GrowthData(
-            encoding.X_explain,
-            encoding.X_cluster,
+            rows.X_explain,
+            rows.X_cluster,
             reference.explain_centers[kept],
             reference.centers[kept],
-            data.fit_weight,
+            rows.weight,
             encoding.explain_ranges,
             encoding.cluster_ranges,
+            region.path_sides,
         ),
-        _renumbered(reference.labels, kept) if with_imm else None,
+        # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
+        _renumbered(rows.labels, kept) if with_imm and region.rows is None else None,
         n_threads,
     )
     n_parts = 1 + refines * len(tradeoffs)
@@ -183,16 +221,52 @@ def _grow_for(
         if refines and tree.n_leaves == len(kept) > 1:
             thorough = thorough_of(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
-            refined = _refined(tree, unique, data, kept, tradeoff, thorough, log, part)
+            refined = _refined(tree, unique, data, rows, kept, tradeoff, thorough, log, part)
             trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
         grown.append(tuple(trees))
     return grown
+
+
+@dataclass(frozen=True, eq=False)
+class _RegionRows:
+    """The rows of a region.
+
+    Attributes
+    ----------
+    X_explain, X_cluster, weight
+        As in `GrowthData`.
+    labels : ndarray of int32
+        Of the reference.
+    reference_cost : float
+        Its part of the cost of the reference, by weight: so much a condition costs in refinement as in the whole table.
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[np.int32]
+    reference_cost: float
+
+    @classmethod
+    def of(cls, data: FitData, region: Region) -> _RegionRows:
+        """Return the rows of a region of a table."""
+        encoding, weight, labels = data.encoding, data.fit_weight, data.reference.labels
+        if region.rows is None:
+            return cls(encoding.X_explain, encoding.X_cluster, weight, labels, data.reference_cost)
+        rows = region.rows
+        share = len(rows) / len(labels) if weight is None else float(weight[rows].sum() / weight.sum())
+        X_explain = encoding.X_explain[rows]
+        X_cluster = X_explain if encoding.X_cluster is encoding.X_explain else encoding.X_cluster[rows]
+        return cls(
+            X_explain, X_cluster, None if weight is None else weight[rows], labels[rows], data.reference_cost * share
+        )
 
 
 def _refined(
     tree: GrownTree,
     unique: UniqueRows,
     data: FitData,
+    rows: _RegionRows,
     kept: NDArray[np.integer],
     tradeoff: float,
     thorough: Thorough | None,
@@ -206,8 +280,8 @@ def _refined(
             tree,
             unique,
             tradeoff=tradeoff,
-            reference_cost=data.reference_cost,
-            reference_labels=_renumbered(data.reference.labels, kept),
+            reference_cost=rows.reference_cost,
+            reference_labels=_renumbered(rows.labels, kept),
             moves_leaves=parameters.clusterer is None,
             random_seed=seed_of(parameters.random_state),
             thorough=thorough,

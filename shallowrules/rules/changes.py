@@ -139,7 +139,12 @@ class Changes:
 
 
 def changes_between(
-    old: RuleSet, new: RuleSet, table: Any = None, *, labels: tuple[NDArray[Any], NDArray[Any]] | None = None
+    old: RuleSet,
+    new: RuleSet,
+    table: Any = None,
+    *,
+    labels: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    same_numbers: bool = False,
 ) -> Changes:
     """Return what has changed from one set of rules to another.
 
@@ -151,6 +156,8 @@ def changes_between(
         same rules, so that other numbers for the same clusters do not show as changes; what is left, by number.
     labels : (array, array) of int, shape (n_rows,), optional
         What both give to the rows of a table, in place of it.
+    same_numbers : bool
+        Whether a cluster is the one that had its number before, as where somebody edited the rules.
 
     Raises
     ------
@@ -160,13 +167,13 @@ def changes_between(
     counts: Counter[tuple[int, int]] | None = None
     if table is not None:
         labels = old.assign(table), new.assign(table)
-    if labels is None:
-        pairs = _match_rules(old, new)
-    else:
+    if labels is not None:
         counts = count_pairs(*labels)
         if not counts:
             raise DataError("the table has no rows, so that none can change its cluster")
-        pairs = match_clusters(counts)
+    pairs: dict[int, int] = {}
+    if not same_numbers:
+        pairs = _match_rules(old, new) if counts is None else match_clusters(counts)
     left = set(_titles(new.clusters)) - set(pairs.values())
     pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
     rules, unchanged = _rule_changes(old, new, pairs)

@@ -22,7 +22,17 @@ from shallowrules.conversion import Number
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.table import Value
 
-__all__ = ["Between", "Condition", "ConditionVisitor", "NoneOf", "OneOf", "both", "format_value", "printable"]
+__all__ = [
+    "Between",
+    "Condition",
+    "ConditionVisitor",
+    "NoneOf",
+    "OneOf",
+    "both",
+    "format_value",
+    "is_empty",
+    "printable",
+]
 
 T = TypeVar("T")
 
@@ -120,6 +130,17 @@ def both(first: Condition, second: Condition) -> Condition:
             more = tuple(value for value in second.values if value not in first.values)
             return replace(first, values=first.values + more)
     raise TypeError(f"{first} and {second} are of columns of different types")
+
+
+def is_empty(condition: Condition) -> bool:
+    """Return whether no value meets a condition. Besides its own categories, a column of text may hold any other."""
+    match condition:
+        case Between(lower=lower, upper=upper):
+            return lower is not None and upper is not None and lower >= upper
+        case OneOf(values=values):
+            return not values
+        case NoneOf():
+            return False
 
 
 def printable(text: str) -> str:

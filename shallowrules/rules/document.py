@@ -21,35 +21,43 @@ from shallowrules.errors import RulesFormatError, ShallowRulesWarning
 from shallowrules.files import atomic_write
 from shallowrules.rules import version1
 from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.entries import read_object, write_object
+from shallowrules.rules.entries import is_written, read_object, write_object
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
 
-__all__ = ["FORMAT", "dump", "load", "read_file", "write"]
+__all__ = ["FORMAT", "Setting", "dump", "load", "read_file", "write"]
 
 T = TypeVar("T")
 
 FORMAT = "shallowrules/2"
 
-PARTS = ("format", "columns", "nodes", "clusters", "statistics")
+PARTS = ("format", "columns", "nodes", "clusters", "statistics", "settings")
+
+Setting = str | int | float | bool | list[str]
+"""The value of an option that rules were made with."""
 
 NODE_KINDS: dict[str, type[Node]] = {"cut": Cut, "membership": Membership, "leaf": Leaf}
 
-Parts = tuple[tuple[RuleColumn, ...], tuple[Node, ...], tuple[Cluster, ...], Statistics]
+Parts = tuple[tuple[RuleColumn, ...], tuple[Node, ...], tuple[Cluster, ...], Statistics, dict[str, Setting]]
 
 
 def dump(
-    columns: Sequence[RuleColumn], nodes: Sequence[Node], clusters: Sequence[Cluster], statistics: Statistics
+    columns: Sequence[RuleColumn],
+    nodes: Sequence[Node],
+    clusters: Sequence[Cluster],
+    statistics: Statistics,
+    settings: Mapping[str, Setting],
 ) -> dict[str, Any]:
     """Return the parts of a rule set as JSON-ready data."""
     kinds = {kind: name for name, kind in NODE_KINDS.items()}
-    return {
+    found = {
         "format": FORMAT,
         "columns": [write_object(column) for column in columns],
         "nodes": [{"kind": kinds[type(node)], **write_object(node)} for node in nodes],
         "clusters": [write_object(cluster) for cluster in clusters],
         "statistics": write_object(statistics),
     }
+    return {**found, "settings": dict(settings)} if settings else found
 
 
 def load(document: Any) -> Parts:
@@ -78,6 +86,7 @@ def load(document: Any) -> Parts:
         tuple(_load_node(item, where, ignored) for where, item in _items(document, "nodes")),
         tuple(read_object(Cluster, item, where, ignored) for where, item in _items(document, "clusters")),
         read_object(Statistics, document.get("statistics"), "statistics", ignored),
+        _load_settings(document.get("settings", {})),
     )
     if ignored:
         more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""
@@ -88,6 +97,20 @@ def load(document: Any) -> Parts:
             stacklevel=3,
         )
     return parts
+
+
+def _load_settings(settings: Any) -> dict[str, Setting]:
+    """Return the options that rules were made with; what they mean is for those who fit to know."""
+    if not isinstance(settings, dict):
+        raise RulesFormatError("settings must be an object")
+    for name, value in settings.items():
+        entries = value if isinstance(value, list) else [value]
+        kinds = (str,) if isinstance(value, list) else (str, int, float, bool)
+        if not all(isinstance(entry, kinds) and is_written(entry) for entry in entries) or not is_written(name):
+            raise RulesFormatError(
+                f"settings.{name!r} must be a text, a number of 64 bits, true, false or a list of texts"
+            )
+    return settings
 
 
 def _load_node(item: Any, where: str, ignored: list[str]) -> Node:

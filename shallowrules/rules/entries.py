@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from shallowrules.errors import RulesFormatError
 
-__all__ = ["read_object", "write_object"]
+__all__ = ["is_written", "read_object", "write_object"]
 
 T = TypeVar("T")
 
@@ -105,16 +105,20 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_text(value: object) -> bool:
-    """Say whether a value is text that can be written: JSON can escape half a surrogate pair, UTF-8 cannot hold it."""
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+def is_written(value: object) -> bool:
+    """Say whether a value can be written: JSON can escape half a surrogate pair, UTF-8 cannot hold it."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < 2**64
+    return not isinstance(value, str) or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 _CHECKS: dict[Any, Callable[[object], bool]] = {
     int: _is_whole,
-    float: lambda value: isinstance(value, float) and math.isfinite(value),
+    float: lambda value: isinstance(value, float) and is_written(value),
     bool: lambda value: isinstance(value, bool),
-    str: _is_text,
+    str: lambda value: isinstance(value, str) and is_written(value),
     NoneType: lambda value: value is None,
 }
 

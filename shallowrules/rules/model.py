@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -20,6 +20,7 @@ from shallowrules.errors import DataError, counted
 from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
+from shallowrules.rules.document import Setting
 from shallowrules.rules.explaining import Explanation, Row, explain_row
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.matching import match_rules, read_rows
@@ -47,6 +48,8 @@ class RuleSet:
         The clusters that have a leaf, ascending by index.
     statistics : Statistics
         Figures on the training rows.
+    settings : mapping from str to value
+        The options that the command line made them with; empty where nobody said.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class RuleSet:
     nodes: tuple[Node, ...]
     clusters: tuple[Cluster, ...]
     statistics: Statistics
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_structure(self.columns, self.nodes, self.clusters, self.statistics)
@@ -301,7 +305,7 @@ class RuleSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""
-        return document.dump(self.columns, self.nodes, self.clusters, self.statistics)
+        return document.dump(self.columns, self.nodes, self.clusters, self.statistics, self.settings)
 
     @classmethod
     def from_dict(cls, data: Any) -> RuleSet:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from shallowrules.cli.fitting import describe_work, prepare_model
 from shallowrules.cli.options import columns_option, gather, seed_option
 from shallowrules.cli.output import progress, show_message, warnings_shown
 from shallowrules.cli.reading_options import (
@@ -18,7 +19,13 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
+from shallowrules.cli.settings import options_of, refuse_without_settings
 from shallowrules.errors import ShallowRulesError
+
+if TYPE_CHECKING:
+    from shallowrules.pricing import RefitGain
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
 
@@ -45,9 +52,16 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     help="A cluster's share may be this much larger or smaller than in training, and that of rows without a cluster "
     "this large.",
 )
+@click.option(
+    "--refit",
+    is_flag=True,
+    help="Cluster the rows anew too, with the settings that RULES hold, and say whether a re-fit would pay.",
+)
 @columns_option
 @reading_options
-def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str, str], **options: Any) -> None:
+def command(
+    rules_file: str, tables: Tables, max_shift: float, refit: bool, columns: dict[str, str], **options: Any
+) -> None:
     """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
 
     Of rows that are read, it says too how many have values in the tested columns that training did not have. The exit
@@ -57,6 +71,7 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
     \b
     Examples:
       shallowrules drift rules.json new_wine.csv
+      shallowrules drift rules.json new_wine.csv --refit
       shallowrules drift rules.json --database @shop --table sales.visits --max-shift 2%
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
@@ -71,6 +86,8 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
         raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
+    if refit:
+        refuse_without_settings(rules, rules_file)
     found: list[ColumnShift] = []
     with progress(f"counting {show_tables(rows)}"), worded():
         if isinstance(rows, DatabaseRows) and counted_there:
@@ -83,6 +100,8 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
     show_shifts(shifts)
     for sentence in (sentence for shift in found for sentence in shift.sentences()):
         show_message("note", sentence)
+    if refit:
+        show_message("note", str(_gain(rules, rules_file, rows)))
     moved = [shift for shift in shifts if abs(shift.size) > max_shift]
     if moved:
         worst = max(moved, key=lambda shift: abs(shift.size))
@@ -91,3 +110,14 @@ def command(rules_file: str, tables: Tables, max_shift: float, columns: dict[str
             f"{title}: {worst.share:.1%} of the rows, {worst.trained:.1%} in training, which is more than "
             f"{max_shift:.4g} apart"
         )
+
+
+def _gain(rules: RuleSet, rules_file: str, rows: Tables | DatabaseRows) -> RefitGain:
+    """Fit rows with the settings of rules, and say what that gains."""
+    from shallowrules.pricing import measure_refit
+
+    chosen, growing, reading = options_of(rules, rules_file)
+    loaded, model = prepare_model(rows, chosen, reading, growing.parameters())
+    with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
+        model.on_progress, model.on_best = show, show.tell_best
+        return measure_refit(rules, model, loaded.table, loaded.weight)

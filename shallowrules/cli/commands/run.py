@@ -27,7 +27,7 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
-from shallowrules.cli.settings import SETTINGS_FILE, settings_option, settings_text
+from shallowrules.cli.settings import SETTINGS_FILE, settings_of, settings_option, settings_text
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def command(
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     reading = gather(ReadingOptions, options)
-    settings = settings_text(tables or None, fitting, growing, reading)
+    settings = settings_text(tables or None, settings_of(fitting, growing, reading))
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():

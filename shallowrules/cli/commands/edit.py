@@ -1,0 +1,122 @@
+"""``shallowrules edit``: rules changed by hand, and what that costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shallowrules.cli.fitting import prepare_model, with_table
+from shallowrules.cli.output import check_target, progress, show_message, warnings_shown, write_result
+from shallowrules.cli.reading_options import Tables, show_tables
+from shallowrules.cli.settings import options_of
+from shallowrules.errors import DataError
+
+__all__ = ["command"]
+
+
+def _groups(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Read the numbers of clusters, such as 3,4."""
+    try:
+        return tuple(tuple(int(number) for number in value.split(",")) for value in values)
+    except ValueError:
+        raise click.BadParameter(
+            "say the numbers of clusters with commas between, as 3,4", context, parameter
+        ) from None
+
+
+@click.command("edit", short_help="Change rules by hand, and show what that costs.")
+@click.argument("rules_file", metavar="RULES")
+@click.option(
+    "--set",
+    "replacements",
+    multiple=True,
+    metavar="CHANGE",
+    help="'COLUMN: OLD -> NEW': in all rules another threshold, or another category. May be repeated.",
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    metavar="A,B,…",
+    callback=_groups,
+    help="Make one cluster of several; it keeps the lowest number. May be repeated.",
+)
+@click.option(
+    "--rules",
+    "text_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="All rules as text, a line for each, as `edit RULES` prints them without another option.",
+)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="TABLE",
+    help="The table that RULES were made from, or a newer one: what the edit does is measured on it. May be repeated.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
+)
+def command(
+    rules_file: str,
+    replacements: tuple[str, ...],
+    merge: tuple[tuple[int, ...], ...],
+    text_file: Path | None,
+    tables: tuple[str, ...],
+    output: Path | None,
+) -> None:
+    """Change RULES by hand. TABLE is clustered again, with the settings that RULES hold.
+
+    It says which rows change cluster, and what cost and length of rules were before and are now. Rules that overlap,
+    leave a gap or hold for no row are refused. Names and notes stay. With RULES alone it prints the rules as text, to
+    be edited and given to --rules.
+
+    \b
+    Examples:
+      shallowrules edit rules.json --set 'proline: 750 -> 700' --table wine.csv -o new.json
+      shallowrules edit rules.json --merge 3,4 --table wine.csv -o new.json
+      shallowrules edit rules.json > rules.txt
+      shallowrules edit rules.json --rules rules.txt --table wine.csv -o new.json
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.rules import RuleSet
+
+    with warnings_shown():
+        rules = RuleSet.from_json(rules_file)
+    if not (replacements or merge or text_file):
+        check_target(output, rules_file)
+        write_result(f"{rules}\n", output)
+        return
+    if not tables:
+        raise click.UsageError("Missing option '--table', the table on which it is measured what the edit does")
+    from shallowrules.pricing import edit_rules
+
+    where: Tables = tables[0] if len(tables) == 1 else tables
+    check_target(output, rules_file, *tables, *([] if text_file is None else [str(text_file)]))
+    chosen, growing, reading = options_of(rules, rules_file)
+    loaded, model = prepare_model(where, chosen, reading, growing.parameters())
+    with progress(f"measuring the rules on {show_tables(where)}"):
+        found = edit_rules(
+            rules,
+            model,
+            loaded.table,
+            text=None if text_file is None else _read(text_file),
+            replacements=replacements,
+            merge=merge,
+            sample_weight=loaded.weight,
+        )
+    if not found.same_table:
+        show_message(
+            "note",
+            f"{show_tables(where)} is not the table that {rules_file} was made from, or is clustered otherwise now: "
+            "rules before and after the edit are measured on it, and clusters matched by the rows that they share",
+        )
+    write_result(with_table(found.after, loaded, chosen).to_json(), output)
+    click.echo(str(found), err=True)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start}") from error

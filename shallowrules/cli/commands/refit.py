@@ -1,0 +1,79 @@
+"""``shallowrules refit``: rules for a newer table, made as earlier ones were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shallowrules.cli.fitting import fit_rules
+from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
+from shallowrules.cli.options import gather
+from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
+from shallowrules.cli.parts import memory_option
+from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.settings import refuse_without_settings, take_settings
+
+if TYPE_CHECKING:
+    from shallowrules.rules import ClusterNames
+
+__all__ = ["command"]
+
+
+def _read(context: click.Context, parameter: click.Parameter, path: str) -> NamedRules:
+    """Return the rules, and take their settings for the options that are not typed."""
+    from shallowrules.rules import RuleSet
+
+    with warnings_shown():
+        rules = RuleSet.from_json(path)
+    refuse_without_settings(rules, path)
+    take_settings(context, rules.settings, path)
+    return NamedRules(rules, path)
+
+
+@click.command("refit", short_help="Make rules again, from a newer table.")
+@click.argument("old", metavar="RULES", is_eager=True, callback=_read)
+@table_or_database
+@fit_options
+@method_options
+@memory_option
+@names_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
+)
+@reading_options
+def command(
+    old: NamedRules,
+    tables: Tables,
+    output: Path | None,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
+    **options: Any,
+) -> None:
+    """Cluster TABLE with the settings that RULES hold, and write its rules as JSON. Options that are typed go before.
+
+    --keep says a cut that the new tree has to start with. The names and notes of RULES go to the clusters that share
+    the most rows of TABLE with theirs, unless --names gives others. Edits by hand are not repeated.
+
+    \b
+    Examples:
+      shallowrules refit rules.json customers.csv -o new.json
+      shallowrules refit rules.json customers.csv --keep 'income <= 40000' -o new.json
+      shallowrules diff rules.json new.json customers.csv
+    """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.summary import show_rules
+    from shallowrules.pricing import notes_of_edits
+    from shallowrules.sources import input_files
+
+    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    check_numbers(names, chosen.clusters)
+    rows = rows_of(tables, options)
+    check_target(output, old.path, *input_files(rows), *files_of_names(names))
+    for note in notes_of_edits(old.rules):
+        show_message("note", f"{old.path} was {note}: this is not repeated")
+    named = old if names is None else names
+    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=named)
+    write_result(rules.to_json(), output)
+    show_rules(rules, [] if output is None else [str(output)], stderr=True)

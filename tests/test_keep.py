@@ -1,0 +1,168 @@
+"""A tree that starts with given cuts: they stay as they are, and the rest is grown around them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from commandline import call, refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import generators
+from test_editing import write_people
+
+from shallowrules import ExplainableKMeans, tradeoff_path
+from shallowrules.errors import OptionError
+from shallowrules.rules import Cut, Leaf, Membership, RuleSet
+from shallowrules.sources import read_table
+
+
+def objective(model) -> float:
+    return model.normalized_cost_ + model.tradeoff * model.waes_
+
+
+def center_cut(X, model, column, share) -> float:
+    """Return a threshold between the means of the clusters in a column, which has rows on both sides."""
+    means = np.sort(model.reference_centers_[:, column])
+    place = int(share * (len(means) - 1))
+    return float(np.round((means[place] + means[place + 1]) / 2, 3))
+
+
+@settings(max_examples=60)
+@given(generators(), st.data())
+def test_the_tree_starts_with_the_cuts_that_are_kept(random, data):
+    n, d, k = data.draw(st.integers(40, 200)), data.draw(st.integers(2, 4)), data.draw(st.integers(3, 6))
+    X = (random.normal(0, 1, (n, d)) + random.integers(4, size=(n, 1)) * random.normal(0, 2, d)).round(3)
+    dtype = data.draw(st.sampled_from([np.float64, np.float32]))
+    X = X.astype(dtype)
+    weight = data.draw(st.sampled_from([None, random.integers(0, 3, n) + (np.arange(n) < k + 5)]))
+    options = {
+        "random_state": 0,
+        "scale": data.draw(st.sampled_from([None, "standard"])),
+        "refine": data.draw(st.sampled_from(["full", "none"])),
+        "method": data.draw(st.sampled_from(["exshallow", "exshallow", "exgreedy", "imm"])),
+    }
+    free = ExplainableKMeans(k, **{**options, "refine": "none", "scale": None}).fit(X, sample_weight=weight)
+    column = data.draw(st.integers(0, d - 1))
+    threshold = center_cut(X, free, column, data.draw(st.floats(0, 0.9)))
+    free = ExplainableKMeans(k, **{**options, "refine": "none"}).fit(X, sample_weight=weight)
+    keep = [f"x{column} <= {threshold!r}", f"x{(column + 1) % d} > 0.25"][: data.draw(st.integers(1, 2))]
+    try:
+        model = ExplainableKMeans(k, **options, keep=keep, n_jobs=2).fit(X, sample_weight=weight)
+    except OptionError:  # the second cut has all clusters on one side, or the first where columns are scaled
+        return
+    root = model.rules_.nodes[0]
+    assert isinstance(root, Cut)
+    assert (root.column, root.threshold) == (column, threshold)
+    if len(keep) == 2:
+        below = [model.rules_.nodes[child] for child in (root.left, root.right)]
+        assert any(
+            isinstance(node, Cut) and (node.column, node.threshold) == ((column + 1) % d, 0.25) for node in below
+        )
+    counted = slice(None) if weight is None else weight > 0
+    assert (model.predict(X)[counted] == model.labels_[counted]).all()
+    assert (model.rules_.assign(X) == model.labels_).all()
+    again = ExplainableKMeans(k, **options, keep=keep, n_jobs=1).fit(X, sample_weight=weight)
+    assert again.rules_ == model.rules_
+    if options["refine"] == "full" and options["method"] == "exshallow":
+        greedy = ExplainableKMeans(k, **{**options, "refine": "none"}, keep=keep).fit(X, sample_weight=weight)
+        assert objective(model) <= objective(greedy) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [("city = 'Ulm'", ("Ulm",)), ("city <> 'Bonn'", ("Bonn",)), ("member = true", (True,)), ("member = false", None)],
+)
+def test_categories_are_kept(tmp_path, monkeypatch, condition, values):
+    monkeypatch.chdir(tmp_path)
+    table = read_table(write_people(tmp_path / "people.csv"), columns=["income", "city", "member"])
+    rules = ExplainableKMeans(4, random_state=0, scale="minmax", keep=[condition]).fit(table).rules_
+    root = rules.nodes[0]
+    assert isinstance(root, Membership)
+    assert root.values == (values or root.values)
+    assert (root.column, len(root.values)) == (1 if "city" in condition else 2, 1)
+
+
+def test_a_kept_cut_is_not_rounded():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(center, 0.5, (400, 2)) for center in ([0, 0], [4, 0], [0, 4], [4, 4])])
+    model = ExplainableKMeans(4, random_state=0, keep=["x0 <= 2.0123"], round_within=0.05).fit(X)
+    assert model.rules_.nodes[0].threshold == 2.0123
+    others = [node.threshold for node in model.rules_.nodes[1:] if isinstance(node, Cut)]
+    assert all(len(repr(value).strip("-0.")) <= 3 for value in others)
+
+
+def test_falling_columns_keep_their_cut():
+    rng = np.random.default_rng(1)
+    x = np.repeat([0.0, 5.0, 10.0], 60) + rng.normal(0, 0.4, 180)
+    X = np.column_stack([-x, x])
+    whole = X.round().astype(int)
+    for table, cut in ((X, "x0 <= -7.125"), (whole, "x0 <= -8")):
+        found = ExplainableKMeans(3, random_state=0, keep=[cut], cluster_columns=[1], explain_columns=[0, 1]).fit(table)
+        assert (found.rules_.nodes[0].column, found.rules_.nodes[0].threshold) == (0, float(cut.split()[-1]))
+        assert (found.rules_.assign(table) == found.labels_).all()
+
+
+def test_along_a_path():
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(center, 1.2, (80, 3)) for center in 5 * rng.normal(size=(5, 3))])
+    means = np.sort(ExplainableKMeans(5, random_state=0).fit(X).reference_centers_[:, 1])
+    keep = [f"x1 <= {round(float(means[1] + means[2]) / 2, 2)}"]
+    for rules in (tree.rules for tree in tradeoff_path(ExplainableKMeans(5, random_state=0, keep=keep), X).rule_sets()):
+        assert f"x1 <= {rules.nodes[0].threshold}" == keep[0]
+
+
+def test_what_cannot_be_kept_is_refused():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 0.6, (60, 2)) for center in ([0, 0], [5, 0], [0, 5])])
+    for keep, words in (
+        (["x0 <= 99"], "all clusters are on one side of it"),
+        (["x7 <= 1"], "should be the name of a column"),
+        (["1 < x0 <= 2"], "a cut has one bound"),
+        ("x0 <= 1", "must be a list of conditions"),
+        ([3], "must be a list of conditions"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            ExplainableKMeans(3, random_state=0, keep=keep).fit(X)
+    with pytest.raises(OptionError, match="does not apply to method='exkmc'"):
+        ExplainableKMeans(3, random_state=0, keep=["x0 <= 2"], method="exkmc").fit(X)
+
+
+def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    (tmp_path / "names.csv").write_text("number,name\n1,Students\n3,Savers\n", encoding="utf-8")
+    options = ["--drop-missing", "--exclude", "weight,segment", "--category-weight", "0.3", "--seed", "5"]
+    fitted = call("fit", "people.csv", "-k", "4", *options, "--names", "names.csv", "-o", "rules.json")
+    assert fitted.exit_code == 0, fitted.stderr
+    assert call("refit", "rules.json", "people.csv", "-o", "same.json").exit_code == 0
+    assert (tmp_path / "same.json").read_bytes() == (tmp_path / "rules.json").read_bytes()
+    write_people(tmp_path / "later.csv", seed=8)
+    kept = call("refit", "rules.json", "later.csv", "--keep", "income <= 1200", "-o", "new.json")
+    assert kept.exit_code == 0, kept.stderr
+    new = RuleSet.from_json(tmp_path / "new.json")
+    assert (new.columns[new.nodes[0].column].name, new.nodes[0].threshold) == ("income", 1200)
+    assert {"Students", "Savers"} <= {cluster.name for cluster in new.clusters}
+    assert new.settings["keep"] == ["income <= 1200"]
+    assert call("refit", "new.json", "later.csv", "-o", "again.json").exit_code == 0
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "new.json").read_bytes()
+    fewer = call("refit", "new.json", "later.csv", "-k", "3", "--keep", "age <= 30", "-o", "fewer.json")
+    assert fewer.exit_code == 0, fewer.stderr
+    assert len([node for node in RuleSet.from_json("fewer.json").nodes if isinstance(node, Leaf)]) == 3
+    message = refused("refit", "rules.json", "later.csv", "--keep", "salary <= 3", status=2)
+    assert "--keep: the condition 'salary <= 3'" in message
+    some = ["-k", "3", "--columns", "income", "--keep", "income <= 1200", "--memory", "1GB"]
+    assert "--keep does not work on a table in parts" in refused("fit", "later.csv", *some, status=2)
+
+
+def test_drift_says_whether_a_refit_pays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    write_people(tmp_path / "later.csv", seed=8, shift=400)
+    options = ["--drop-missing", "--columns", "age,income"]
+    call("fit", "people.csv", "-k", "4", *options, "-o", "rules.json")
+    same = call("drift", "rules.json", "people.csv", "--refit")
+    assert same.exit_code == 0, same.stderr
+    assert "a re-fit does not pay: it gains less than 5%" in same.stderr
+    moved = call("drift", "rules.json", "later.csv", "--refit", "--max-shift", "100%")
+    assert moved.exit_code == 0, moved.stderr
+    assert "a re-fit pays" in moved.stderr
