@@ -84,3 +84,25 @@ def test_codes_that_are_none_are_refused(sales) -> None:
     assert "--categories: not for a table that is read in parts" in refused(
         "fit", "sales.csv", "-k", 3, "--categories", "region", "--memory", "300MB", status=2
     )
+
+
+@pytest.mark.parametrize("place", [0, 150, 399])
+def test_leading_zeros_are_noted_and_kept(sales, place) -> None:
+    rng = np.random.default_rng(1)
+    plant = [str(each) for each in rng.choice([1014, 2030, 7777], 400)]
+    plant = [f"0{each}" if i == place or (each == "1014" and i > place) else each for i, each in enumerate(plant)]
+    amount = [round(float(each), 2) for each in rng.normal(100, 5, 400)]
+    for name, some in (("one.csv", slice(0, 200)), ("two.csv", slice(200, 400))):
+        with open(name, "w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([["plant", "amount"], *zip(plant[some], amount[some], strict=True)])
+    noted = call("fit", "one.csv", "two.csv", "-k", 3, "-o", "rules.json")
+    assert noted.exit_code == 0, noted.stderr
+    assert "'plant' has leading zeros, which a number loses: --categories plant takes" in noted.stderr
+    assert "leading zeros" not in call("fit", "one.csv", "two.csv", "-k", 3, "--numbers", "plant").stderr
+    done = call("fit", "one.csv", "two.csv", "-k", 3, "--categories", "plant", "-o", "rules.json")
+    assert done.exit_code == 0, done.stderr
+    assert "leading zeros" not in done.stderr
+    rules = RuleSet.from_json("rules.json")
+    assert set(rules.columns[0].values) == set(plant)
+    labelled = call("verify", "rules.json", "one.csv", "two.csv")
+    assert labelled.exit_code == 0, labelled.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
@@ -126,7 +126,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     if weights is not None:  # rows of weight 0 make no column vary
         counted = weights > 0
         rows, space, positive = table.take(counted), space.take(counted), weights[counted]
-    notes += _truth_values(chosen) + _codes(table, fit.numbers) + _constant_columns(rows)
+    notes += _truth_values(chosen) + _codes(table, fit.numbers, chosen.padded) + _constant_columns(rows)
     has_numbers = any(column.is_numeric for column in space.columns)
     notes += scale_notes(fit.scale, has_numbers=has_numbers, clustering=labels is None)
     if weight is not None:
@@ -188,13 +188,17 @@ def _remedied(fit: FitOptions, reading: ReadingOptions, remedy: Remedy) -> tuple
 
 @dataclass(frozen=True)
 class ChosenColumns:
-    """The columns to cluster and explain by, the weights, the labels; names of other columns, the kind of source."""
+    """The columns to cluster and explain by, the weights, the labels; names of other columns, the kind of source.
+
+    `padded` are the columns whose whole numbers have leading zeros in the source.
+    """
 
     table: Table
     weight: Column | None
     labels: Column | None
     other_columns: tuple[str, ...]
     kind: str
+    padded: set[str]
 
 
 def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]) -> ChosenColumns:
@@ -206,7 +210,8 @@ def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list
         with worded(), open_source(where, **asdict(reading)) as source:
             table = source.table(columns, fit.exclude, findings=findings)
             refuse_excluded(fit, named, table.names, source.names)
-            table = _with_categories(table, fit.categories, named)
+            padded = source.zero_padded() & {column.name for column in table.columns if column.type == "integer"}
+            table = _with_categories(_as_written(source, table, padded & {*fit.categories}), fit.categories, named)
             labels = None if fit.labels is None else _labels_as_written(source, table[fit.labels], reading)
     except DataError as error:
         if [finding.kind for finding in error.findings] != ["encoding"]:
@@ -224,7 +229,7 @@ def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list
         raise DataError(f"{where} has no column but {listed}")
     used = set(others)
     unused = tuple(name for name in source.names if name not in used)
-    return ChosenColumns(table.select(others), weight, labels, unused, source.provenance.kind)
+    return ChosenColumns(table.select(others), weight, labels, unused, source.provenance.kind, padded)
 
 
 def named_roles(fit: FitOptions) -> dict[str, str]:
@@ -260,20 +265,33 @@ def _as_category(column: Column) -> Column:
     return replace(column.number_categories(), conversion=conversion)
 
 
-def _codes(table: Table, numbers: Collection[str]) -> list[str]:
-    """Return a note on whole numbers whose column is called as codes are, but for those that are said to be numbers."""
-    names = [
-        column.name
-        for column in table.columns
-        if column.type == "integer" and CODE.search(column.name) and column.name not in numbers
-    ]
+def _as_written(source: Source, table: Table, names: Set[str]) -> Table:
+    """Return a table some columns of which are the text that they are in the source, with its leading zeros."""
     if not names:
-        return []
-    verb = "holds whole numbers that look like a code" if len(names) == 1 else "hold whole numbers that look like codes"
-    return [
-        f"{', '.join(map(repr, names))} {verb}: --categories {column_list(names)} takes them as categories, "
-        f"--numbers {column_list(names)} says that they are quantities"
-    ]
+        return table
+    written = source.table(sorted(names), as_text=sorted(names))
+    return replace(table, columns=tuple(written[c.name] if c.name in names else c for c in table.columns))
+
+
+def _codes(table: Table, numbers: Collection[str], padded: Collection[str]) -> list[str]:
+    """Return notes on whole numbers that may be codes, but for those that are said to be numbers.
+
+    They are called as codes are, or `padded` with leading zeros.
+    """
+    columns = [column.name for column in table.columns if column.type == "integer" and column.name not in numbers]
+    with_zeros = [name for name in columns if name in padded]
+    called = [name for name in columns if name not in padded and CODE.search(name)]
+    notes = []
+    for names, one, more in (
+        (called, "holds whole numbers that look like a code", "hold whole numbers that look like codes"),
+        (with_zeros, "has leading zeros, which a number loses", "have leading zeros, which numbers lose"),
+    ):
+        if names:
+            notes.append(
+                f"{', '.join(map(repr, names))} {one if len(names) == 1 else more}: --categories {column_list(names)} "
+                f"takes them as categories, --numbers {column_list(names)} says that they are quantities"
+            )
+    return notes
 
 
 def refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str], names: Collection[str]) -> None:

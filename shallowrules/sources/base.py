@@ -71,6 +71,10 @@ class Source(ABC):
         What is wrong with a column is added to `findings`, and the column then comes as text.
         """
 
+    def zero_padded(self) -> set[str]:
+        """Return columns whose whole numbers are written with leading zeros, as codes are, as far as a sample tells."""
+        return set()
+
     def positions(self, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> list[int]:
         """Return where the wanted columns stand, without those that are excluded; DataError names one that is missing.
 

@@ -52,6 +52,10 @@ class CombinedSource(Source):
                 n_rows += part.count_rows()
         return n_rows
 
+    def zero_padded(self) -> set[str]:
+        """Return columns whose whole numbers are written with leading zeros in any part."""
+        return set().union(*(part.zero_padded() for part in self.parts))
+
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, of one type each."""
         names = [self.names[j] for j in positions]

@@ -63,6 +63,7 @@ MAX_RETRIES = 3
 """Columns that may turn out not to be what the sample said before all are read as text."""
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+PADDED = re.compile(r"\s*0[0-9]+\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 LETTER_FIRST = re.compile(r"(?!nan|inf)[a-z]", re.ASCII | re.IGNORECASE)
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
@@ -386,6 +387,10 @@ class CsvSource(DuckDBSource):
             written = itertools.count()
             writer.writerows(row for row, _ in zip(rows, written, strict=False))
         self.file, self._rewritten_rows = self._rewritten_to, next(written)
+
+    def zero_padded(self) -> set[str]:
+        """Return columns whose whole numbers are written with leading zeros, as far as rows all over the file tell."""
+        return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
         """Return the columns that a sample takes for numbers or surely text: which way to try first, nothing more."""
