@@ -154,6 +154,29 @@ def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     assert "--keep does not work on a table in parts" in refused("fit", "later.csv", *some, status=2)
 
 
+def test_a_refit_keeps_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    options = ["--drop-missing", "--exclude", "weight,segment", "--category-weight", "0.3"]
+    call("fit", "people.csv", "-k", "4", *options, "-o", "rules.json")
+    old = RuleSet.from_json("rules.json")
+    shuffled = old.with_numbers({0: 7, 1: 0, 2: 1, 3: 2})
+    shuffled.to_json("shuffled.json")
+    table = read_table("people.csv")
+    assert call("refit", "shuffled.json", "people.csv", "--seed", "9", "-o", "new.json").exit_code == 0
+    new = RuleSet.from_json("new.json")
+    assert {cluster.index for cluster in new.clusters} == {0, 1, 2, 7}
+    assert (new.assign(table) == shuffled.assign(table)).mean() > 0.9
+    # What is numbered otherwise than its clustering is measured as it was.
+    (tmp_path / "rules.txt").write_text(call("edit", "shuffled.json").stdout, encoding="utf-8")
+    again = call("edit", "shuffled.json", "--rules", "rules.txt", "--table", "people.csv", "-o", "again.json")
+    assert again.exit_code == 0, again.stderr
+    assert RuleSet.from_json("again.json") == shuffled
+    more = call("refit", "shuffled.json", "people.csv", "-k", "6", "-o", "more.json")
+    assert more.exit_code == 0, more.stderr
+    assert {cluster.index for cluster in RuleSet.from_json("more.json").clusters} == {0, 1, 2, 7, 8, 9}
+
+
 def test_drift_says_whether_a_refit_pays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")

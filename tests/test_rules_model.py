@@ -9,8 +9,21 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from hypothesis import given
-from rulesets import MIXED, chain_rules, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
+from hypothesis import strategies as st
+from rulesets import (
+    MIXED,
+    as_columns,
+    boundary_rows,
+    chain_rules,
+    example_rules,
+    hostile_names,
+    hostile_texts,
+    make_rules,
+    rule_sets,
+    small_rules,
+)
 
+from shallowrules.errors import DataError
 from shallowrules.rules import Cut, Leaf, RuleSet
 
 TWO_LEAVES = (0, 0.5, 0, 1)
@@ -136,3 +149,17 @@ def test_a_tree_deeper_than_the_interpreters_stack(tmp_path):
     assert max(rule.size for rule in rules) == 2
     rules.to_json(tmp_path / "rules.json")
     assert RuleSet.from_json(tmp_path / "rules.json") == rules
+
+
+@given(rule_sets(kinds=MIXED), st.permutations(range(5)))
+def test_other_numbers_are_the_same_rules(rules, numbers):
+    renumbered = rules.with_numbers(dict(enumerate(numbers)))
+    rows = as_columns(rules, boundary_rows(rules, 3, 20))
+    expected = [numbers[label] if label >= 0 else -1 for label in rules.assign(rows).tolist()]
+    assert renumbered.assign(rows).tolist() == expected
+    assert renumbered.with_numbers({number: i for i, number in enumerate(numbers)}) == rules
+
+
+def test_two_clusters_do_not_get_one_number():
+    with pytest.raises(DataError, match="the clusters 0 and 1 would both have the number 1"):
+        small_rules().with_numbers({0: 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,14 @@ __all__ = ["NamedRules", "check_numbers", "files_of_names", "names_option", "wit
 
 @dataclass(frozen=True)
 class NamedRules:
-    """Rules of an earlier fit, whose names are to go on, and their file."""
+    """Rules of an earlier fit, whose names are to go on, and their file.
+
+    With `keeps_numbers` their numbers go on too, but for given labels.
+    """
 
     rules: RuleSet
     path: str
+    keeps_numbers: bool = False
 
     def check_columns(self, used: Iterable[str]) -> None:
         """Raise OptionError unless the columns of a table, those that a fit uses, have what the rules test."""
@@ -104,7 +109,17 @@ def with_names(
     text = f"{counted(len(kept), 'cluster')} named as in {names.path}, by the rows that they share"
     if named:
         show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
-    return rules.with_names(
+    rules = rules.with_names(
         {pairs[each.index]: each.name for each in kept if each.is_named},
         {pairs[each.index]: each.note for each in kept if each.note},
     )
+    if not names.keeps_numbers or rules.statistics.labelled:
+        return rules
+    return rules.with_numbers(_numbers(rules, {new: old for old, new in pairs.items()}, names.rules))
+
+
+def _numbers(rules: RuleSet, pairs: Mapping[int, int], earlier: RuleSet) -> dict[int, int]:
+    """Return a number for each cluster: that of the earlier one that it shares rows with, else one that none had."""
+    known = {index for cluster in rules.clusters for index in (cluster.index, *cluster.reference_clusters)}
+    others = count(1 + max(cluster.index for cluster in earlier.clusters))
+    return {index: pairs[index] if index in pairs else next(others) for index in sorted(known)}

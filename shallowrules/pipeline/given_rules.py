@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.assembling import FitRecord
+from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import categories
 from shallowrules.errors import DataError, counted
+from shallowrules.labels import NO_CLUSTER
 from shallowrules.metrics import partition_cost
 from shallowrules.pipeline.data import FitData
 from shallowrules.pipeline.finishing import describe, leafless_note
@@ -48,33 +51,57 @@ class Measuring:
                 f"the rules test {', '.join(map(repr, lacking))}, which is not among the columns that are used: "
                 f"{', '.join(map(repr, table.names))}"
             )
-        self.is_same_clustering = self._is_same_clustering()
-        self.numbers = self._numbers()
-
-    def _is_same_clustering(self) -> bool:
-        """Return whether the clustering of the table is the one that the rules were measured against."""
-        statistics = self.rules.statistics
-        counted = self.data.fit_weight is None or self.data.fit_weight > 0
-        n_rows = len(self.data.reference.labels) if counted is True else int(np.count_nonzero(counted))
-        return statistics.rows == n_rows and math.isclose(
-            statistics.reference_cost, self.data.reference_cost, rel_tol=1e-9
+        counted = slice(None) if data.fit_weight is None else data.fit_weight > 0
+        self._labels = rules.assign(table)[counted]
+        self._followed = data.reference.labels[counted]
+        self._weight = None if data.fit_weight is None else data.fit_weight[counted]
+        self._pairs = count_pairs(self._followed, self._labels)
+        statistics = rules.statistics
+        self.is_same_clustering = statistics.rows == len(self._labels) and math.isclose(
+            statistics.reference_cost, data.reference_cost, rel_tol=1e-9
         )
+        self.numbers, self.merged = self._numbering()
 
-    def _numbers(self) -> tuple[int, ...]:
-        """Return the number of each cluster of the reference."""
-        reference = self.data.reference
-        if self.is_same_clustering:
-            return reference.classes
+    def _numbering(self) -> tuple[tuple[int, ...], Mapping[int, int]]:
+        """Return the number of each cluster of the reference, and of those that are one with another its number.
+
+        Rules may have been numbered anew, or merged, since they were fitted; what reproduces their agreement is meant.
+        """
+        by_overlap = self._by_overlap()
+        for numbers in (self.data.reference.classes, by_overlap) if self.is_same_clustering else ():
+            for merged in ({}, self._joined(numbers)):
+                if self._agrees(numbers, merged):
+                    return numbers, merged
+        return by_overlap, {}
+
+    def _by_overlap(self) -> tuple[int, ...]:
+        """Return for each cluster of the reference the number of that which shares its rows, or its label."""
+        reference, rules = self.data.reference, self.rules
         if reference.labelled:
-            by_name = {cluster.name: cluster.index for cluster in self.rules.clusters}
+            by_name = {cluster.name: cluster.index for cluster in rules.clusters}
             known: Mapping[int, int] = {i: by_name[name] for i, name in enumerate(reference.names) if name in by_name}
         else:
-            labels = self.rules.assign(self.data.encoding.table)
-            counted = slice(None) if self.data.fit_weight is None else self.data.fit_weight > 0
-            pairs = count_pairs(reference.labels[counted], labels[counted])
-            known = match_clusters({pair: rows for pair, rows in pairs.items() if pair[0] >= 0})
-        free = (i for i in range(2 * len(reference.names) + max(known.values(), default=0)) if i not in known.values())
-        return tuple(known[i] if i in known else next(free) for i in range(len(reference.names)))
+            known = match_clusters({pair: rows for pair, rows in self._pairs.items() if pair[0] != UNLABELLED})
+        others = count(1 + max(cluster.index for cluster in rules.clusters))
+        return tuple(known[i] if i in known else next(others) for i in range(len(reference.names)))
+
+    def _joined(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Return for clusters of the reference that the rules do not have the one that shares most of their rows."""
+        joined: dict[int, int] = {}
+        known = {cluster.index for cluster in self.rules.clusters}
+        for i, number in enumerate(numbers):
+            shared = {label: rows for (one, label), rows in self._pairs.items() if one == i and label != NO_CLUSTER}
+            if number not in known and shared:
+                joined[number] = max(shared, key=lambda label: (shared[label], -label))
+        return joined
+
+    def _agrees(self, numbers: Sequence[int], merged: Mapping[int, int]) -> bool:
+        """Return whether rules and clustering agree, with these numbers, as much as the rules say."""
+        same = (
+            np.array([*(merged.get(number, number) for number in numbers), NO_CLUSTER])[self._followed] == self._labels
+        )
+        found = float(np.average(same, weights=self._weight))
+        return math.isclose(found, self.rules.statistics.agreement, rel_tol=1e-9)
 
     def measure(
         self, nodes: Sequence[Node], *, merged: Mapping[int, int] | None = None, notes: Sequence[str] = ()
@@ -94,7 +121,7 @@ class Measuring:
         DataError
             If a rule holds for no row, or asks for a category that no row has.
         """
-        data, columns, merged = self.data, self.rules.columns, merged or {}
+        data, columns, merged = self.data, self.rules.columns, _chained(self.merged, merged or {})
         leaf = _leaf_of_rows(nodes, columns, data.encoding.table)
         used = leaf if data.fit_weight is None else leaf[data.fit_weight > 0]
         rows = np.bincount(used[used >= 0], minlength=len(nodes)).astype(np.int64)
@@ -125,7 +152,8 @@ class Measuring:
             ),
             _over(nodes, columns, data.encoding.table, tree),
         )
-        return described.rules
+        rules = described.rules
+        return replace(rules, clusters=tuple(sorted(rules.clusters, key=lambda cluster: cluster.index)))
 
     def price(self) -> tuple[float, float]:
         """Return what the rules cost on the table, as a multiple of its clustering, and conditions per row.
@@ -182,6 +210,11 @@ class Measuring:
             tuple(names[number] if labelled and number in names else str(number) for number in classes),
             tuple(classes),
         )
+
+
+def _chained(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
+    """Return what clusters are one with after two merges."""
+    return {**second, **{number: second.get(to, to) for number, to in first.items()}}
 
 
 def _leaf_of_rows(nodes: Sequence[Node], columns: Sequence[RuleColumn], table: Table) -> NDArray[np.int32]:

@@ -303,6 +303,49 @@ class RuleSet:
             found[index] = replace(cluster, name=name, note=note, named_by_rules=by_rules)
         return replace(self, clusters=tuple(found[cluster.index] for cluster in self.clusters))
 
+    def with_numbers(self, numbers: Mapping[int, int]) -> RuleSet:
+        """Return the same rules with other numbers for their clusters.
+
+        Parameters
+        ----------
+        numbers : mapping from int to int
+            The new number of each, by the old one; also of clusters without a rule, which other figures may name. Those
+            that are not among them keep theirs.
+
+        Raises
+        ------
+        DataError
+            If two clusters would have one number.
+        """
+        known = {cluster.index for cluster in self.clusters}
+        known |= {index for cluster in self.clusters for index in cluster.reference_clusters}
+        found = {index: numbers.get(index, index) for index in sorted(known)}
+        taken: dict[int, int] = {}
+        for index, number in found.items():
+            if taken.setdefault(number, index) != index:
+                raise DataError(f"the clusters {taken[number]} and {index} would both have the number {number}")
+        clusters = []
+        for cluster in self.clusters:
+            number = found[cluster.index]
+            name = str(number) if cluster.name == str(cluster.index) else cluster.name
+            pairs = sorted(
+                (found[index], weight)
+                for index, weight in zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
+            )
+            clusters.append(
+                replace(
+                    cluster,
+                    index=number,
+                    name=name,
+                    reference_clusters=tuple(index for index, _ in pairs),
+                    reference_weights=tuple(weight for _, weight in pairs),
+                )
+            )
+        nodes = tuple(
+            replace(node, cluster=found[node.cluster]) if isinstance(node, Leaf) else node for node in self.nodes
+        )
+        return replace(self, nodes=nodes, clusters=tuple(sorted(clusters, key=lambda cluster: cluster.index)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""
         return document.dump(self.columns, self.nodes, self.clusters, self.statistics, self.settings)

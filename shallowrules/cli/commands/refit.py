@@ -9,12 +9,13 @@ import click
 
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
+from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.settings import refuse_without_settings, take_settings
+from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -30,7 +31,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
         rules = RuleSet.from_json(path)
     refuse_without_settings(rules, path)
     take_settings(context, rules.settings, path)
-    return NamedRules(rules, path)
+    return NamedRules(rules, path, keeps_numbers=True)
 
 
 @click.command("refit", short_help="Make rules again, from a newer table.")
@@ -54,8 +55,8 @@ def command(
 ) -> None:
     """Cluster TABLE with the settings that RULES hold, and write its rules as JSON. Options that are typed go before.
 
-    --keep says a cut that the new tree has to start with. The names and notes of RULES go to the clusters that share
-    the most rows of TABLE with theirs, unless --names gives others. Edits by hand are not repeated.
+    --keep says a cut that the new tree has to start with. The numbers, names and notes of RULES go to the clusters that
+    share the most rows of TABLE with theirs. Edits by hand are not repeated.
 
     \b
     Examples:
@@ -68,12 +69,13 @@ def command(
     from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    check_numbers(names, chosen.clusters)
+    if isinstance(names, NamedRules):
+        raise OptionError(f"--names: names go on from {old.path}; give others as a list of number, name and note")
     rows = rows_of(tables, options)
     check_target(output, old.path, *input_files(rows), *files_of_names(names))
     for note in notes_of_edits(old.rules):
         show_message("note", f"{old.path} was {note}: this is not repeated")
-    named = old if names is None else names
-    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=named)
+    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=old)
+    rules = with_names(rules, names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)
