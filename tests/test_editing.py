@@ -21,12 +21,14 @@ from rulesets import (
     hostile_names,
     hostile_texts,
     make_rules,
+    plain_names,
     rule_sets,
     small_rules,
 )
 
-from shallowrules import ExplainableKMeans, edit_rules
+from shallowrules import ExplainableKMeans, edit_rules, export
 from shallowrules.errors import DataError
+from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, RuleSet
 from shallowrules.rules.conditions import is_empty, printable
 from shallowrules.rules.editing import edit
@@ -72,6 +74,66 @@ def test_hostile_names_are_read_as_they_were_or_refused(rules, seed):
     assert labels_of(edited.nodes, rules, boundary_rows(rules, seed)) == labels_of(
         rules.nodes, rules, boundary_rows(rules, seed)
     )
+
+
+@settings(max_examples=150)
+@given(
+    rule_sets(kinds=MIXED, names=plain_names | hostile_names, categories=plain_names | hostile_texts),
+    st.integers(0, 999),
+    st.booleans(),
+)
+def test_a_sheet_is_read_as_it_was_or_refused(rules, seed, imputes):
+    assume(is_plain(rules))
+    if imputes:
+        columns = tuple(replace(c, imputed=c.minimum if c.is_numeric else c.values[0]) for c in rules.columns)
+        rules = replace(rules, columns=columns)
+    sheet = export(rules, "markdown")
+    assert is_sheet(sheet)
+    assert not is_sheet(str(rules))
+    try:
+        edited = edit(rules, text=text_of_sheet(sheet, rules))
+    except DataError:
+        assert any(not each.replace("_", "").isalnum() for c in rules.columns for each in (c.name, *map(str, c.values)))
+        return
+    rows = boundary_rows(rules, seed)
+    assert labels_of(edited.nodes, rules, rows) == labels_of(rules.nodes, rules, rows)
+
+
+def test_what_is_changed_in_a_sheet():
+    rules = make_rules(
+        [("x", "float"), ("n", "integer"), ("flag", "integer"), ("city", "text"), ("paid", "boolean")],
+        (0, 1234.5, (3, "Bonn", 0, (4, True, 1, 2)), (1, 12000, (2, 0, 3, 0), (3, ("Ulm", "Bonn"), 1, 2))),
+    )
+    flag = replace(rules.columns[2], minimum=0, maximum=1, mean=0.5)
+    clusters = tuple(
+        replace(c, means=tuple(0.5 if i == 2 else m for i, m in enumerate(c.means))) for c in rules.clusters
+    )
+    rules = replace(rules, columns=tuple(flag if i == 2 else c for i, c in enumerate(rules.columns)), clusters=clusters)
+    sheet = export(rules, "markdown")
+    assert "**flag** is 1" in sheet
+    assert edit(rules, text=text_of_sheet(sheet, rules)).nodes == bare(rules.nodes)
+    changed = (
+        sheet.replace("1,234.5", "1,300")
+        .replace("at most 12,000", "at most 13000")
+        .replace("above 12,000", "above 13,000")
+    )
+    nodes = edit(rules, text=text_of_sheet(changed, rules)).nodes
+    assert [node.threshold for node in nodes if isinstance(node, Cut)] == [1300.0, 13000, 0]
+    named = edit(
+        rules, text=text_of_sheet(sheet.replace("## Cluster 2\n", "## Cluster 2 (A *b* \\[c\\] &amp; d)\n"), rules)
+    )
+    assert named.names == {2: "A *b* [c] & d"}
+    for old, new, words in (
+        ("at most 12,000", "at most twelve", "should be a number"),
+        ("**x** is at most", "**y** is at most", "should be the name of a column, as"),
+        ("is 'Bonn'", "is 'Essen'", "should be a value that the column has, such as 'Bonn'"),
+        ("## Cluster 2", "## Cluster two", "is no heading of a cluster"),
+    ):
+        with pytest.raises(DataError, match=r"line \d+: ") as caught:
+            text_of_sheet(sheet.replace(old, new), rules)
+        assert words in str(caught.value)
+    with pytest.raises(DataError, match="gap"):
+        edit(rules, text=text_of_sheet(sheet.replace("above 12,000", "above 13,000"), rules))
 
 
 def labels_of(nodes, rules, rows) -> list:
@@ -319,9 +381,14 @@ def test_rules_that_nobody_changed_are_measured_as_the_fit_did(tmp_path, monkeyp
     assert call("fit", "people.csv", *options, "-o", "rules.json").exit_code == 0
     text = call("edit", "rules.json")
     (tmp_path / "rules.txt").write_text(text.stdout, encoding="utf-8")
+    sheet = call("export", "rules.json", "markdown", "-o", "report.md")
+    assert sheet.exit_code == 0, sheet.stderr
     again = call("edit", "rules.json", "--rules", "rules.txt", "--table", "people.csv", "-o", "again.json")
     assert again.exit_code == 0, again.stderr
     assert "0 of" in again.stderr
+    of_sheet = call("edit", "rules.json", "--rules", "report.md", "--table", "people.csv")
+    assert of_sheet.exit_code == 0, of_sheet.stderr
+    assert of_sheet.stdout == (tmp_path / "again.json").read_text(encoding="utf-8")
     before, after = (RuleSet.from_json(tmp_path / name) for name in ("rules.json", "again.json"))
     found, expected = after.to_dict(), before.to_dict()
     for document in (found, expected):

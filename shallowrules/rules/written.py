@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 
 from shallowrules.conversion import Number
 from shallowrules.errors import DataError
@@ -15,9 +15,7 @@ from shallowrules.rules.figures import Cluster
 from shallowrules.rules.from_rules import Asked
 from shallowrules.table import Value
 
-__all__ = ["read_condition", "read_number", "read_rules"]
-
-T = TypeVar("T")
+__all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
@@ -155,21 +153,23 @@ def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Conditio
         if not text:
             raise DataError("the rule asks nothing; a rule that holds for every row says so: every row")
         return ()
-    reader = _Reader(text, columns)
-    found = reader.readings()
-    if not found:
-        raise DataError(reader.complaint())
-    if len(found) > 1:
-        raise DataError(f"{_short(text)!r} can be read in {len(found)} ways, for names of columns are in others")
-    conditions: dict[int, Condition] = {}
-    for condition in found[0]:
-        feature = condition.feature
-        conditions[feature] = both(conditions[feature], condition) if feature in conditions else condition
-    return tuple(conditions.values())
+    return PrintedReader(text, columns).read()
 
 
-class _Reader:
-    """A text of conditions, and how far it could be read."""
+class ConditionReader(ABC):
+    """Reads a text of conditions, whatever the words; it knows how far it came.
+
+    Parameters
+    ----------
+    text : str
+    columns : sequence of RuleColumn
+        What the text may name.
+    """
+
+    number = NUMBER
+    joint = " and "
+    closing = ")"
+    """What stands between conditions, and behind several categories."""
 
     def __init__(self, text: str, columns: Sequence[RuleColumn]) -> None:
         self.text = text
@@ -177,112 +177,157 @@ class _Reader:
         self.furthest = -1
         self.wanted = "the name of a column"
 
-    def readings(self) -> list[list[Condition]]:
+    @abstractmethod
+    def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
+        """Yield the conditions that the text may have at a place, and the place behind each."""
+
+    @abstractmethod
+    def show(self, value: Value) -> str:
+        """Return a category as the text has it."""
+
+    def read(self) -> tuple[Condition, ...]:
+        """Return what the text asks, one condition per column in its order.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or in more than one way.
+        """
+        found = self._readings()
+        if not found:
+            rest = self.text[self.furthest :].strip()
+            wanted = f"{_short(rest)!r} should be {self.wanted}" if rest else f"{self.wanted} is missing at the end"
+            raise DataError(wanted)
+        if len(found) > 1:
+            raise DataError(
+                f"{_short(self.text)!r} can be read in {len(found)} ways, for names of columns are in others"
+            )
+        conditions: dict[int, Condition] = {}
+        for condition in found[0]:
+            feature = condition.feature
+            conditions[feature] = both(conditions[feature], condition) if feature in conditions else condition
+        return tuple(conditions.values())
+
+    def _readings(self) -> list[list[Condition]]:
         """Return all ways to read the whole text."""
         found = []
         pending: list[tuple[int, list[Condition]]] = [(0, [])]
         while pending and len(pending) < MAX_READINGS:
             place, before = pending.pop()
-            for condition, end in self._condition(place):
+            for condition, end in self.conditions_at(place):
                 conditions = [*before, condition]
                 if end == len(self.text):
                     found.append(conditions)
-                elif (behind := self._word(end, " and ")) is not None:
+                elif (behind := self.behind(end, self.joint)) is not None:
                     pending.append((behind, conditions))
         return found
 
-    def complaint(self) -> str:
-        """Say what was wanted where reading ended."""
-        rest = self.text[self.furthest :].strip()
-        return f"{_short(rest)!r} should be {self.wanted}" if rest else f"{self.wanted} is missing at the end"
-
-    def _fail(self, place: int, wanted: str) -> None:
+    def fail(self, place: int, wanted: str) -> None:
+        """Remember what is wanted at a place, if reading came no further."""
         if place > self.furthest:
             self.furthest, self.wanted = place, wanted
 
-    def _word(self, place: int, word: str) -> int | None:
+    def behind(self, place: int, word: str) -> int | None:
         """Return the place behind a word, None where another one is."""
         if self.text.startswith(word, place):
             return place + len(word)
-        self._fail(place, f'"{word.strip()}"')
+        self.fail(place, f'"{word.strip(" ,")}"')
         return None
 
-    def _condition(self, place: int) -> Iterator[tuple[Condition, int]]:
+    def number_at(self, column: RuleColumn, place: int | None) -> Iterator[tuple[Number, int]]:
+        """Yield the number at a place, if there is one."""
+        if place is None:
+            return
+        found = self.number.match(self.text, place)
+        if found is None:
+            self.fail(place, "a number")
+            return
+        yield read_number(found[0].replace(",", ""), column), found.end()
+
+    def value_at(self, column: RuleColumn, place: int | None) -> Iterator[tuple[Value, int]]:
+        """Yield the categories of a column that may be at a place."""
+        if place is None:
+            return
+        known: Sequence[Value] = (False, True) if column.type == "boolean" else column.values
+        self.fail(place, f"a value that column {column.name!r} has, such as {format_value(known[0])}")
+        for value in known:
+            shown = self.show(value)
+            # A quote behind a closing one belongs to the value.
+            if self.text.startswith(shown, place) and not self.text.startswith("'", place + len(shown)):
+                yield value, place + len(shown)
+
+    def values_at(self, column: RuleColumn, place: int | None) -> Iterator[tuple[tuple[Value, ...], int]]:
+        """Yield the lists of categories that may be at a place."""
+        pending: list[tuple[tuple[Value, ...], int]] = [] if place is None else [((), place)]
+        while pending and len(pending) < MAX_READINGS:
+            before, at = pending.pop()
+            for value, end in self.value_at(column, at):
+                values = (*before, value)
+                if self.text.startswith(self.closing, end):
+                    yield tuple(dict.fromkeys(values)), end + len(self.closing)
+                if (behind := self.behind(end, ", ")) is not None:
+                    pending.append((values, behind))
+
+    def asking_at(
+        self, words: Mapping[str, bool], feature: int, column: RuleColumn, place: int, *, several: bool
+    ) -> Iterator[tuple[Condition, int]]:
+        """Yield conditions on categories, by the words before these and whether they are included."""
+        for word, included in words.items():
+            start = self.behind(place, word) if word else place
+            found: Iterator[tuple[tuple[Value, ...], int]] = (
+                self.values_at(column, start)
+                if several
+                else (((value,), end) for value, end in self.value_at(column, start))
+            )
+            for values, end in found:
+                yield _asking(feature, column, values, included=included), end
+
+
+class PrintedReader(ConditionReader):
+    """Reads conditions as they are printed."""
+
+    def show(self, value: Value) -> str:
+        """Return a category as it is printed."""
+        return printable(format_value(value))
+
+    def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
         """Yield the conditions that the text may have at a place, and the place behind each."""
-        self._fail(place, "the name of a column and a comparison")
+        self.fail(place, "the name of a column and a comparison")
         for feature, column in enumerate(self.columns):
             name = printable(column.name)
             if self.text.startswith(name, place):
                 yield from self._compared(feature, column, place + len(name))
         if number := NUMBER.match(self.text, place):
-            behind = self._word(number.end(), " < ")
+            behind = self.behind(number.end(), " < ")
             for feature, column in enumerate(self.columns):
                 if behind is None:
                     break
                 name = printable(column.name)
                 if column.is_numeric and self.text.startswith(name, behind):
-                    for upper, end in self._number(column, self._word(behind + len(name), " <= ")):
+                    for upper, end in self.number_at(column, self.behind(behind + len(name), " <= ")):
                         yield Between(feature, column, read_number(number[0], column), upper), end
 
     def _compared(self, feature: int, column: RuleColumn, place: int) -> Iterator[tuple[Condition, int]]:
         """Yield what may stand behind the name of a column."""
         if column.is_numeric:
-            self._fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with a number")
-            for bound, end in self._number(column, self._word(place, " <= ")):
+            self.fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with a number")
+            for bound, end in self.number_at(column, self.behind(place, " <= ")):
                 yield Between(feature, column, upper=bound), end
-            for bound, end in self._number(column, self._word(place, " > ")):
+            for bound, end in self.number_at(column, self.behind(place, " > ")):
                 yield Between(feature, column, lower=bound), end
-            for bound, end in self._number(column, self._word(place, " = ")) if column.is_flag else ():
+            for bound, end in self.number_at(column, self.behind(place, " = ")) if column.is_flag else ():
                 if bound in (0, 1):
                     yield (Between(feature, column, lower=0) if bound else Between(feature, column, upper=0)), end
             return
-        self._fail(place, "=, <>, in (…) or not in (…) with categories")
-        for words, kind in ((" = ", OneOf), (" <> ", NoneOf)):
-            for value, end in self._value(column, self._word(place, words)):
-                yield _asking(kind, feature, column, (value,)), end
-        for words, kind in ((" in (", OneOf), (" not in (", NoneOf)):
-            for values, end in self._values(column, self._word(place, words)):
-                yield _asking(kind, feature, column, values), end
-
-    def _number(self, column: RuleColumn, place: int | None) -> Iterator[tuple[Number, int]]:
-        if place is None:
-            return
-        found = NUMBER.match(self.text, place)
-        if found is None:
-            self._fail(place, "a number")
-            return
-        yield read_number(found[0], column), found.end()
-
-    def _value(self, column: RuleColumn, place: int | None) -> Iterator[tuple[Value, int]]:
-        if place is None:
-            return
-        known: Sequence[Value] = (False, True) if column.type == "boolean" else column.values
-        self._fail(place, f"a value that column {column.name!r} has, such as {format_value(known[0])}")
-        for value in known:
-            shown = printable(format_value(value))
-            # A quote behind a closing one belongs to the value.
-            if self.text.startswith(shown, place) and not self.text.startswith("'", place + len(shown)):
-                yield value, place + len(shown)
-
-    def _values(self, column: RuleColumn, place: int | None) -> Iterator[tuple[tuple[Value, ...], int]]:
-        pending: list[tuple[tuple[Value, ...], int]] = [] if place is None else [((), place)]
-        while pending and len(pending) < MAX_READINGS:
-            before, at = pending.pop()
-            for value, end in self._value(column, at):
-                values = (*before, value)
-                if self.text.startswith(")", end):
-                    yield tuple(dict.fromkeys(values)), end + 1
-                elif (behind := self._word(end, ", ")) is not None:
-                    pending.append((values, behind))
+        self.fail(place, "=, <>, in (…) or not in (…) with categories")
+        yield from self.asking_at({" = ": True, " <> ": False}, feature, column, place, several=False)
+        yield from self.asking_at({" in (": True, " not in (": False}, feature, column, place, several=True)
 
 
-def _asking(
-    kind: Callable[[int, RuleColumn, tuple[Value, ...]], OneOf | NoneOf],
-    feature: int,
-    column: RuleColumn,
-    values: tuple[Value, ...],
-) -> Condition:
+def _asking(feature: int, column: RuleColumn, values: tuple[Value, ...], *, included: bool) -> Condition:
     """Return a condition on categories; of truth values none of some is one of the others."""
-    if kind is NoneOf and column.type == "boolean":
+    if included:
+        return OneOf(feature, column, values)
+    if column.type == "boolean":
         return OneOf(feature, column, tuple(value for value in (False, True) if value not in values))
-    return kind(feature, column, values)
+    return NoneOf(feature, column, values)

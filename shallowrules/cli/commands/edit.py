@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from shallowrules.cli.output import check_target, progress, show_message, warnin
 from shallowrules.cli.reading_options import Tables, show_tables
 from shallowrules.cli.settings import options_of
 from shallowrules.errors import DataError
+
+if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
 
 __all__ = ["command"]
 
@@ -46,7 +50,8 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     "text_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="All rules as text, a line for each, as `edit RULES` prints them without another option.",
+    help="All rules: a line for each, as `edit RULES` prints them without another option; or the sheet (report.md), "
+    "whose headings of clusters and sentences that say their rules are read.",
 )
 @click.option(
     "--table",
@@ -78,6 +83,7 @@ def command(
       shallowrules edit rules.json --merge 3,4 --table wine.csv -o new.json
       shallowrules edit rules.json > rules.txt
       shallowrules edit rules.json --rules rules.txt --table wine.csv -o new.json
+      shallowrules edit rules.json --rules report.md --table wine.csv -o new.json
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.rules import RuleSet
 
@@ -100,7 +106,7 @@ def command(
             rules,
             model,
             loaded.table,
-            text=None if text_file is None else _read(text_file),
+            text=None if text_file is None else _read(text_file, rules),
             replacements=replacements,
             merge=merge,
             sample_weight=loaded.weight,
@@ -115,8 +121,17 @@ def command(
     click.echo(str(found), err=True)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, rules: RuleSet) -> str:
+    """Return the rules of a file as text; those of a sheet in the form in which rules are printed."""
+    from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
+
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start}") from error
+    if not is_sheet(text):
+        return text
+    try:
+        return text_of_sheet(text, rules)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
