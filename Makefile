@@ -36,7 +36,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others sanitize wheel lint format docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others sanitize wheel lint format docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -133,7 +133,8 @@ PYTHON_TESTS := cli_label cli_output cli_pipes cli_process dataframes drift dtyp
 	rules_document rules_matching rules_model sources sources_csv sources_json sources_parquet sklearn_trees table threads \
 	transformers
 
-test-others: | $(BIN)/python
+# Does something on every other Python found: $$version, $$python, and the tests that it runs, empty for all.
+define on_others
 	@$(find_python); \
 	here=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	for version in $(VERSIONS); do \
@@ -146,8 +147,16 @@ test-others: | $(BIN)/python
 			tests="$(COMPILED_TESTS:%=tests/test_%.py)"; \
 			[ "$$version" != $(lastword $(VERSIONS)) ] || tests="$$tests $(PYTHON_TESTS:%=tests/test_%.py)"; \
 		fi; \
-		$(MAKE) test VENV=.venv-$$version PYTHON="$$python" PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests" || exit 1; \
+		$(MAKE) $(1) VENV=.venv-$$version PYTHON="$$python" || exit 1; \
 	done
+endef
+
+test-others: | $(BIN)/python
+	$(call on_others,test PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests")
+
+# The environments that test-others wants: set up while something else runs, they need not be waited for.
+setup-others: | $(BIN)/python
+	$(call on_others,.venv-$$version/with-test)
 
 test-all: test-others test
 

@@ -34,7 +34,7 @@ from measuring import ROOT, Quiet, Target, check_picture, log
 
 COLUMNS, CLUSTERS = 10, 20
 ROWS, LARGEST, FILE_ROWS, GROUP_ROWS = (1_000_000, 3_000_000, 10_000_000), 100_000_000, 1_000_000, 2**17
-QUICK_ROWS = (1000, 2000, 4000)
+QUICK_ROWS = (1000, 2000)
 SMALL_MEMORY, LARGEST_MEMORY = 2**28, 2**31
 GIB = 2**30
 WAYS = ("memory", "collected", "parts", "dask")

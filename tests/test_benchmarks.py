@@ -558,8 +558,8 @@ def test_scale_prints_ratios_and_peaks_and_judges_none_of_a_quick_run(tmp_path: 
     assert done.returncode == 0, done.stderr
     for ratio in ("collected ÷ memory", "parts ÷ memory", "dask ÷ collected", "peak memory", "slope in rows, parts"):
         assert ratio in done.stdout
-    assert done.stdout.count("trees identical") == 3
-    assert "8,000 rows x 10:" in done.stdout
+    assert done.stdout.count("trees identical") == 2
+    assert "4,000 rows x 10:" in done.stdout
     for verdict in ("missed", " ok", "≤"):
         assert verdict not in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
