@@ -20,7 +20,8 @@ from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn,
 from shallowrules.rules.default_names import default_names
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
-from shallowrules.table import Column, Table
+from shallowrules.table import Column, ColumnType, Table
+from shallowrules.times import TIME_TYPES, format_time
 from shallowrules.tree import LEAF, Tree
 
 __all__ = [
@@ -181,7 +182,7 @@ def choose_bins(
     for index in sorted(index for index, _ in asked.most_common(most)):
         column = columns[index]
         low, high = cast(Number, column.minimum), cast(Number, column.maximum)
-        narrow = NarrowBins.between(low, high, integer=column.type == "integer")
+        narrow = NarrowBins.between(low, high, integer=column.is_whole)
         if narrow is not None and index in complete:
             bins[index] = narrow
     return bins
@@ -194,7 +195,7 @@ def _with_histograms(
     columns = measured.columns
     described, found = list(columns), []
     for (index, narrow), counted_rows in zip(measured.bins.items(), measured.counted_rows, strict=True):
-        edges, joined = join_bins(narrow, counted_rows, integer=columns[index].type == "integer")
+        edges, joined = join_bins(narrow, counted_rows, integer=columns[index].is_whole)
         described[index] = replace(columns[index], edges=edges)
         found.append(joined)
     places = np.unique(tree.cluster[tree.leaves])
@@ -225,9 +226,9 @@ def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[
 
 def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
     """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
-    known = all(abs(end) < DOUBLE_EXACT if raw.type == "integer" else math.isfinite(end) for end in ends)
+    known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
     low, high = ends if known else (raw.values.min(), raw.values.max())
-    number = int if raw.type == "integer" else float
+    number = int if raw.is_whole else float
     # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
     return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
@@ -283,12 +284,11 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
     return found
 
 
-def imputation_note(
-    name: str, n_rows: int, value: Number | Value | None, *, is_numeric: bool, way: str | None = None
-) -> str:
-    """Return what a reader of the rules has to know of the missing values of a column, in so many rows."""
-    what = way or ("the median" if is_numeric else "the most frequent value")
-    return f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {value!r}, {what}"
+def imputation_note(name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, way: str | None = None) -> str:
+    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows."""
+    what = way or ("the median" if not isinstance(value, str | bool) else "the most frequent value")
+    shown = format_time(kind, int(value)) if kind in TIME_TYPES else repr(value)
+    return f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown}, {what}"
 
 
 def count_values(
@@ -339,6 +339,6 @@ def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
         else:
             value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
             left, right = (below, above) if cut.direction > 0 else (above, below)
-            integer = table.columns[cut.source].type == "integer"
+            integer = table.columns[cut.source].is_whole
             nodes.append(Cut(cut.source, math.floor(value) if integer else value, left, right))
     return tuple(nodes)

@@ -11,6 +11,7 @@ import numpy as np
 from shallowrules.conversion import INT64
 from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.table import Column, Table
+from shallowrules.times import time_range
 
 __all__ = ["boundary_table", "boundary_texts", "in_single_precision", "texts_without_number"]
 
@@ -84,7 +85,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
     if not column.is_numeric:
         return Column(column.name, column.type, np.array(values, dtype=object))
     missing = np.array([value is None for value in values], dtype=bool)
-    dtype = np.int64 if column.type == "integer" else np.float64
+    dtype = np.int64 if column.is_whole else np.float64
     filled = np.array([0 if value is None else value for value in values], dtype=dtype)
     return Column(column.name, column.type, filled, missing if missing.any() else None)
 
@@ -124,15 +125,21 @@ def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]
         yield from ({**inside, condition.feature: value} for value in hard(condition))
 
 
+def _held(column: RuleColumn) -> range:
+    """Return the whole numbers that a column can hold."""
+    return time_range(column.type) if column.is_time else INT64
+
+
 class _Within(ConditionVisitor[Cell]):
     """A value that meets a condition, as far as 64 bits and the categories can hold one."""
 
     def between(self, condition: Between) -> Cell:
         """Return the upper bound, else the number next to the lower one, else the smallest."""
         column, lower, upper = condition.column, condition.lower, condition.upper
-        if column.type == "integer":
+        if column.is_whole:
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
-            return max(INT64[0], min(smallest if upper is None else int(upper), INT64[-1]))
+            held = _held(column)
+            return max(held[0], min(smallest if upper is None else int(upper), held[-1]))
         if upper is not None:
             return float(upper)
         return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
@@ -154,14 +161,15 @@ class _Hard(ConditionVisitor[list[Cell]]):
         """Return each bound and its neighbours, missing values and the ends of the type."""
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
         hard: list[Cell]
-        if condition.column.type == "integer":
+        if condition.column.is_whole:
             near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
-            hard = [None, INT64[0], INT64[-1], *(value for value in near if value in INT64)]
+            held = _held(condition.column)
+            hard = [None, held[0], held[-1], *(value for value in near if value in held)]
         else:
             hard = [None, math.nan, -math.inf, math.inf]
             for bound in bounds:
                 hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
-        return [*hard, *condition.column.conversion.null_numbers]
+        return hard if condition.column.is_time else [*hard, *condition.column.conversion.null_numbers]
 
     def one_of(self, condition: OneOf) -> list[Cell]:
         """Return the categories and texts that resemble them."""
@@ -196,7 +204,7 @@ class _HardTexts(_Hard):
         hard = super().between(condition)
         column = condition.column
         is_fractional = condition.feature in self.fractional
-        if column.type == "integer" and column.from_text and is_fractional:
+        if column.is_whole and column.from_text and is_fractional:
             for bound in (condition.lower, condition.upper):
                 if bound is not None:
                     hard += [bound - 0.5, bound + 0.4, bound + 0.6, f"{bound}.0", f"{bound}e0", "1e200", "-1e200"]

@@ -219,10 +219,10 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
     """Return what a reader of the rules has to know of missing values that were imputed."""
     notes = []
     for column in encoding.table.columns:
-        if column.imputed_rows is not None:
+        if column.imputed_rows is not None and column.imputed is not None:
             way = None if encoding.encoder.transformer is None else "as the transformer does"
             n_rows = int(np.count_nonzero(column.imputed_rows))
-            notes.append(imputation_note(column.name, n_rows, column.imputed, is_numeric=column.is_numeric, way=way))
+            notes.append(imputation_note(column.name, n_rows, column.imputed, column.type, way=way))
     return tuple(notes)
 
 
@@ -238,7 +238,7 @@ def _check_columns(tree: Tree, table: Table) -> None:
             f"the tree tests column {tested[-1]}, but the table has {counted(len(table.columns), 'column')}"
         )
     for column in (table.columns[feature] for feature in tested):
-        if column.type == "integer" and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
+        if column.is_whole and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
             raise DataError(
                 f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
                 "exclude it, or subtract a constant from it"

@@ -11,7 +11,7 @@ import numpy as np
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import dialect_of_database
-from shallowrules.rules import RuleColumn, RuleSet, Value, format_value
+from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
@@ -89,14 +89,18 @@ class ColumnShift:
         """Return what is new, a sentence for each kind."""
         column = self.column
         facts = [
-            (self.below, f"a value below {column.minimum}, the least in training"),
-            (self.above, f"a value above {column.maximum}, the greatest in training"),
+            (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
+            (self.above, f"a value above {_end(column, column.maximum)}, the greatest in training"),
             (self.unseen, f"a value that training did not have: {', '.join(map(format_value, self.examples))}"),
             (self.missing, "no value" if column.imputed is None else "no value, and one is imputed"),
         ]
         return [
             f"column {column.name!r}: {counted(n, 'row')} ({n / self.rows:.1%}) with {words}" for n, words in facts if n
         ]
+
+
+def _end(column: RuleColumn, number: Number | None) -> str:
+    return "" if number is None else column.show(number)
 
 
 def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from shallowrules.encoding import Encoder
 from shallowrules.errors import DataError
 from shallowrules.growing import GrownTree
-from shallowrules.table import Table
+from shallowrules.table import ColumnType, Table
 from shallowrules.thresholds import readable_threshold, rounder_thresholds, significant_digits
+from shallowrules.times import TIME_TYPES, readable_time, rounder_times, time_level
 from shallowrules.tree import LEAF, Tree
 
 __all__ = ["RounderCut", "place_thresholds", "rounder_cuts"]
@@ -26,7 +28,8 @@ class RounderCut:
     threshold : float
         In the model column.
     saved : int
-        How many significant digits less than the cut's own it has, in the column of the table.
+        How many significant digits less than the cut's own it has, in the column of the table; of times, how many
+        units (year, month, day, hour, …).
     """
 
     threshold: float
@@ -47,7 +50,7 @@ def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
         if gap is None:
             threshold[node] = (grown.lower[node] + grown.upper[node]) / 2
             continue
-        value = readable_threshold(gap.lower, gap.upper, integer=gap.integer)
+        value = gap.readable
         if float(value) != value or not gap.lower <= float(value) < gap.upper:
             raise DataError(
                 f"column {gap.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
@@ -67,9 +70,8 @@ def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, 
         gap = _raw_gap(grown, node, encoder, table)
         if gap is None or (grown.kept is not None and grown.kept[node]):
             continue
-        most = significant_digits(readable_threshold(gap.lower, gap.upper, integer=gap.integer))
-        values = rounder_thresholds(gap.lower, gap.upper, integer=gap.integer)
-        cuts = [RounderCut(gap.in_model(value), most - significant_digits(value)) for value in values]
+        most = gap.digits(gap.readable)
+        cuts = [RounderCut(gap.in_model(value), most - gap.digits(value)) for value in gap.rounder]
         if cuts:
             found[node] = sorted(cuts, key=lambda cut: cut.threshold)
     return found
@@ -82,8 +84,26 @@ class _Gap:
     name: str
     lower: float
     upper: float
-    integer: bool
+    type: ColumnType
     turned: bool
+
+    @property
+    def readable(self) -> int | float:
+        """The roundest threshold in it."""
+        if self.type in TIME_TYPES:
+            return readable_time(self.type, int(self.lower), int(self.upper))
+        return readable_threshold(self.lower, self.upper, integer=self.type == "integer")
+
+    @property
+    def rounder(self) -> Sequence[int | float]:
+        """Thresholds near it that are rounder."""
+        if self.type in TIME_TYPES:
+            return rounder_times(self.type, int(self.lower), int(self.upper))
+        return rounder_thresholds(self.lower, self.upper, integer=self.type == "integer")
+
+    def digits(self, value: int | float) -> int:
+        """Return how many digits of a threshold a person has to read; of a time, how many units."""
+        return time_level(self.type, int(value)) if self.type in TIME_TYPES else significant_digits(value)
 
     def in_model(self, value: float) -> float:
         """Return a threshold of the table's column as one of the model column."""
@@ -101,4 +121,4 @@ def _raw_gap(grown: GrownTree, node: int, encoder: Encoder, table: Table) -> _Ga
     turned = model_column.direction < 0
     if turned:
         lower, upper = -upper, -lower
-    return _Gap(column.name, lower, upper, column.type == "integer", turned)
+    return _Gap(column.name, lower, upper, column.type, turned)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
@@ -23,13 +24,37 @@ from numpy.typing import NDArray
 from shallowrules._kernel import numbers_of
 from shallowrules.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
+from shallowrules.times import (
+    DAY,
+    NATURES,
+    TIME_TYPES,
+    TimeType,
+    format_time,
+    numbers_of_times,
+    parse_time,
+    time_of,
+)
 
-__all__ = ["Column", "ColumnType", "Table", "Value", "is_number_text", "unmasked"]
+__all__ = [
+    "NESTED",
+    "Column",
+    "ColumnType",
+    "Table",
+    "Value",
+    "is_number_text",
+    "time_column",
+    "times_of_text",
+    "unmasked",
+]
 
 Value = str | bool
 """A value of a column of categories."""
 
-ColumnType = Literal["integer", "float", "text", "boolean", "other"]
+ColumnType = Literal["integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other"]
+
+
+NESTED = "mixed or nested values"
+"""What a column of type "other" may hold; else it is one kind of value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +64,12 @@ class Column:
     Parameters
     ----------
     name : str
-    type : {"integer", "float", "text", "boolean", "other"}
-        How the values are read and compared. "other" (dates, lists, …) can be named in an
+    type : {"integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other"}
+        How the values are read and compared. "other" (lists, times of a day, …) can be named in an
         error message and nothing else.
     values : ndarray, shape (n_rows,)
-        Integers and floats in a NumPy number type, anything else as objects.
+        Integers and floats in a NumPy number type; dates, points in time and durations as the whole numbers of
+        `shallowrules.times`; anything else as objects.
     missing : ndarray of bool, shape (n_rows,), optional
         Where the value is missing, beyond the NaN that a float column may hold.
     conversion : Conversion
@@ -85,8 +111,15 @@ class Column:
 
     @classmethod
     def of_labels(cls, name: str, data: Any) -> Column:
-        """Return labels as a column; whole numbers that floats would merge stay apart, as a column of type "other"."""
+        """Return labels as a column; whole numbers that floats would merge stay apart, as a column of type "other".
+
+        Times are labels by their text.
+        """
         column = cls.of(name, data)
+        if column.is_time:
+            pairs = zip(column.values.tolist(), column.absent, strict=True)
+            texts = [None if absent else format_time(column.type, value) for value, absent in pairs]
+            return cls(name, "text", np.array(texts, dtype=object))
         if column.type != "float" or isinstance(data, Column):
             return column
         series = nw.from_native(data, series_only=True, pass_through=True)
@@ -98,17 +131,30 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the values are numbers."""
-        return self.type in ("integer", "float")
+        """Whether the values are numbers, or times, which are numbers to the rules."""
+        return self.is_whole or self.type == "float"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are whole numbers."""
+        return self.type == "integer" or self.is_time
+
+    @property
+    def is_time(self) -> bool:
+        """Whether they are dates, points in time or durations."""
+        return self.type in TIME_TYPES
 
     @property
     def nature(self) -> str:
         """What the column holds, in the words of a message."""
         if self.type != "other":
-            return {"boolean": "true or false"}.get(self.type, self.type)
+            return {"boolean": "true or false", **NATURES}.get(self.type, self.type)
         present = self.values[~self.absent]
         nested = any(str(value).startswith(("[", "{")) for value in present)
-        return "mixed or nested values" if nested or len(set(map(type, present))) > 1 else "dates or the like"
+        kinds = set(map(type, present))
+        if nested or len(kinds) > 1:
+            return NESTED
+        return "dates in another form than 2024-03-31" if kinds == {str} else "dates or the like"
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
@@ -136,6 +182,10 @@ class Column:
         """The types of the values, as Python has them."""
         return frozenset(map(type, self.values.tolist()))
 
+    def show(self, value: Any) -> str:
+        """Return a value as a message shows it: a time as one, anything else as Python does."""
+        return format_time(self.type, value) if self.is_time else str(value)
+
     def numbers(self) -> NDArray[Any]:
         """Return the values of a numeric column; DataError names a column that is not numeric."""
         if not self.is_numeric:
@@ -158,7 +208,11 @@ class Column:
     def number_categories(self) -> Column:
         """Return a column of numbers as categories; as it is if it has no numbers, or some that doubles round."""
         present = ~self.absent
-        if not self.is_numeric or not (np.abs(self.values[present].astype(np.float64)) <= DOUBLE_EXACT).all():
+        if (
+            not self.is_numeric
+            or self.is_time
+            or not (np.abs(self.values[present].astype(np.float64)) <= DOUBLE_EXACT).all()
+        ):
             return self
         texts = np.full(len(self.values), None, dtype=object)
         texts[present] = [number_text(value) for value in self.values[present].tolist()]
@@ -412,6 +466,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
         return _from_objects(name, values) if found is None else found
     if kind == "b":
         return Column(name, "boolean", values.astype(object))
+    if kind in "mM":
+        return _from_times(name, values, "duration" if kind == "m" else "timestamp")
     if kind in "iu":
         return Column(name, "integer", values)
     if kind == "f":
@@ -443,6 +499,8 @@ def _from_objects(name: str, values: NDArray[Any]) -> Column:
             return Column(name, "boolean", values)
     if any(issubclass(kind, str | bytes | bool) for kind in held):
         return Column(name, "text", values)
+    if held and all(issubclass(kind, date | timedelta) for kind in held):
+        return _from_python_times(name, values, missing)
     try:
         doubles = _nearest_doubles(present)
     except (TypeError, ValueError):
@@ -450,6 +508,73 @@ def _from_objects(name: str, values: NDArray[Any]) -> Column:
     numbers = np.full(len(values), np.nan)
     numbers[~missing] = doubles
     return Column(name, "float", numbers, exact=values if _is_rounded(present, doubles) else None)
+
+
+def times_of_text(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -> Column:
+    """Return a column of text as one of times of a kind; blank text, and words for "no value", are missing.
+
+    Raises
+    ------
+    DataError
+        If a value is no such text; names its row.
+    """
+    numbers = np.zeros(len(column.values), np.int64)
+    absent = column.absent.copy()
+    for row, value in enumerate(column.values.tolist()):
+        if absent[row]:
+            continue
+        if isinstance(value, str) and (not value.strip(" ") or conversion.is_null(value)):
+            absent[row] = True
+            continue
+        number = parse_time(kind, value) if isinstance(value, str) else None
+        if number is None:
+            raise DataError(
+                f"column {column.name!r} holds {NATURES[kind]}, but row {row + 1} has {value!r}: correct it, or leave "
+                "it empty"
+            )
+        numbers[row] = number
+    return replace(column, type=kind, values=numbers, missing=absent if absent.any() else None)
+
+
+def time_column(name: str, kind: TimeType, values: NDArray[Any]) -> Column:
+    """Return an array of datetime64 (of UTC, where there is a zone) or timedelta64 as a column of a kind.
+
+    Raises
+    ------
+    DataError
+        If a value is beyond the years 1 to 9999; names the column.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        given = np.ma.getdata(values).copy()
+        given[np.ma.getmaskarray(values)] = np.array("NaT", given.dtype)
+        values = given
+    return _from_times(name, values, kind)
+
+
+def _from_times(name: str, values: NDArray[Any], kind: TimeType) -> Column:
+    """Type an array of datetime64 or timedelta64; one of datetime64[D] holds dates."""
+    try:
+        numbers, missing = numbers_of_times(values)
+    except OverflowError:
+        raise DataError(
+            f"column {name!r} has a {kind} beyond the years 1 to 9999: correct it or leave it out"
+        ) from None
+    if kind == "date" or values.dtype == np.dtype("M8[D]"):
+        kind, numbers = "date", numbers // DAY
+    return Column(name, kind, numbers, missing if missing.any() else None)
+
+
+def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+    """Type an array of dates, datetimes or timedeltas; of several kinds it is none of them."""
+    found = [
+        None if absent or is_missing(value) else time_of(value) for value, absent in zip(values, missing, strict=True)
+    ]
+    kinds = {each[0] for each in found if each is not None}
+    if len(kinds) > 1:
+        return Column(name, "other", values)
+    numbers = np.array([0 if each is None else each[1] for each in found], dtype=np.int64)
+    absent = np.array([each is None for each in found], dtype=bool)
+    return Column(name, kinds.pop() if kinds else "duration", numbers, absent if absent.any() else None)
 
 
 def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:
@@ -484,8 +609,12 @@ def _from_series(name: str, series: Any) -> Column:
         return Column(name, "float", values)
     if dtype == nw.Boolean:
         return Column(name, "boolean", _objects(series))
+    if dtype == nw.Date or isinstance(dtype, nw.Datetime | nw.Duration):
+        return _from_time_series(name, series)
     if dtype == nw.Object:
         return _column(name, np.asarray(series.to_numpy(), dtype=object))
+    if dtype == nw.Unknown and str(getattr(series.to_native(), "type", "")) == "month_day_nano_interval":
+        return _from_intervals(name, series.to_native().to_pylist())
     if dtype == nw.Unknown:  # such as sparse numbers, or decimals of 256 bits
         return _column(name, _array(series))
     if dtype == nw.Categorical:
@@ -493,6 +622,32 @@ def _from_series(name: str, series: Any) -> Column:
     if dtype == nw.String or isinstance(dtype, nw.Enum):
         return Column(name, "text", _objects(series.cast(nw.String())))
     return Column(name, "other", _objects(series))
+
+
+def _from_time_series(name: str, series: Any) -> Column:
+    """Type a column of a dataframe that is declared to hold dates, points in time or durations."""
+    dtype = series.dtype
+    if dtype == nw.Date:
+        values = np.asarray(series.to_numpy())
+        if values.dtype.kind == "M":
+            return _from_times(name, values, "date")
+        objects = _objects(series)
+        return _from_python_times(name, objects, np.array([value is None for value in objects], dtype=bool))
+    zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
+    if zone is not None:
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    kind: TimeType = "duration" if isinstance(dtype, nw.Duration) else "timestamp" if zone is None else "timestamptz"
+    return _from_times(name, np.asarray(series.to_numpy()), kind)
+
+
+def _from_intervals(name: str, values: Sequence[Any]) -> Column:
+    """Type Arrow's intervals, which are durations, months of 30 days as databases compare them."""
+    spans = np.full(len(values), None, dtype=object)
+    for row, value in enumerate(values):
+        if value is not None:
+            months, days, nanoseconds = value
+            spans[row] = timedelta(days=30 * months + days, microseconds=nanoseconds // 1000)
+    return _from_python_times(name, spans, np.array([span is None for span in spans], dtype=bool))
 
 
 def _from_categories(name: str, values: NDArray[Any]) -> Column:

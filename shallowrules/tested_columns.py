@@ -10,10 +10,11 @@ from shallowrules.errors import DataError
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.database import DatabaseSource
+from shallowrules.times import NATURES
 
 __all__ = ["FoundColumns", "find_tested_columns"]
 
-_KINDS = {"number": "numbers", "text": "text", "boolean": "truth values", "other": "dates or the like"}
+_KINDS = {"number": "numbers", "boolean": "truth values", "other": "dates or the like", **NATURES}
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def _find(tested: tuple[RuleColumn, ...], source: DatabaseSource, given: Mapping
 
 def _check_types(tested: tuple[RuleColumn, ...], positions: tuple[int, ...], source: DatabaseSource) -> None:
     wrong = [
-        f"column {source.names[j]!r} of {source.rows} holds {_KINDS[kind]}, and the rules test it as {column.type}"
+        f"column {source.names[j]!r} of {source.rows} holds {_KINDS.get(kind, kind)}, and the rules test it as "
+        f"{column.type}"
         for column, j in zip(tested, positions, strict=True)
         if (kind := source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
     ]
@@ -93,4 +95,6 @@ def _allowed_kinds(column: RuleColumn) -> set[str]:
         return {"boolean", "number", "text"}
     if column.type == "text":
         return {"text", "number"} if column.holds_numbers else {"text"}
+    if column.is_time:
+        return {"date", "timestamp"} if column.type in ("date", "timestamp") else {column.type}
     return {"number", "text"} if column.from_text else {"number"}

@@ -148,10 +148,74 @@
 
   // What a column's type makes of a text: whole numbers stay exact in a column of integers, a double is one.
   function parse(written, column) {
+    if (isTime(column)) return parseTime(written, column);
     const plain = column.decimal === "," ? written.replace(",", ".") : written;
     if (INFINITE.test(plain)) return plain.startsWith("-") ? -Infinity : Infinity;
     if (!DECIMAL.test(plain)) return null;
     return column.type === "integer" ? number(plain) : Number(plain);
+  }
+
+  // --- dates, points in time and durations: days since 1970-01-01, or microseconds
+
+  const TIMES = ["date", "timestamp", "timestamptz", "duration"];
+  const isTime = (column) => TIMES.includes(column.type);
+  const isWhole = (column) => column.type === "integer" || isTime(column);
+  const DAY = 86400000000n;
+  const MOMENT = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+  const SPAN = /^(-?)(?:(\d{1,7}) days?(?: (?=\d)|$))?(?:(\d{1,2}):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?)?$/;
+  const clock = (hours, minutes, seconds, fraction) =>
+    ((BigInt(hours || 0) * 60n + BigInt(minutes || 0)) * 60n + BigInt(seconds || 0)) * 1000000n + BigInt((fraction || "").padEnd(6, "0"));
+
+  function parseTime(written, column) {
+    if (column.type === "duration") {
+      const match = SPAN.exec(written);
+      if (match === null || (match[2] === undefined && match[3] === undefined)) return null;
+      const size = BigInt(match[2] || 0) * DAY + clock(...match.slice(3));
+      return match[1] ? -size : size;
+    }
+    const match = MOMENT.exec(written);
+    if (match === null) return null;
+    const [, year, month, day, hour, minute, second, fraction, zone] = match;
+    const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
+    if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || year === "0000") return null;
+    const days = BigInt(date.getTime() / 86400000);
+    if (column.type === "date") return hour === undefined ? days : null;
+    if (hour === undefined) return days * DAY;
+    if ((zone !== undefined) !== (column.type === "timestamptz")) return null;
+    if (hour > 23 || minute > 59 || (second || 0) > 59) return null;
+    let moment = days * DAY + clock(hour, minute, second, fraction);
+    if (zone !== undefined && zone !== "Z") {
+      const hours = zone.slice(1, 3), minutes = zone.slice(-2);
+      if (hours > 23 || minutes > 59) return null;
+      const ahead = clock(hours, minutes);
+      moment += zone[0] === "-" ? ahead : -ahead;
+    }
+    return moment;
+  }
+
+  function clockOf(rest) {
+    const two = (size) => String(size).padStart(2, "0");
+    const seconds = rest / 1000000n, fraction = rest % 1000000n;
+    let shownClock = `${two(seconds / 3600n)}:${two(seconds / 60n % 60n)}`;
+    if (seconds % 60n || fraction) shownClock += `:${two(seconds % 60n)}`;
+    return fraction ? `${shownClock}.${String(fraction).padStart(6, "0")}`.replace(/0+$/, "") : shownClock;
+  }
+
+  function timeText(value, column) {
+    if (column.type === "duration") {
+      const size = value < 0n ? -value : value;
+      const days = size / DAY, rest = size % DAY;
+      const parts = days ? [`${days} day${days === 1n ? "" : "s"}`] : [];
+      if (rest || !days) parts.push(clockOf(rest));
+      return (value < 0n ? "-" : "") + parts.join(" ");
+    }
+    const size = column.type === "date" ? 1n : DAY;
+    let days = value / size;
+    if (value % size < 0n) days -= 1n;
+    const rest = value - days * size;
+    const day = new Date(Number(days) * 86400000).toISOString().slice(0, 10);
+    if (column.type === "timestamptz") return `${day} ${clockOf(rest)}Z`;
+    return rest ? `${day} ${clockOf(rest)}` : day;
   }
 
   function read(column, field) {
@@ -160,7 +224,7 @@
       return field.value === "other" ? { other: true } : column.values[Number(field.value)];
     }
     const written = field.value.trim();
-    if (written === "" || /^nan$/i.test(written) || column.nulls.includes(written)) return MISSING;
+    if (written === "" || (/^nan$/i.test(written) && !isTime(column)) || column.nulls.includes(written)) return MISSING;
     const value = parse(written, column);
     if (value === null) return null;
     // eslint-disable-next-line eqeqeq -- a BigInt equals a double of the same value
@@ -170,7 +234,8 @@
 
   const imputed = (column, value) => {
     if (value !== MISSING || column.imputed === null) return value;
-    return column.choices === null ? parse(column.imputed.replace(".", column.decimal), column) : column.imputed;
+    if (column.choices !== null) return column.imputed;
+    return isTime(column) ? number(column.imputed) : parse(column.imputed.replace(".", column.decimal), column);
   };
 
   function walk(row) {
@@ -210,14 +275,14 @@
       if (allowed !== undefined) return { to: allowed, far: 1, words: `to ${quoted(allowed)}` };
       return kind === "one" || column.type === "boolean" ? null : { to: null, far: 1, words: "to another value" };
     }
-    const integer = column.type === "integer";
+    const integer = isWhole(column);
     const up = first !== null && !(value > number(first));
     let to = up ? number(first) : number(second);
     if (up) to = integer ? to + 1n : above(Number(to));
     else if (!integer) to = Number(to);
     if (!meets(to, [column, kind, first, second])) return null; // no number is between the bounds
     const range = Number(column.maximum) - Number(column.minimum);
-    const words = up && !integer ? `to just above ${plain(first)}` : `to ${plain(String(to))}`;
+    const words = up && !integer ? `to just above ${plain(first)}` : `to ${shownValue(to, column)}`;
     return { to, far: Math.abs(Number(to) - Number(value)) / (range > 0 ? range : 1), words };
   }
 
@@ -244,8 +309,9 @@
     const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
     return rest === undefined ? grouped : grouped + String(written).slice(whole.length).replace(/^\.0$/, "");
   };
-  const shownValue = (value) =>
+  const shownValue = (value, column) =>
     value === MISSING ? "missing" : typeof value === "object" ? "another value"
+      : isTime(column) ? timeText(value, column)
       : typeof value === "string" || typeof value === "boolean" ? quoted(value) : plain(String(value));
 
   function pill(cluster) {
@@ -270,7 +336,8 @@
       const value = read(column, field);
       field.setAttribute("aria-invalid", String(value === null));
       if (value === null) {
-        place.append(make("p", `${column.name} must be a number, written without blanks or separators of thousands.`));
+        const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, written without blanks or separators of thousands";
+        place.append(make("p", `${column.name} must be ${wanted}.`));
         return;
       }
       row.set(column.index, imputed(column, value));
@@ -287,7 +354,7 @@
     const list = make("ol");
     for (const step of found.steps) {
       const item = make("li");
-      item.append(make("bdi", columns.get(step.column).name), ` is ${shownValue(row.get(step.column))}, which is `, make("em", step.words));
+      item.append(make("bdi", columns.get(step.column).name), ` is ${shownValue(row.get(step.column), columns.get(step.column))}, which is `, make("em", step.words));
       list.append(item);
     }
     if (found.steps.length) place.append(list);
@@ -301,7 +368,7 @@
       words.append("No change of one value alone would move it to another cluster.");
     } else {
       words.append("The smallest change of one value that would move it: ", make("b", move.column.name));
-      words.append(` from ${shownValue(move.value)} ${move.words}, which makes it `, pill(move.cluster));
+      words.append(` from ${shownValue(move.value, move.column)} ${move.words}, which makes it `, pill(move.cluster));
       words.append(".");
       place.dataset.move = JSON.stringify([move.column.index, typeof move.to === "boolean" ? move.to : String(move.to), move.cluster]);
     }

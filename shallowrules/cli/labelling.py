@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from shallowrules.sources.engine import (
     open_database,
     quote_name,
     quote_text,
+    text_literals,
+    time_cast,
+    time_type,
 )
 from shallowrules.table import Column, Table
 from shallowrules.tested_columns import FoundColumns, find_tested_columns
@@ -325,7 +328,7 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     empty = source.is_empty
     for column, j, found in zip(tested, positions, source.fields(positions, as_text), strict=True):
         # Without a value there is no type.
-        nothing = Field(column.type, f"CAST(NULL AS {'DOUBLE' if column.is_numeric else 'VARCHAR'})")
+        nothing = Field(column.type, f"CAST(NULL AS {_declared(column)})")
         field = nothing if empty else _as_compared(column, source, j, found)
         if column.from_text and field.type == "text":
             _refuse_stray(column, source, field)
@@ -343,6 +346,13 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
     name = _name(rules, quote_name(number))
     return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+
+
+def _declared(column: RuleColumn) -> str:
+    """Return the type of DuckDB that holds what rules compare."""
+    if column.is_time:
+        return "INTERVAL" if column.type == "duration" else column.type.upper()
+    return "DOUBLE" if column.is_numeric else "VARCHAR"
 
 
 def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
@@ -365,9 +375,32 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
         return Field("text", _number_text(field.expression))
     if column.type == "boolean" and field.type in NUMERIC and _is_zero_one(source, field):
         return Field("boolean", f"({field.expression} = 1)")
+    if column.is_time:
+        return _as_time(column, source, j, field)
     if _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
         raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
     return field
+
+
+def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
+    """Return how to fetch a column as times; DataError if it holds something else."""
+    if field.type == column.type or {field.type, column.type} == {"date", "timestamp"}:
+        return field
+    text = source.text(j)
+    given = None if text is None else source.row(f"count({text})")[0]
+    if text is not None and not given:
+        return Field(column.type, f"CAST(NULL AS {_declared(column)})")
+    if text is not None and field.type == "text":
+        word = f"trim({text}) IN ({text_literals(column.nulls)})" if column.nulls else "false"
+        value = f"CASE WHEN {word} THEN NULL ELSE {text} END"
+        given = source.row(f"count({value})")[0]
+        kind = time_type(source, value, given)
+        if kind is not None and (kind == column.type or {kind, column.type} == {"date", "timestamp"}):
+            return Field(kind, time_cast(value, kind))
+    raise DataError(
+        f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}: write its values as "
+        f"{column.show(int(cast(int, column.minimum)))}"
+    )
 
 
 def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> None:

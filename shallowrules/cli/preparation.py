@@ -104,7 +104,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
-    if weight is not None and not weight.is_numeric and weight.name not in _columns_of(refusals):
+    if weight is not None and (not weight.is_numeric or weight.is_time) and weight.name not in _columns_of(refusals):
         refusals.append(_weights_without_numbers(weight))
     refusals += _unusable_columns(table, (*(fit.columns or ()), *(fit.explain or ())), refusals)
     table, weight, labels, notes, missing = _complete_rows(table, weight, labels, fit, _columns_of(refusals))
@@ -253,6 +253,8 @@ def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str
             raise OptionError(f"--categories: column {name!r} has the {named[name]}")
         if name not in table.names:
             raise OptionError(f"--categories: column {name!r} is not read; the columns are: {', '.join(table.names)}")
+        if table[name].is_time:
+            raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
         if table[name].type == "float":
             raise OptionError(f"--categories: column {name!r} holds numbers with fractions, which are no codes")
     return replace(
@@ -410,7 +412,7 @@ def _find_ids(columns: Sequence[Column], insisted: Sequence[str]) -> list[Findin
     return [
         Finding("id", repr(column.name), column.name)
         for column in columns
-        if column.is_numeric and column.name not in insisted and _is_id(column)
+        if column.is_numeric and not column.is_time and column.name not in insisted and _is_id(column)
     ]
 
 
@@ -533,7 +535,7 @@ def _is_constant(column: Column) -> bool:
 
 def _constant_columns(table: Table) -> list[str]:
     return [
-        f"column {column.name!r} has one value only ({column.values.tolist()[0]}) and plays no part"
+        f"column {column.name!r} has one value only ({column.show(column.values.tolist()[0])}) and plays no part"
         for column in table.columns
         if _is_constant(column)
     ]

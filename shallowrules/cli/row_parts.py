@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.table import Column
@@ -17,6 +18,15 @@ __all__ = ["RowParts"]
 
 NUMBERS = {"BIGINT", "DOUBLE"}
 """What a column of numbers is loaded as; of both, the whole column is of the second."""
+
+
+TIMES: Mapping[str, str] = {
+    "date": "DATE '1970-01-01' + CAST({value} AS INTEGER)",
+    "timestamp": "make_timestamp({value})",
+    "timestamptz": "make_timestamptz({value})",
+    "duration": "to_microseconds({value})",
+}
+"""By the type of a column, what DuckDB makes of the numbers that stand for its times."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,10 @@ def _has_values(column: Column) -> bool:
 def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> str:
     """Put a column among the arrays that DuckDB reads, and return what it makes of them."""
     arrays[f"value{position}"] = column.values
+    if column.is_time:
+        absent = column.absent
+        arrays[f"value{position}"] = np.ma.MaskedArray(column.values, absent) if absent.any() else column.values
+        return TIMES[column.type].format(value=f"value{position}")
     if column.is_numeric:
         if not column.absent.any():
             return f"value{position}"

@@ -278,7 +278,7 @@ def _imputed(value: Any, column: Column) -> Number | Value:
     if not column.is_numeric:
         return bool(value) if column.type == "boolean" else str(value)
     number = float(value)
-    return int(number) if column.type == "integer" and number.is_integer() else number
+    return int(number) if column.is_whole and number.is_integer() else number
 
 
 def _through_one_hot(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace]:

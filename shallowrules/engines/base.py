@@ -6,15 +6,26 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import ClassVar, Self
 
 from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import MissingExtraError
 
-__all__ = ["INT64", "Cell", "Engine", "Row", "as_text", "escape_line", "missing_engine", "unescape_cell"]
+__all__ = [
+    "INT64",
+    "Cell",
+    "Engine",
+    "Row",
+    "as_text",
+    "days_and_clock",
+    "escape_line",
+    "missing_engine",
+    "unescape_cell",
+]
 
-Cell = bool | int | float | Decimal | str | None
+Cell = bool | int | float | Decimal | str | date | timedelta | None
 """A value as a column is filled with it: NaN and infinities are floats, NULL is None."""
 
 INT64 = range(-(2**63), 2**63)
@@ -34,8 +45,8 @@ class Engine(ABC):
     title : str
         What it is called.
     types : mapping
-        For each type of the rules ("float", "integer", "text", "boolean") the column that holds it, and for "float32"
-        the column of single precision.
+        For each type of the rules ("float", "integer", "text", "boolean", and those of dates, points in time and
+        durations that the engine has) the column that holds it, and for "float32" the column of single precision.
     columns : sequence of ColumnType
         The types that columns of a database may have.
     settings : mapping
@@ -114,7 +125,21 @@ def as_text(value: Cell) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(value, timedelta):
+        days, clock = days_and_clock(value)
+        return f"{days} days {'-' if value < timedelta(0) else ''}{clock}"
     return format(value, "f") if isinstance(value, Decimal) else repr(value)
+
+
+def days_and_clock(value: timedelta) -> tuple[str, str]:
+    """Return the days of a duration with its sign, and what is left as hours, minutes and seconds without one."""
+    sign, size = ("-", -value) if value < timedelta(0) else ("", value)
+    return (
+        f"{sign}{size.days}",
+        f"{size.seconds // 3600:02}:{size.seconds // 60 % 60:02}:{size.seconds % 60:02}.{size.microseconds:06}",
+    )
 
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"}

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, Self
@@ -19,7 +20,9 @@ from shallowrules.engines.columns import (
     Singles,
     Texts,
     Truths,
+    dates,
     listed,
+    moments,
     signed,
     unsigned,
 )
@@ -45,6 +48,9 @@ class ClickHouse(Engine):
         "float": "Nullable(Float64)",
         "float32": "Nullable(Float32)",
         "text": "Nullable(String)",
+        "date": "Nullable(Date32)",
+        "timestamp": "Nullable(DateTime64(6))",
+        "timestamptz": "Nullable(DateTime64(6, 'UTC'))",
         "boolean": "Nullable(Bool)",
     }
     settings: ClassVar[Mapping[str, str]] = {"SET transform_null_in = 1": "SET transform_null_in = 0"}
@@ -69,6 +75,13 @@ class ClickHouse(Engine):
         ColumnType("Nullable(FixedString(40))", Texts(40, stripped="\0")),
         ColumnType(f"Nullable(Enum8({listed(WORDS)}))", Texts(words=WORDS), "Enum8"),
         ColumnType("Nullable(Bool)", Truths()),
+        ColumnType("Nullable(Date)", dates("1970-01-01", "2149-06-06")),
+        ColumnType("Nullable(Date32)", dates("1900-01-01", "2299-12-31")),
+        ColumnType("Nullable(DateTime)", moments("1970-01-01", "2106-02-06", unit=10**6)),
+        ColumnType("Nullable(DateTime64(3))", moments("1900-01-01", "2299-12-31", unit=10**3)),
+        ColumnType("Nullable(DateTime64(6))", moments("1900-01-01", "2299-12-31")),
+        ColumnType("Nullable(DateTime('UTC'))", moments("1970-01-01", "2106-02-06", unit=10**6, zoned=True)),
+        ColumnType("Nullable(DateTime64(6, 'UTC'))", moments("1900-01-01", "2299-12-31", zoned=True)),
     )
 
     def __init__(self, session: Any) -> None:
@@ -102,7 +115,7 @@ class ClickHouse(Engine):
     def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
         """Make and fill a table."""
         self.query(f"{self._declare(table, columns)} ENGINE = Memory")
-        lines = "".join(f"{escape_line(row)}\n" for row in rows)
+        lines = "".join(f"{escape_line(map(_in_utc, row))}\n" for row in rows)
         if lines:
             self.query(f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}")
 
@@ -124,3 +137,8 @@ class ClickHouse(Engine):
         except (RuntimeError, UnicodeError) as error:
             raise EngineError(self.title, text, str(error)) from error
         return said
+
+
+def _in_utc(value: Cell) -> Cell:
+    """Return a point in time as it is read into a column in UTC: without an offset."""
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value

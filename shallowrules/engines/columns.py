@@ -6,9 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
+
+from shallowrules.times import DAY, TimeType, parse_time, to_time
 
 __all__ = [
     "WORDS",
@@ -18,9 +21,13 @@ __all__ = [
     "Numbers",
     "Singles",
     "Texts",
+    "Times",
     "Truths",
     "Whole",
+    "dates",
+    "durations",
     "listed",
+    "moments",
     "signed",
     "unsigned",
 ]
@@ -178,6 +185,38 @@ class Texts:
 
 
 @dataclass(frozen=True)
+class Times:
+    """Dates, points in time or durations.
+
+    Attributes
+    ----------
+    kind : {"date", "timestamp", "timestamptz", "duration"}
+    low, high : int
+        The first and the last, in microseconds.
+    unit : int
+        Microseconds between one and the next.
+    """
+
+    kind: TimeType
+    low: int
+    high: int
+    unit: int = 1
+
+    def beside(self, microseconds: int) -> list[date | timedelta]:
+        """Return what it holds on a moment or a duration and next to it."""
+        near = (microseconds // self.unit * self.unit + step * self.unit for step in (-1, 0, 1))
+        return [self._value(each) for each in near if self.low <= each <= self.high]
+
+    def ends(self) -> list[date | timedelta]:
+        """Return the ends and their neighbours."""
+        last = self.high // self.unit * self.unit
+        return [self._value(each) for each in (self.low, self.low + self.unit, last - self.unit, last)]
+
+    def _value(self, microseconds: int) -> date | timedelta:
+        return to_time(self.kind, microseconds // DAY if self.kind == "date" else microseconds)
+
+
+@dataclass(frozen=True)
 class Truths:
     """True and false."""
 
@@ -191,7 +230,7 @@ class ColumnType:
     """
 
     declared: str
-    holds: Numbers | Texts | Truths
+    holds: Numbers | Texts | Times | Truths
     name: str = ""
     before: Sequence[str] = ()
     nullable: bool = True
@@ -208,6 +247,30 @@ def signed(bits: int) -> Whole:
 def unsigned(bits: int) -> Whole:
     """Return the whole numbers of a number of bits, from 0 on."""
     return Whole(0, 2**bits - 1)
+
+
+def dates(first: str = "0001-01-01", last: str = "9999-12-31") -> Times:
+    """Return the dates from one to another."""
+    return Times("date", _day(first), _day(last), DAY)
+
+
+def moments(
+    first: str = "0001-01-01", last: str = "9999-12-31", *, unit: int = 1, zoned: bool = False, holds_first: bool = True
+) -> Times:
+    """Return the points in time of the days from one to another; of the first, perhaps not its first moment."""
+    low = _day(first) + (0 if holds_first else 10**6)
+    return Times("timestamptz" if zoned else "timestamp", low, _day(last) + DAY - unit, unit)
+
+
+def durations(most: int = 10_000 * DAY) -> Times:
+    """Return the durations of at most so many microseconds."""
+    return Times("duration", -most, most)
+
+
+def _day(text: str) -> int:
+    day = parse_time("date", text)
+    assert day is not None
+    return day * DAY
 
 
 def listed(words: Sequence[str]) -> str:

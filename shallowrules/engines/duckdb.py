@@ -19,7 +19,10 @@ from shallowrules.engines.columns import (
     Singles,
     Texts,
     Truths,
+    dates,
+    durations,
     listed,
+    moments,
     signed,
     unsigned,
 )
@@ -47,6 +50,10 @@ class DuckDB(Engine):
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "VARCHAR",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "timestamptz": "TIMESTAMPTZ",
+        "duration": "INTERVAL",
         "boolean": "BOOLEAN",
     }
     settings: ClassVar[Mapping[str, str]] = {"SET default_collation = 'nocase'": "RESET default_collation"}
@@ -66,6 +73,13 @@ class DuckDB(Engine):
         ColumnType("CHAR(20)", Texts()),
         ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
         ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP", moments()),
+        ColumnType("TIMESTAMP_S", moments(unit=10**6)),
+        ColumnType("TIMESTAMP_MS", moments(unit=10**3)),
+        ColumnType("TIMESTAMP_NS", moments("1678-01-01", "2261-12-31")),
+        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
+        ColumnType("INTERVAL", durations()),
     )
 
     def __init__(self, database: Any) -> None:

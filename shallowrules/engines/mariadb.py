@@ -6,6 +6,7 @@ import contextlib
 import signal
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import ClassVar, Self
 
@@ -19,7 +20,10 @@ from shallowrules.engines.columns import (
     Texts,
     Truths,
     Whole,
+    dates,
+    durations,
     listed,
+    moments,
     signed,
     unsigned,
 )
@@ -41,6 +45,10 @@ class MariaDB(Engine):
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "TEXT CHARACTER SET utf8mb4",
+        "date": "DATE",
+        "timestamp": "DATETIME(6)",
+        "timestamptz": "TIMESTAMP(6) NULL",
+        "duration": "TIME(6)",
         "boolean": "BOOLEAN",
     }
     columns = (
@@ -68,6 +76,11 @@ class MariaDB(Engine):
         ColumnType(f"ENUM ({listed(WORDS)}) COLLATE utf8mb4_bin", Texts(words=WORDS), "ENUM"),
         ColumnType("BOOLEAN", Truths()),
         ColumnType("BIT(1)", Truths()),
+        ColumnType("DATE", dates("1000-01-01")),
+        ColumnType("DATETIME", moments("1000-01-01", unit=10**6)),
+        ColumnType("DATETIME(6)", moments("1000-01-01")),
+        ColumnType("TIMESTAMP(6) NULL", moments("1970-01-01", "2038-01-18", zoned=True, holds_first=False)),
+        ColumnType("TIME(6)", durations((838 * 3600 + 3599) * 10**6)),
     )
     settings: ClassVar[Mapping[str, str]] = {
         "SET sql_mode = 'NO_BACKSLASH_ESCAPES'": "SET sql_mode = DEFAULT",
@@ -138,10 +151,21 @@ class MariaDB(Engine):
         ]
 
 
+def _seconds(value: timedelta) -> str:
+    seconds, fraction = divmod(abs(value // timedelta(microseconds=1)), 10**6)
+    return f"{'-' if value < timedelta(0) else ''}{seconds}.{fraction:06}"
+
+
 def _literal(value: Cell) -> str:
     """Return a value as SQL; text in hexadecimal, because the meaning of a backslash depends on a setting."""
     if isinstance(value, str):
         return f"CONVERT(X'{value.encode().hex()}' USING utf8mb4)"
+    if isinstance(value, timedelta):
+        return f"SEC_TO_TIME({_seconds(value)})"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return f"FROM_UNIXTIME({_seconds(value - datetime(1970, 1, 1, tzinfo=UTC))})"
+    if isinstance(value, date):
+        return f"'{as_text(value)}'"
     text = as_text(value)
     if text is None:
         return "NULL"

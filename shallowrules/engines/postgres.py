@@ -10,7 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import Cell, Engine, Row, escape_line, missing_engine
-from shallowrules.engines.columns import WORDS, ColumnType, Decimals, Doubles, Singles, Texts, Truths, listed, signed
+from shallowrules.engines.columns import (
+    WORDS,
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    dates,
+    durations,
+    listed,
+    moments,
+    signed,
+)
 from shallowrules.engines.programs import is_root, program, run, serving, unprivileged
 from shallowrules.errors import EngineError
 
@@ -31,6 +44,10 @@ class Postgres(Engine):
         "float": "DOUBLE PRECISION",
         "float32": "REAL",
         "text": "TEXT",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "timestamptz": "TIMESTAMPTZ",
+        "duration": "INTERVAL",
         "boolean": "BOOLEAN",
     }
     settings: ClassVar[Mapping[str, str]] = {
@@ -51,6 +68,11 @@ class Postgres(Engine):
         ColumnType("TEXT COLLATE loose", Texts(nul=False), before=(LOOSE,)),
         ColumnType("words", Texts(words=WORDS), "ENUM", before=(f"CREATE TYPE words AS ENUM ({listed(WORDS)})",)),
         ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP", moments()),
+        ColumnType("TIMESTAMP(3)", moments(unit=10**3)),
+        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
+        ColumnType("INTERVAL", durations()),
     )
     holds_nul = False
 

@@ -9,13 +9,25 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
-from shallowrules.engines.base import Cell, Engine, Row, as_text, missing_engine
-from shallowrules.engines.columns import ColumnType, Decimals, Doubles, Singles, Texts, Truths, signed
+from shallowrules.engines.base import Cell, Engine, Row, as_text, days_and_clock, missing_engine
+from shallowrules.engines.columns import (
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    dates,
+    durations,
+    moments,
+    signed,
+)
 from shallowrules.errors import EngineError
 
 __all__ = ["Spark"]
@@ -45,6 +57,10 @@ class Spark(Engine):
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "STRING",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP_NTZ",
+        "timestamptz": "TIMESTAMP",
+        "duration": "INTERVAL DAY TO SECOND",
         "boolean": "BOOLEAN",
     }
     columns = (
@@ -62,6 +78,10 @@ class Spark(Engine):
         ColumnType("VARCHAR(400)", Texts(400)),
         ColumnType("CHAR(40)", Texts(40, padding=" ")),
         ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP_NTZ", moments()),
+        ColumnType("TIMESTAMP", moments(zoned=True)),
+        ColumnType("INTERVAL DAY TO SECOND", durations()),
     )
     settings: ClassVar[Mapping[str, str]] = {
         "SET spark.sql.parser.escapedStringLiterals = true": "RESET spark.sql.parser.escapedStringLiterals",
@@ -116,7 +136,7 @@ class Spark(Engine):
         path = self._folder / "rows.json"
         with path.open("w", encoding="ascii") as lines:
             for row in rows:
-                texts = {f"c{j}": text for j, text in enumerate(map(as_text, row)) if text is not None}
+                texts = {f"c{j}": text for j, text in enumerate(map(_as_read, row)) if text is not None}
                 lines.write(json.dumps(texts) + "\n")
         schema = ", ".join(f"c{j} STRING" for j in range(len(columns)))
         self._session.read.schema(schema).json(str(path)).createOrReplaceTempView(LOADED)
@@ -136,6 +156,11 @@ class Spark(Engine):
             except PySparkException as error:
                 raise EngineError(self.title, text, str(error).strip()) from error
         return [tuple(map(as_text, row)) for row in found]
+
+
+def _as_read(value: Cell) -> str | None:
+    """Return a value as Spark reads it from text: a duration of one sign."""
+    return " ".join(days_and_clock(value)) if isinstance(value, timedelta) else as_text(value)
 
 
 def _cast(column: str, kind: str) -> str:

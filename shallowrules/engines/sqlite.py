@@ -5,11 +5,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import ClassVar, Self
 
 from shallowrules.engines.base import INT64, Cell, Engine, Row, as_text
-from shallowrules.engines.columns import ColumnType, Doubles, Texts, Truths, signed
+from shallowrules.engines.columns import (
+    ColumnType,
+    Doubles,
+    Texts,
+    Truths,
+    dates,
+    moments,
+    signed,
+)
 from shallowrules.errors import EngineError
 
 __all__ = ["SQLite"]
@@ -25,6 +34,8 @@ class SQLite(Engine):
         "float": "REAL",
         "float32": "REAL",
         "text": "TEXT",
+        "date": "DATE",
+        "timestamp": "DATETIME",
         "boolean": "INTEGER",
     }
     columns = (
@@ -38,6 +49,9 @@ class SQLite(Engine):
         ColumnType("CHAR(20) COLLATE RTRIM", Texts()),
         ColumnType("", Texts(), "no type, texts"),
         ColumnType("INTEGER", Truths(), "INTEGER, 0 and 1"),
+        ColumnType("DATE", dates()),
+        ColumnType("DATETIME", moments()),
+        ColumnType("TEXT", moments(unit=10**6), "TEXT, points in time"),
     )
     holds_nan = False
 
@@ -81,6 +95,6 @@ class SQLite(Engine):
 
 def _bound(value: Cell) -> Cell:
     """Return a value as the driver takes it: what is beyond 64 bits as text, which a column of numbers converts."""
-    if isinstance(value, Decimal) or (isinstance(value, int) and value not in INT64):
+    if isinstance(value, Decimal | date | timedelta) or (isinstance(value, int) and value not in INT64):
         return as_text(value)
     return value

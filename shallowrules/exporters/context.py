@@ -32,8 +32,9 @@ from typing import Any
 from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
 from shallowrules.rules.nodes import rules_length
+from shallowrules.times import NATURES
 
-__all__ = ["bounds", "check_length", "describe", "percent", "rows_text"]
+__all__ = ["bounds", "check_length", "check_no_times", "describe", "percent", "rows_text"]
 
 MAX_LENGTH = 20_000_000
 """Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
@@ -47,6 +48,17 @@ def check_length(rules: RuleSet) -> None:
             f"{counted(len(rules), 'rule')} would have about {length:,} characters, and at most {MAX_LENGTH:,} are "
             "written: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
         )
+
+
+def check_no_times(rules: RuleSet, exporter: str) -> None:
+    """Raise ExportError for rules that test a date, a point in time or a duration, for a format without these."""
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        if column.is_time:
+            raise ExportError(
+                f"exporter {exporter!r} writes no rules on {NATURES[column.type]}, and one tests column "
+                f"{column.name!r}: give the table a column of numbers in its place, such as days since a day"
+            )
 
 
 def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> dict[str, Any]:
@@ -111,7 +123,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
 
 def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
     """Return the lower and upper bound in the number type of the column, without a negative zero."""
-    convert: Callable[[int | float], int | float] = int if condition.column.type == "integer" else float
+    convert: Callable[[int | float], int | float] = int if condition.column.is_whole else float
     lower, upper = (None if bound is None else convert(bound) + 0 for bound in (condition.lower, condition.upper))
     return lower, upper
 

@@ -30,6 +30,7 @@ from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.wording import (
     COLUMNS_SHOWN,
     ConditionWords,
+    bound_words_of,
     describe_figures,
     describe_missing,
     describe_profile,
@@ -120,12 +121,15 @@ class MarkdownExporter:
     def export(self, rules: RuleSet, **options: Any) -> str:
         """Return the sheet: figures of the whole, then every cluster, largest first."""
         settings = MarkdownOptions(**options)
+        by_name = {column.name: column for column in rules.columns}
         context = describe(rules, lambda rule: {"words": ", and ".join(_words(rule.conditions)) or "every row"})
         for rule in context["rules"]:
             for condition in rule["conditions"]:
-                for side, bound in (("above", "lower"), ("at_most", "upper")):
+                column = by_name[condition["column"]]
+                words = bound_words_of(column) if column.is_time else ("", "")
+                for side, bound, word in (("above", "lower", words[0]), ("at_most", "upper", words[1])):
                     value = condition[bound]
-                    condition[side] = None if value is None else format_exact(value)
+                    condition[side] = None if value is None else f"{word} {format_exact(value, column)}".strip()
                 condition["one_of"] = (
                     None if condition["included"] is None else list_values(condition["included"], escape_markdown)
                 )

@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import bounds, check_length
+from shallowrules.exporters.context import bounds, check_length, check_no_times
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 
@@ -77,6 +77,7 @@ class PmmlExporter:
         """
         settings = PmmlOptions(**options)
         check_length(rules)
+        check_no_times(rules, self.name)
         if settings.cluster_column in [column.name for column in rules.columns]:
             raise ExportError(
                 f"the table has a column {settings.cluster_column!r}: name the prediction otherwise by cluster_column"
@@ -130,7 +131,7 @@ def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
     """Yield the field of a column, with the values that mean that there is none."""
     column = rules.columns[feature]
     optype, data_type = KINDS[column.type]
-    if column.type == "integer" and is_exact_in_doubles(rules, feature):
+    if column.is_whole and is_exact_in_doubles(rules, feature):
         data_type = "double"
     opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'
     conversion = column.conversion

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from shallowrules.errors import DataError
 from shallowrules.exporters.rendering import escape_markdown
-from shallowrules.exporters.wording import describe_missing
+from shallowrules.exporters.wording import bound_words_of, describe_missing
 from shallowrules.rules import Between, Condition, RuleSet, Value, format_value
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.written import ConditionReader
@@ -89,12 +89,14 @@ class SheetReader(ConditionReader):
                 continue
             begin = place + len(said)
             if column.is_numeric:
-                self.fail(begin, f"{'0, 1, ' if column.is_flag else ''}above or at most with a number")
-                for upper, end in self.number_at(column, self.behind(begin, "at most ")):
+                above, at_most = bound_words_of(column)
+                wanted = "a time" if column.is_time else "a number"
+                self.fail(begin, f"{'0, 1, ' if column.is_flag else ''}{above} or {at_most} with {wanted}")
+                for upper, end in self.number_at(column, self.behind(begin, f"{at_most} ")):
                     yield Between(feature, column, upper=upper), end
-                for lower, end in self.number_at(column, self.behind(begin, "above ")):
+                for lower, end in self.number_at(column, self.behind(begin, f"{above} ")):
                     yield Between(feature, column, lower=lower), end
-                    for upper, behind in self.number_at(column, self.behind(end, " and at most ")):
+                    for upper, behind in self.number_at(column, self.behind(end, f" and {at_most} ")):
                         yield Between(feature, column, lower, upper), behind
                 for bound, end in self.number_at(column, begin) if column.is_flag else ():
                     if bound in (0, 1):

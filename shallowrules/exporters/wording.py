@@ -26,12 +26,14 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
+from shallowrules.times import BOUND_WORDS, average_text, bound_text
 
 __all__ = [
     "COLUMNS_SHOWN",
     "DEVIATION",
     "STRONG_DEVIATION",
     "ConditionWords",
+    "bound_words_of",
     "branch_label",
     "describe_figures",
     "describe_missing",
@@ -56,8 +58,10 @@ Escape = Callable[[str], str]
 """Makes text safe where it is to stand."""
 
 
-def format_number(value: int | float) -> str:
-    """Return a number to read: four significant digits, thousands apart."""
+def format_number(value: int | float, column: RuleColumn | None = None) -> str:
+    """Return a number to read: four significant digits, thousands apart; of a column of times a time."""
+    if column is not None and column.is_time:
+        return average_text(column.type, value)
     if isinstance(value, int):
         return f"{value:,}"
     if value == 0:
@@ -70,8 +74,10 @@ def format_number(value: int | float) -> str:
     return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
 
 
-def format_exact(bound: int | float) -> str:
-    """Return a threshold with all its digits, thousands apart."""
+def format_exact(bound: int | float, column: RuleColumn | None = None) -> str:
+    """Return a threshold with all its digits, thousands apart; of a column of times what values are held against."""
+    if column is not None and column.is_time:
+        return column.show_threshold(bound)
     return f"{bound:,}".removesuffix(".0")
 
 
@@ -93,8 +99,9 @@ class ConditionWords(ConditionVisitor[str]):
         lower, upper = bounds(condition)
         if self.says_flags and says_flag(condition):
             return "0" if lower is None else "1"
-        limits = [f"above {format_exact(lower)}"] if lower is not None else []
-        limits += [f"at most {format_exact(upper)}"] if upper is not None else []
+        above, at_most = bound_words_of(condition.column)
+        limits = [f"{above} {format_exact(lower, condition.column)}"] if lower is not None else []
+        limits += [f"{at_most} {format_exact(upper, condition.column)}"] if upper is not None else []
         return " and ".join(limits)
 
     def one_of(self, condition: OneOf) -> str:
@@ -108,6 +115,11 @@ class ConditionWords(ConditionVisitor[str]):
         return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
 
 
+def bound_words_of(column: RuleColumn) -> tuple[str, str]:
+    """Return what is asked of a value of a column above a bound, and at most the bound, in words."""
+    return BOUND_WORDS.get(column.type, ("above", "at most"))
+
+
 def says_flag(condition: Condition) -> bool:
     """Return whether a condition asks whether a column of 0 and 1 is one of these."""
     if not isinstance(condition, Between) or not condition.column.is_flag:
@@ -119,14 +131,19 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
     """Return what a missing value is taken as, in brackets, or nothing."""
     if column.imputed is None:
         return ""
-    is_number = isinstance(column.imputed, int | float) and not isinstance(column.imputed, bool)
-    value = format_exact(column.imputed) if is_number else list_values([column.imputed], escape)  # type: ignore[arg-type, list-item]
+    if isinstance(column.imputed, str | bool):
+        value = list_values([column.imputed], escape)
+    else:
+        value = column.show(column.imputed) if column.is_time else format_exact(column.imputed)
     return f" ({value} where missing)"
 
 
 def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) -> str:
     """Return what is asked of a row on one side of a node, in a few characters."""
     if isinstance(node, Cut):
+        if column.is_time:
+            sign, text = bound_text(column.type, int(node.threshold), above=not goes_left)
+            return f"{sign.replace('<=', '≤').replace('>=', '≥')} {text}"
         return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
     if not goes_left and column.type == "boolean":
         return list_values([value for value in (False, True) if value not in node.values])
@@ -164,7 +181,13 @@ def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate)
             else _category_line(column, cluster, index, escape)
         )
         lines.append(
-            {"index": index, "column": column.name, "tested": index in tested, **what, "mark": _mark(what["deviation"])}
+            {
+                "index": index,
+                "column": column.name,
+                "tested": index in tested,
+                **what,
+                "mark": _mark(what["deviation"], column),
+            }
         )
     return sorted(lines, key=lambda line: (not line["tested"], -abs(line["deviation"])))
 
@@ -174,7 +197,7 @@ def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, 
     here, table = cast(float, cluster.means[index]), cast(float, column.mean)
     spread = cast(float, column.maximum) - cast(float, column.minimum)
     deviation = (here - table) / spread if spread > 0 else 0.0
-    return {"here": format_number(here), "table": format_number(table), "deviation": deviation}
+    return {"here": format_number(here, column), "table": format_number(table, column), "deviation": deviation}
 
 
 def _category_line(column: RuleColumn, cluster: Cluster, index: int, escape: Escape) -> dict[str, Any]:
@@ -189,10 +212,11 @@ def _category_line(column: RuleColumn, cluster: Cluster, index: int, escape: Esc
     }
 
 
-def _mark(deviation: float) -> str:
+def _mark(deviation: float, column: RuleColumn) -> str:
     if abs(deviation) < DEVIATION:
         return ""
-    direction = "higher" if deviation > 0 else "lower"
+    words = ("later", "earlier") if column.is_time and column.type != "duration" else ("higher", "lower")
+    direction = words[0] if deviation > 0 else words[1]
     return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
 
 

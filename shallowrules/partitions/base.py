@@ -15,6 +15,7 @@ from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError
 from shallowrules.sources.base import check_names
 from shallowrules.table import Column, ColumnType, Table
+from shallowrules.times import TIME_TYPES
 
 __all__ = [
     "CallPart",
@@ -118,6 +119,9 @@ class ColumnKind:
             return Column(column.name, "integer", values, missing if missing.any() else None, self.conversion)
         if column.type == self.type:
             return replace(column, conversion=self.conversion)
+        if self.type in TIME_TYPES:  # it has no values
+            n_rows = len(column.values)
+            return Column(column.name, self.type, np.zeros(n_rows, self.dtype), np.ones(n_rows, bool))
         values = column.values.astype(object)
         values[column.absent] = None
         return Column(column.name, self.type, values, conversion=self.conversion)

@@ -18,6 +18,7 @@ from shallowrules.sources.combined import FOUND_TYPES, CombinedSource
 from shallowrules.sources.database import open_rows
 from shallowrules.sources.engine import DuckDBSource
 from shallowrules.table import Table
+from shallowrules.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -85,7 +86,7 @@ class FileParts(ThreadedPartitions):
         kinds = {}
         for column, each, n_values in zip(table.columns, fields, counts, strict=True):
             kind = ColumnKind.of(column)
-            dtype = kind.dtype if each.type in ("integer", "float") else "object"
+            dtype = kind.dtype if each.type in ("integer", "float") else "<i8" if each.type in TIME_TYPES else "object"
             kinds[column.name] = (
                 ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared),
                 str(source.provenance),

@@ -374,7 +374,7 @@ def _finish(
         names_clusters=not reference.labelled,
         separation=separation_of(encoder, _means(grids.cluster, found, "cluster"), found["weight"]),
         notes=(
-            *imputation_notes(facts, rows.roles, encoder.imputed),
+            *imputation_notes(facts, rows.roles, encoder.imputed, parts.types),
             *reference.notes,
             *grown.notes,
             *leafless_note([reference.names[i] for i in leafless], n_kept),

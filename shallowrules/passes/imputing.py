@@ -16,7 +16,7 @@ from shallowrules.passes.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey
 from shallowrules.summation import in_units
-from shallowrules.table import Value
+from shallowrules.table import ColumnType, Value
 
 __all__ = ["find_imputed", "imputation_notes"]
 
@@ -51,13 +51,15 @@ def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number
     return tuple(found.get(name) for name in roles.columns)
 
 
-def imputation_notes(facts: Survey, roles: Roles, imputed: tuple[Number | Value | None, ...]) -> tuple[str, ...]:
+def imputation_notes(
+    facts: Survey, roles: Roles, imputed: tuple[Number | Value | None, ...], types: Mapping[str, ColumnType]
+) -> tuple[str, ...]:
     """Return what a reader of the rules has to know of missing values that were imputed."""
     if not imputed:
         return ()
     columns = zip(roles.columns, facts.columns, imputed, strict=True)
     return tuple(
-        imputation_note(name, facts.rows - each.present, value, is_numeric=each.ends is not None)
+        imputation_note(name, facts.rows - each.present, value, types[name])
         for name, each, value in columns
         if value is not None
     )

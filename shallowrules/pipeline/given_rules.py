@@ -236,7 +236,7 @@ def _over(nodes: Sequence[Node], columns: Sequence[RuleColumn], table: Table, tr
         name = columns[node.column].name
         column = table[name]
         if isinstance(node, Cut):
-            threshold = math.floor(node.threshold) if column.type == "integer" else node.threshold
+            threshold = math.floor(node.threshold) if column.is_whole else node.threshold
             found.append(replace(node, column=place[name], threshold=threshold))
             continue
         _refuse_unknown(node.values, categories(column), name)

@@ -124,7 +124,7 @@ def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float]
         if len(bounds) != 1 or model.kind != "number":
             return None
         low = float(bounds[0])
-        high = low + 1 if condition.column.type == "integer" else math.nextafter(low, math.inf)
+        high = low + 1 if condition.column.is_whole else math.nextafter(low, math.inf)
         lower, upper = (low, high) if model.direction > 0 else (-high, -low)
         return lower, lower, upper
     if model.kind == "indicator":

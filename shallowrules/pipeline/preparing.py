@@ -18,7 +18,7 @@ from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.pipeline.data import FitData, FitParameters, GivenTable, Log
 from shallowrules.rounding import check_round_within
 from shallowrules.summation import exact_weights
-from shallowrules.table import Column, Table, unmasked
+from shallowrules.table import NESTED, Column, Table, unmasked
 
 __all__ = ["choose_columns", "is_whole", "prepare", "to_clustered_space"]
 
@@ -205,7 +205,7 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
         except ValueError:  # lists of different lengths are neither
             return None
     column = Column.of_labels("clusterer", clusterer)
-    if column.type == "other" and column.nature != "dates or the like":
+    if column.type == "other" and column.nature == NESTED:
         raise DataError(f"the labels given as clusterer hold {column.nature}: give a number or a text per row")
     if len(column.values) != n_rows:
         raise DataError(

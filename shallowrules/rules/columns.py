@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.conversion import Conversion, Number
-from shallowrules.rules.reading import read_numbers, read_texts, read_truths, stray_numbers, stray_truths
+from shallowrules.errors import DataError
+from shallowrules.rules.reading import read_numbers, read_texts, read_times, read_truths, stray_numbers, stray_truths
 from shallowrules.table import Column, Value, is_number_text
+from shallowrules.times import TIME_TYPES, TimeType, bound_text, format_time
 
-__all__ = ["OPTIONAL", "RuleColumn"]
+__all__ = ["OPTIONAL", "RuleColumn", "format_value"]
 
 CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
@@ -38,7 +40,7 @@ class RuleColumn:
     """
 
     name: str
-    type: Literal["integer", "float", "text", "boolean"]
+    type: Literal["integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean"]
     mean: float | None
     minimum: Number | None
     maximum: Number | None
@@ -63,8 +65,13 @@ class RuleColumn:
         DataError
             If it holds values of another type, or text that is neither a number nor means "no value".
         """
-        if self.is_numeric:
-            read = read_numbers(given, self.conversion, whole=self.type == "integer")
+        if given.is_time and not self.is_time and not given.absent.all():
+            wanted = "numbers" if self.is_numeric else "text" if self.type == "text" else "true and false"
+            raise DataError(f"column {given.name!r} must hold {wanted}, but holds {given.nature}: convert it first")
+        if self.is_time:
+            read = read_times(given, cast(TimeType, self.type), self.conversion)
+        elif self.is_numeric:
+            read = read_numbers(given, self.conversion, whole=self.is_whole)
         elif self.type == "boolean":
             read = read_truths(given)
         else:
@@ -104,19 +111,48 @@ class RuleColumn:
         return self.type not in CATEGORICAL
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return self.type == "integer" or self.is_time
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the values are dates, points in time or durations: whole numbers, of `shallowrules.times`."""
+        return self.type in TIME_TYPES
+
+    @property
     def is_flag(self) -> bool:
         """Whether it is a column of whole numbers that are all 0 or 1."""
         return self.type == "integer" and self.minimum == 0 and self.maximum == 1
 
+    def show(self, value: Number | Value) -> str:
+        """Return a value as rules show it: a number, a time, a text in quotes, true or false."""
+        if isinstance(value, str | bool):
+            return format_value(value)
+        return format_time(self.type, int(value)) if self.is_time else str(value)
+
+    def show_threshold(self, threshold: Number | Value) -> str:
+        """Return what a value is compared with, as rules show it: for points in time the first one above."""
+        if self.is_time and not isinstance(threshold, str | bool):
+            return bound_text(self.type, int(threshold), above=False)[1]
+        return self.show(threshold)
+
     @property
     def from_text(self) -> bool:
         """Whether the values are numbers, but text to a reader that does not know the conversion."""
-        return self.is_numeric and self.conversion.from_text
+        return self.is_numeric and not self.is_time and self.conversion.from_text
 
     @property
     def converts_text(self) -> bool:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
-        return self.from_text or (not self.is_numeric and bool(self.nulls))
+        return self.from_text or ((self.is_time or not self.is_numeric) and bool(self.nulls))
+
+
+def format_value(value: Value) -> str:
+    """Return a category as rules show it: a text in single quotes, doubled inside, or true or false."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _without(column: Column, rows: NDArray[np.bool_]) -> Column:

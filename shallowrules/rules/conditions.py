@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from shallowrules.conversion import Number
-from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.columns import RuleColumn, format_value
 from shallowrules.table import Value
+from shallowrules.times import bound_text
 
 __all__ = [
     "Between",
@@ -48,11 +49,21 @@ class Between:
 
     def __str__(self) -> str:
         name = self.column.name
-        if self.lower is None:
-            return f"{name} <= {self.upper}"
-        if self.upper is None:
-            return f"{name} > {self.lower}"
-        return f"{self.lower} < {name} <= {self.upper}"
+        lower, upper = self.bound(above=True), self.bound(above=False)
+        if lower is None:
+            return f"{name} {' '.join(upper)}" if upper is not None else f"{name} <= None"
+        if upper is None:
+            return f"{name} {' '.join(lower)}"
+        return f"{lower[1]} {lower[0].replace('>', '<')} {name} {' '.join(upper)}"
+
+    def bound(self, *, above: bool) -> tuple[str, str] | None:
+        """Return the sign of one bound and the text behind it; None where that side is open."""
+        bound = self.lower if above else self.upper
+        if bound is None:
+            return None
+        if self.column.is_time:
+            return bound_text(self.column.type, int(bound), above=above)
+        return ">" if above else "<=", str(bound)
 
 
 @dataclass(frozen=True)
@@ -146,10 +157,3 @@ def is_empty(condition: Condition) -> bool:
 def printable(text: str) -> str:
     """Return a text in which a blank stands for what would break a line or a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)
-
-
-def format_value(value: Value) -> str:
-    """Return a category as rules show it: a text in single quotes, doubled inside, or true or false."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "'" + value.replace("'", "''") + "'"

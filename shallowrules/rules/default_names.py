@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeGuard
 
-from shallowrules.conversion import Number
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, printable
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Leaf, Node, Rule
@@ -117,10 +116,12 @@ class _Wording(ConditionVisitor[str]):
         if condition.lower is None or condition.upper is None:
             if column.is_flag:
                 return name if condition.upper is None else f"no {name}"
-            return f"{'low' if condition.lower is None else 'high'} {name}"
+            low, high = ("early", "late") if column.is_time and column.type != "duration" else ("low", "high")
+            return f"{low if condition.lower is None else high} {name}"
         if condition.feature not in self.banded:
             return f"medium {name}"
-        return f"{name} {_number(condition.lower)} to {_number(condition.upper)}"
+        lower, upper = (column.show(bound).removesuffix(".0") for bound in (condition.lower, condition.upper))
+        return f"{name} {lower} to {upper}"
 
     def one_of(self, condition: OneOf) -> str:
         """Return the categories, or whether it is true."""
@@ -145,11 +146,6 @@ class _Wording(ConditionVisitor[str]):
 def _is_middle(condition: Condition) -> TypeGuard[Between]:
     """Return whether a condition bounds a number on both sides."""
     return isinstance(condition, Between) and condition.lower is not None and condition.upper is not None
-
-
-def _number(value: Number | None) -> str:
-    """Return a bound without the zero that shows that it is a float."""
-    return repr(value).removesuffix(".0")
 
 
 def _value(value: str | bool, column: str) -> str:

@@ -148,21 +148,22 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         elif isinstance(node, Membership) and node.column == change.column and change.old in node.values:
             if change.new in node.values:
                 raise DataError(
-                    f"{_shown(change.new)} of column {column.name!r} is asked for beside {_shown(change.old)} already"
+                    f"{_shown(column, change.new)} of column {column.name!r} is asked for beside "
+                    f"{_shown(column, change.old)} already"
                 )
             values = [change.new if value == change.old else value for value in node.values]
             node = replace(node, values=tuple(value for value in values if isinstance(value, str | bool)))
         found.append(node)
     if all(node is other for node, other in zip(nodes, found, strict=True)):
-        asked = [_shown(value) for value in dict.fromkeys(_values(nodes, change.column))]
+        asked = [_shown(column, value) for value in dict.fromkeys(_values(nodes, change.column))]
         there = f"they have {', '.join(asked)}" if asked else "they do not test it"
-        raise DataError(f"no rule tests column {column.name!r} against {_shown(change.old)}: {there}")
+        raise DataError(f"no rule tests column {column.name!r} against {_shown(column, change.old)}: {there}")
     for rule in derive_rules(found, columns, 1.0):
         for condition in rule.conditions:
             if is_empty(condition):
                 raise DataError(
-                    f"{column.name!r}: with {_shown(change.new)} in place of {_shown(change.old)} no value meets "
-                    f"{printable(str(condition))}, a rule of cluster {rule.cluster}"
+                    f"{column.name!r}: with {_shown(column, change.new)} in place of {_shown(column, change.old)} no "
+                    f"value meets {printable(str(condition))}, a rule of cluster {rule.cluster}"
                 )
     return tuple(found)
 
@@ -173,8 +174,8 @@ def _values(nodes: Sequence[Node], feature: int) -> list[Number | Value]:
     return [value for node in tests for value in ((node.threshold,) if isinstance(node, Cut) else node.values)]
 
 
-def _shown(value: Number | Value) -> str:
-    return printable(format_value(value)) if isinstance(value, str | bool) else str(value)
+def _shown(column: RuleColumn, value: Number | Value) -> str:
+    return printable(column.show_threshold(value))
 
 
 def _merged(groups: Iterable[Sequence[int]], known: Sequence[int]) -> dict[int, int]:

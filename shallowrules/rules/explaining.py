@@ -15,7 +15,6 @@ from shallowrules.rules.conditions import (
     NoneOf,
     OneOf,
     both,
-    format_value,
     printable,
 )
 from shallowrules.rules.figures import Cluster
@@ -36,7 +35,7 @@ class Step:
     condition: Condition
 
     def __str__(self) -> str:
-        return f"{self.condition.column.name} is {show_value(self.value)}: {self.condition}"
+        return f"{self.condition.column.name} is {self.condition.column.show(self.value)}: {self.condition}"
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,12 @@ class Move:
 
     def __str__(self) -> str:
         if self.above is not None:
-            target = f"just above {show_value(self.above)}"
+            target = f"just above {self.column.show(self.above)}"
         else:
-            target = "another value" if self.to is None else show_value(self.to)
-        return f"{self.column.name} from {show_value(self.value)} to {target} makes it cluster {self.cluster.title}"
+            target = "another value" if self.to is None else self.column.show(self.to)
+        return (
+            f"{self.column.name} from {self.column.show(self.value)} to {target} makes it cluster {self.cluster.title}"
+        )
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class _Target(ConditionVisitor[Target | None]):
         column, lower, upper = condition.column, condition.lower, condition.upper
         assert isinstance(self.value, int | float)
         above = lower if lower is not None and not self.value > lower else None
-        integer = column.type == "integer"
+        integer = column.is_whole
         if above is None:
             assert upper is not None  # else the value would meet the condition
             to = upper if integer else float(upper)
@@ -222,8 +223,3 @@ class _Target(ConditionVisitor[Target | None]):
         """Return the most frequent of the other categories."""
         others = [value for value in condition.column.values if value not in condition.values]
         return others[0] if others else None, None, 1.0
-
-
-def show_value(value: Number | Value) -> str:
-    """Return a value as rules show it."""
-    return format_value(value) if isinstance(value, str | bool) else str(value)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.conversion import FALSE_TEXTS, INT64, TRUE_TEXTS, Conversion, Number
+from shallowrules.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.errors import DataError
-from shallowrules.table import Column
+from shallowrules.table import Column, times_of_text
+from shallowrules.times import DAY, NATURES, TimeType
 
-__all__ = ["read_numbers", "read_texts", "read_truths", "stray_numbers", "stray_truths"]
+__all__ = ["read_numbers", "read_texts", "read_times", "read_truths", "stray_numbers", "stray_truths"]
 
 
 def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Column:
@@ -68,6 +69,26 @@ def read_truths(column: Column) -> Column:
                     f"({type(value).__name__}): convert it first"
                 )
     return Column(column.name, "boolean", truths)
+
+
+def read_times(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -> Column:
+    """Return a column of dates, points in time or durations as rules of one of these kinds compare it.
+
+    Of points in time, dates are the days; a date is its first moment.
+    """
+    if column.type == kind:
+        return column
+    if column.absent.all():
+        return replace(column, type=kind, values=np.zeros(len(column.values), np.int64), missing=column.absent)
+    if (column.type, kind) == ("timestamp", "date"):
+        return replace(column, type="date", values=column.values // DAY)
+    if (column.type, kind) == ("date", "timestamp"):
+        return replace(column, type="timestamp", values=column.values * DAY)
+    if column.type != "text":
+        raise DataError(
+            f"column {column.name!r} must hold {NATURES[kind]}, but holds {column.nature}: convert it first"
+        )
+    return times_of_text(column, kind, conversion)
 
 
 def stray_numbers(column: Column, conversion: Conversion) -> NDArray[np.bool_]:

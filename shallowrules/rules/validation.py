@@ -21,6 +21,7 @@ from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, One
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_length
 from shallowrules.table import Value
+from shallowrules.times import time_range
 
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
 
@@ -118,6 +119,8 @@ def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
         return f"tests the {column.type} column {column.name!r} by {'a cut' if isinstance(node, Cut) else 'categories'}"
     if isinstance(node, Cut):
         fault = _number_fault(node.threshold, column)
+        if fault is None and column.is_time and node.threshold == time_range(column.type)[-1]:
+            fault = "the last there is"
         return fault and f"cuts the {column.type} column {column.name!r} at a threshold that is {fault}"
     known = [value for value in node.values if _among(value, column.values)]
     if not node.values or len(known) < len(node.values):
@@ -136,9 +139,11 @@ def _number_fault(number: Any, column: RuleColumn) -> str | None:
     """Return why a column cannot hold a number, to follow "that is"."""
     if isinstance(number, bool) or not isinstance(number, int | float):
         return f"not a number ({number!r})"
-    if column.type == "integer":
+    if column.is_whole:
         if not isinstance(number, int):
             return f"not a whole number ({number!r})"
+        if column.is_time:
+            return None if number in time_range(column.type) else "beyond the years 1 to 9999"
         return None if MIN_INTEGER <= number <= MAX_INTEGER else "beyond 64 bits"
     return None if -sys.float_info.max <= number <= sys.float_info.max else "not finite"
 
@@ -322,7 +327,7 @@ class _MaxShare(ConditionVisitor[float]):
         column, lower, upper = condition.column, condition.lower, condition.upper
         lowest, highest = cast(float, column.minimum), cast(float, column.maximum)
         if lower is not None and lower >= lowest:
-            lowest = lower + 1 if column.type == "integer" else math.nextafter(lower, math.inf)
+            lowest = lower + 1 if column.is_whole else math.nextafter(lower, math.inf)
         if upper is not None:
             highest = min(highest, upper)
         return 1.0 if lowest <= highest else 0.0

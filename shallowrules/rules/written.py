@@ -6,6 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from shallowrules.conversion import Number
 from shallowrules.errors import DataError
@@ -14,6 +15,7 @@ from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, bot
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.from_rules import Asked
 from shallowrules.table import Value
+from shallowrules.times import bound_text, threshold_of, time_pattern
 
 __all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 
@@ -95,11 +97,13 @@ def read_number(text: str, column: RuleColumn) -> Number:
     Raises
     ------
     DataError
-        If it is no number, or one with a fraction for a column of whole numbers.
+        If it is no number, or one with a fraction for a column of whole numbers, or no time of the column's kind.
     """
+    if column.is_time:
+        return read_time(text, column, bound_text(column.type, 0, above=False)[0])
     if not NUMBER.fullmatch(text):
         raise DataError(f"{text!r} is no number, and column {column.name!r} holds numbers")
-    if column.type == "integer":
+    if column.is_whole:
         if not re.fullmatch("[+-]?[0-9]+", text):
             raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(float(text))}, not {text}")
         return int(text)
@@ -107,6 +111,15 @@ def read_number(text: str, column: RuleColumn) -> Number:
     if not math.isfinite(value):
         raise DataError(f"{text} is too large a number for column {column.name!r}")
     return value
+
+
+def read_time(text: str, column: RuleColumn, sign: str) -> int:
+    """Return the threshold of a comparison of a column with a time; DataError if it is none of the column's kind."""
+    threshold = threshold_of(column.type, sign, text)
+    if threshold is None:
+        example = column.show_threshold(cast(int, column.minimum))
+        raise DataError(f"{text!r} is no {column.type}, and column {column.name!r} holds such: say it as {example}")
+    return threshold
 
 
 def _short(line: str) -> str:
@@ -238,11 +251,24 @@ class ConditionReader(ABC):
         """Yield the number at a place, if there is one."""
         if place is None:
             return
-        found = self.number.match(self.text, place)
+        found = (time_pattern(column.type) if column.is_time else self.number).match(self.text, place)
         if found is None:
-            self.fail(place, "a number")
+            self.fail(place, "a time" if column.is_time else "a number")
             return
         yield read_number(found[0].replace(",", ""), column), found.end()
+
+    def bound_at(self, column: RuleColumn, place: int, *, above: bool) -> Iterator[tuple[Number, int]]:
+        """Yield the threshold of a comparison whose sign is at a place; times may have any sign that says so."""
+        if not column.is_time:
+            yield from self.number_at(column, self.behind(place, " > " if above else " <= "))
+            return
+        for sign in (">", ">=") if above else ("<=", "<"):
+            begin = self.behind(place, f" {sign} ")
+            found = None if begin is None else time_pattern(column.type).match(self.text, begin)
+            if begin is not None and found is None:
+                self.fail(begin, "a time")
+            if found is not None:
+                yield read_time(found[0], column, sign), found.end()
 
     def value_at(self, column: RuleColumn, place: int | None) -> Iterator[tuple[Value, int]]:
         """Yield the categories of a column that may be at a place."""
@@ -297,23 +323,33 @@ class PrintedReader(ConditionReader):
             name = printable(column.name)
             if self.text.startswith(name, place):
                 yield from self._compared(feature, column, place + len(name))
-        if number := NUMBER.match(self.text, place):
-            behind = self.behind(number.end(), " < ")
-            for feature, column in enumerate(self.columns):
-                if behind is None:
-                    break
-                name = printable(column.name)
-                if column.is_numeric and self.text.startswith(name, behind):
-                    for upper, end in self.number_at(column, self.behind(behind + len(name), " <= ")):
-                        yield Between(feature, column, read_number(number[0], column), upper), end
+        for feature, column in enumerate(self.columns):
+            if column.is_numeric:
+                yield from self._after_a_bound(feature, column, place)
+
+    def _after_a_bound(self, feature: int, column: RuleColumn, place: int) -> Iterator[tuple[Condition, int]]:
+        """Yield a column between two bounds, the lower of which is at a place."""
+        bound = (time_pattern(column.type) if column.is_time else NUMBER).match(self.text, place)
+        for sign in ("<", "<=") if column.is_time else ("<",):
+            behind = None if bound is None else self.behind(bound.end(), f" {sign} ")
+            name = printable(column.name)
+            if bound is None or behind is None or not self.text.startswith(name, behind):
+                continue
+            for upper, end in self.bound_at(column, behind + len(name), above=False):
+                if column.is_time:
+                    lower: Number = read_time(bound[0], column, ">" if sign == "<" else ">=")
+                else:
+                    lower = read_number(bound[0], column)
+                yield Between(feature, column, lower, upper), end
 
     def _compared(self, feature: int, column: RuleColumn, place: int) -> Iterator[tuple[Condition, int]]:
         """Yield what may stand behind the name of a column."""
         if column.is_numeric:
-            self.fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with a number")
-            for bound, end in self.number_at(column, self.behind(place, " <= ")):
+            wanted = "a time" if column.is_time else "a number"
+            self.fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with {wanted}")
+            for bound, end in self.bound_at(column, place, above=False):
                 yield Between(feature, column, upper=bound), end
-            for bound, end in self.number_at(column, self.behind(place, " > ")):
+            for bound, end in self.bound_at(column, place, above=True):
                 yield Between(feature, column, lower=bound), end
             for bound, end in self.number_at(column, self.behind(place, " = ")) if column.is_flag else ():
                 if bound in (0, 1):

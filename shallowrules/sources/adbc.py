@@ -23,6 +23,7 @@ from shallowrules.sources.connecting import database_answer, show_url
 from shallowrules.sources.declared import DeclaredType
 from shallowrules.sources.engine import open_database, typed_column
 from shallowrules.table import Column, ColumnType
+from shallowrules.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -45,7 +46,7 @@ class Copied:
 
     Parameters
     ----------
-    type : {"integer", "float", "text", "boolean", "other", "decimal"}
+    type : {"integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other", "decimal"}
         As what its values arrive; a decimal arrives as text or as a float.
     expression : str
         The SQL that gives the values of a ``{column}`` so.
@@ -97,6 +98,8 @@ def _is_installed() -> bool:
 def copied_as(entry: Any, declared: DeclaredType) -> Copied:
     """Return how a column is copied, by its entry in a cursor's description and what its type means."""
     code, precision, scale = entry[1], entry[4], entry[5]
+    if declared.kind in TIME_TYPES:
+        return Copied(declared.kind, declared.fetched)
     if declared.kind != "number":
         return BY_KIND[declared.kind]
     if code == NUMERIC and precision is not None and 0 <= scale <= precision <= MAX_EXACT_DIGITS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from decimal import Decimal
 from types import NoneType
 from typing import Any
@@ -62,6 +63,8 @@ class ColumnBuilder:
         types = set(map(type, objects.tolist())) - {NoneType}
         if types == {str}:
             return Column(self.name, "text", objects)
+        if types and all(issubclass(kind, date | timedelta) for kind in types):
+            return Column.of(self.name, objects)
         if not types <= {int, float, Decimal, bool} or (bool in types and len(types) > 1):
             return Column(self.name, "other", objects)
         if Decimal in types and not self._scaled and types <= {int, Decimal}:

@@ -11,6 +11,7 @@ from shallowrules.conversion import Conversion
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, Source, named
 from shallowrules.table import Column, ColumnType
+from shallowrules.times import TIME_TYPES
 
 __all__ = ["CombinedSource"]
 
@@ -83,7 +84,7 @@ def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: boo
     else:
         kind = next(iter(types.values()), columns[0].type)
     missing = np.concatenate([column.absent for column in columns])
-    if kind in ("integer", "float"):
+    if kind in ("integer", "float", *TIME_TYPES):
         # What has no value in a part may be of any type there.
         filled = [c.values if c.is_numeric else np.full(len(c.values), np.nan) for c in columns]
         if kind == "float":
@@ -95,7 +96,7 @@ def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: boo
             columns[0],
             type=kind,
             values=values,
-            missing=missing if kind == "integer" and missing.any() else None,
+            missing=missing if kind != "float" and missing.any() else None,
             conversion=_conversion(columns),
         )
     objects = [

@@ -30,11 +30,14 @@ from shallowrules.sources.engine import (
     quote_text,
     reason,
     text_literals,
+    time_cast,
+    time_type,
     typed_column,
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
 from shallowrules.table import Column, ColumnType
+from shallowrules.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -207,8 +210,8 @@ class CsvSource(DuckDBSource):
             if given == truths:
                 kinds[j] = "boolean"
             else:
-                kinds[j] = "other" if dates == given else "text"
                 value = self._value(f"c{j}")
+                kinds[j] = (time_type(self, value, given) or "other") if dates == given else "text"
                 found = self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
                     self, self.names[j], value, f"{self._number(value)} IS NULL", numbers, given
                 )
@@ -254,6 +257,8 @@ class CsvSource(DuckDBSource):
             numeric = kind in ("integer", "float")
             converted = {"integer": self._whole, "float": self._number, "boolean": _truth}
             expression = converted[kind](value) if kind in converted else value
+            if kind in TIME_TYPES:
+                expression = time_cast(value, kind)
             if numeric and self.told.null_numbers:
                 tokens = ", ".join(map(repr, self.told.null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database
 from shallowrules.sources.declared import declared_types
-from shallowrules.table import Column, Table
+from shallowrules.table import Column, Table, times_of_text
+from shallowrules.times import TIME_TYPES, TimeType
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -151,14 +152,22 @@ class DatabaseSource(Source):
             columns = self._build(positions)
         self._n_rows = len(columns[0].values)
         self.count_rows()  # refuses a table without rows
-        truths = self._declared_truths()
-        return [self._as_declared(column, j, truths) for column, j in zip(columns, positions, strict=True)]
+        declared = self._declared_in_table()
+        return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 
-    def _as_declared(self, column: Column, position: int, truths: set[str]) -> Column:
+    def _as_declared(
+        self, column: Column, position: int, declared: Mapping[str, Literal["boolean"] | TimeType]
+    ) -> Column:
         """Return a column of values as its declaration says more of it than they do."""
-        if self.declared[position].kind == "other":
+        kind = self.declared[position].kind
+        if kind == "other":
             return _as_other(column)
-        return _as_truths(column) if column.name in truths else column
+        if kind in TIME_TYPES:
+            return _as_times(column, kind)
+        in_table = declared.get(column.name)
+        if in_table is None:
+            return column
+        return _as_truths(column) if in_table == "boolean" else _as_times_of_text(column, in_table)
 
     def _copy(self, positions: Sequence[int]) -> list[Column] | None:
         """Return columns by ADBC; None where it does not connect."""
@@ -190,13 +199,13 @@ class DatabaseSource(Source):
 
     def tables(self, positions: Sequence[int]) -> Generator[Table, None, None]:
         """Yield the rows in batches, with the columns at these positions, each batch typed by its own values."""
-        truths = self._declared_truths()
+        declared = self._declared_in_table()
         for batch in self._rows(positions):
             columns = []
             for j, values in zip(positions, zip(*batch, strict=True), strict=True):
                 builder = ColumnBuilder(self.names[j])
                 builder.add(values)
-                columns.append(self._as_declared(builder.column(), j, truths))
+                columns.append(self._as_declared(builder.column(), j, declared))
             yield Table(tuple(columns), len(batch))
 
     def fetched(self, position: int) -> str:
@@ -242,19 +251,41 @@ class DatabaseSource(Source):
             raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
         return f"{statement} ORDER BY {drawn} LIMIT {n_rows}", before
 
-    def _declared_truths(self) -> set[str]:
-        """Return the columns of a table that are declared as truth values, where the database has numbers for them."""
+    def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:
+        """Return the columns of a table that are declared as truth values or times that the database keeps otherwise.
+
+        They are 0 and 1 in SQLite and MariaDB, and text in SQLite.
+        """
         if self.rows.table is None:
-            return set()
+            return {}
         name = self.connection.dialect.name
         if name == "sqlite":
             *schema, table = map(self.quote, self.rows.name_parts)
             asked = self.connection.exec_driver_sql(f"PRAGMA {'.'.join([*schema, 'table_info'])}({table})")
-            return {str(column) for _, column, declared, *_ in asked if str(declared).upper() in ("BOOLEAN", "BOOL")}
+            declared = {str(column): SQLITE.get(str(kind).upper()) for _, column, kind, *_ in asked}
+            return {column: kind for column, kind in declared.items() if kind is not None}
         if name in ("mysql", "mariadb"):
             asked = self.connection.exec_driver_sql(f"SHOW COLUMNS FROM {self.relation}")
-            return {str(column) for column, declared, *_ in asked if "tinyint(1)" in str(declared)}
-        return set()
+            return {str(column): "boolean" for column, kind, *_ in asked if "tinyint(1)" in str(kind)}
+        return {}
+
+
+SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
+    **dict.fromkeys(("BOOLEAN", "BOOL"), "boolean"),
+    "DATE": "date",
+    **dict.fromkeys(("DATETIME", "TIMESTAMP"), "timestamp"),
+}
+"""By the type with which SQLite says that a column is declared."""
+
+
+def _as_times_of_text(column: Column, kind: TimeType) -> Column:
+    """Return a column of text as times; as it is with anything else in it."""
+    if column.type != "text":
+        return column
+    try:
+        return times_of_text(column, kind)
+    except DataError:
+        return column
 
 
 def _as_truths(column: Column) -> Column:
@@ -264,6 +295,16 @@ def _as_truths(column: Column) -> Column:
     truths = np.array([bool(value) for value in column.values], object)
     truths[column.absent] = None
     return Column(column.name, "boolean", truths)
+
+
+def _as_times(column: Column, kind: TimeType) -> Column:
+    """Return a column of times as of the type that the database declares, where the values do not say it all."""
+    if column.absent.all():
+        n_rows = len(column.values)
+        return Column(column.name, kind, np.zeros(n_rows, np.int64), np.ones(n_rows, bool))
+    if column.type == "timestamp" and kind == "timestamptz":  # which the driver gives in UTC
+        return replace(column, type=kind)
+    return column
 
 
 def _as_other(column: Column) -> Column:

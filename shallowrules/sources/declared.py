@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredType", "Kind", "declared_types"]
 
-Kind = Literal["number", "text", "boolean", "other"]
+Kind = Literal["number", "text", "boolean", "date", "timestamp", "timestamptz", "duration", "other"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class DeclaredType:
 
     Parameters
     ----------
-    kind : {"number", "text", "boolean", "other"} or None
+    kind : {"number", "text", "boolean", "date", "timestamp", "timestamptz", "duration", "other"} or None
         What its values are; None where that is known of the values alone.
     fetched : str
         The SQL by which the driver gives the values of a ``{column}`` unchanged.
@@ -38,6 +38,22 @@ UNKNOWN = DeclaredType(None)
 NUMBER, TEXT, BOOLEAN = DeclaredType("number"), DeclaredType("text"), DeclaredType("boolean")
 OTHER = DeclaredType("other")
 
+
+def _within(first: str, last: str) -> str:
+    """Return the SQL for a column of times that Python has: what is beyond the years 1 to 9999 is at their ends.
+
+    There it is to all rules on which side it was, infinite times too.
+    """
+    return f"CASE WHEN {{column}} < {first} THEN {first} WHEN {{column}} > {last} THEN {last} ELSE {{column}} END"
+
+
+DATE = DeclaredType("date", _within("DATE '0001-01-01'", "DATE '9999-12-31'"))
+TIMESTAMP = DeclaredType("timestamp", _within("TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"))
+TIMESTAMPTZ = DeclaredType(
+    "timestamptz",
+    _within("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"),
+)
+
 CAST_TO_TEXT = "CAST({column} AS TEXT)"
 
 POSTGRES: Mapping[int, DeclaredType] = {
@@ -46,34 +62,47 @@ POSTGRES: Mapping[int, DeclaredType] = {
     **dict.fromkeys((18, 19, 25, 705, 1043), TEXT),
     1042: DeclaredType("text", CAST_TO_TEXT),  # the padding of CHAR(n) is no part of the value
     16: BOOLEAN,
-    # Bytes, oid (which compares with no number), json, money, times, intervals, uuid, dates: not each is one to Python.
-    **dict.fromkeys(
-        (17, 26, 114, 790, 1082, 1083, 1114, 1184, 1186, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)
-    ),
+    1082: DATE,
+    1114: TIMESTAMP,
+    1184: TIMESTAMPTZ,
+    1186: DeclaredType("duration"),
+    # Bytes, oid (which compares with no number), json, money, times of a day, uuid: not each is one to Python.
+    **dict.fromkeys((17, 26, 114, 790, 1083, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)),
 }
 """By the number of a type in `pg_type`."""
 
 POSTGRES_TEXTS = ("E", "S", "V")
 """The categories in `pg_type` of types whose values are text: enums, citext and the like, bits."""
 
+IN_UTC = "TIMESTAMPADD(MICROSECOND, UNIX_TIMESTAMP({column}) * 1000000, TIMESTAMP '1970-01-01 00:00:00')"
+
 MYSQL: Mapping[int, DeclaredType] = {
     **dict.fromkeys((0, 1, 2, 3, 5, 8, 9, 13, 246), NUMBER),
     4: DeclaredType("number", "CAST({column} AS DOUBLE)"),  # the server writes six digits of a FLOAT
     16: DeclaredType("number", "({column} + 0)"),  # BIT comes as bytes
     **dict.fromkeys((15, 247, 249, 250, 251, 252, 253, 254), TEXT),
-    **dict.fromkeys((7, 10, 11, 12, 245, 255), OTHER),  # dates, times, json, geometry
+    10: DeclaredType("date"),
+    12: DeclaredType("timestamp"),
+    7: DeclaredType("timestamptz", IN_UTC),
+    11: DeclaredType("duration"),
+    **dict.fromkeys((245, 255), OTHER),  # json, geometry
 }
 """By the number of a type in the client's protocol; text and bytes have the same."""
 
 DUCKDB: tuple[tuple[str, DeclaredType], ...] = (
     # The driver makes a number or text of JSON and BIGNUM, and cannot read a time with a zone.
     (
-        r".*\]|(STRUCT|MAP|UNION|DATE|TIME|INTERVAL|BLOB|UUID|BIT\b|JSON|BIGNUM|VARINT|GEOMETRY|VARIANT).*",
+        r".*\]|(STRUCT|MAP|UNION|TIME\b(?! ?STAMP)|TIME_|BLOB|UUID|BIT\b|JSON|BIGNUM|VARINT|GEOMETRY|VARIANT).*",
         DeclaredType("other", "CAST({column} AS VARCHAR)"),
     ),
     (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*", NUMBER),
     (r"VARCHAR|ENUM.*", TEXT),
     ("BOOLEAN", BOOLEAN),
+    ("DATE", DATE),
+    ("TIMESTAMP WITH TIME ZONE", TIMESTAMPTZ),
+    (r"TIMESTAMP(_S|_MS)?", TIMESTAMP),
+    ("TIMESTAMP_NS", DeclaredType("timestamp")),
+    ("INTERVAL", DeclaredType("duration")),
 )
 """By a pattern for the name of a type."""
 

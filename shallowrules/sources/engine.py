@@ -16,7 +16,8 @@ import numpy as np
 from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding, MissingExtraError, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
-from shallowrules.table import Column, ColumnType
+from shallowrules.table import Column, ColumnType, time_column
+from shallowrules.times import FORMS, TIME_TYPES, TimeType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,6 +38,8 @@ __all__ = [
     "quote_text",
     "text_field",
     "text_literals",
+    "time_cast",
+    "time_type",
     "typed_column",
 ]
 
@@ -191,9 +194,32 @@ class DuckDBSource(Source):
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
-def text_field(text: str, dates: int, given: int, conversion: Conversion) -> Field:
-    """Return how to fetch a column of text, "other" if all of its `given` values are dates."""
-    return Field("other" if dates == given else "text", text, conversion)
+def text_field(source: DuckDBSource, text: str, dates: int, given: int, conversion: Conversion) -> Field:
+    """Return how to fetch a column of text: if all of its `given` values are dates, as times, or as "other"."""
+    if dates != given:
+        return Field("text", text, conversion)
+    kind = time_type(source, text, given) if given else None
+    return Field("other", text, conversion) if kind is None else Field(kind, time_cast(text, kind), conversion)
+
+
+def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
+    """Return the type of times that all values of a column of text are written as by ISO 8601; None if there is none.
+
+    `text` is SQL for a value, `given` how many are not NULL.
+    """
+    counts = source.row(*(f"count({_checked_time(text, kind)})" for kind in FORMS))
+    return next((cast(TimeType, kind) for kind, count in zip(FORMS, counts, strict=True) if count == given), None)
+
+
+def _checked_time(text: str, kind: str) -> str:
+    """Return SQL for a text as a time, NULL where it is none in the form of `FORMS`, or before the year 1."""
+    time = f"TRY_{time_cast(text, kind)}"
+    return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(FORMS[kind])}) AND year({time}) > 0 THEN {time} END"
+
+
+def time_cast(text: str, kind: str) -> str:
+    """Return SQL for a text, blanks around it apart, as a time of a kind."""
+    return f"CAST(trim({text}) AS {kind.upper()})"
 
 
 def nearly_numeric(
@@ -249,6 +275,8 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
 
 def typed_column(name: str, kind: ColumnType, values: Any) -> Column:
     """Make a column of what DuckDB fetched, masked where a value is missing."""
+    if kind in TIME_TYPES:
+        return time_column(name, kind, values)
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if mask is None or not mask.any():
         return Column(name, kind, np.ma.getdata(values) if kind in ("integer", "float") else _objects(values))

@@ -1,13 +1,14 @@
-"""Parquet: types are declared, and only the values of wide integers are checked."""
+"""Parquet: types are declared, and only the values of wide integers and times are checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shallowrules.errors import Finding
 from shallowrules.sources.base import Provenance
 from shallowrules.sources.engine import DuckDBSource, Field, batched, file_literal, quote_name
+from shallowrules.times import TimeType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["ParquetSource"]
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+TIMES: Mapping[str, TimeType] = {
+    "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "INTERVAL": "duration",
+}
+"""By the name that DuckDB has for a type."""
+
 WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "BIGNUM", "VARINT")
 
 
@@ -42,20 +51,28 @@ class ParquetSource(DuckDBSource):
     def _fields(self, positions: Sequence[int], findings: list[Finding]) -> list[Field]:
         described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
         declared = {j: (quote_name(described[j][0]), described[j][1]) for j in positions}
-        wide = [j for j, (_, kind) in declared.items() if kind in WIDE_INTEGERS]
+        checked = [j for j, (_, kind) in declared.items() if kind in WIDE_INTEGERS or kind in TIMES]
         fits: dict[int, bool] = {}
-        for batch in batched(wide):
-            names = [declared[j][0] for j in batch]
-            counts = self.row(*(f"count({name}) = count(TRY_CAST({name} AS BIGINT))" for name in names))
+        for batch in batched(checked):
+            counts = self.row(*(_fits(*declared[j]) for j in batch))
             fits |= zip(batch, counts, strict=True)
         return [_field(*declared[j], fits.get(j)) for j in positions]
 
 
+def _fits(name: str, declared: str) -> str:
+    """Return SQL for whether all wide integers of a column have 64 bits, or all its times are within the years."""
+    if declared in WIDE_INTEGERS:
+        return f"count({name}) = count(TRY_CAST({name} AS BIGINT))"
+    if declared == "INTERVAL":
+        return "true"
+    return f"count({name}) = count(*) FILTER (isfinite({name}) AND year({name}) BETWEEN 1 AND 9999)"
+
+
 def _field(name: str, declared: str, fits: bool | None) -> Field:
-    """Return how to fetch a column of a declared type; `fits` says of wide integers whether all have 64 bits."""
+    """Return how to fetch a column of a declared type; `fits` says whether all its values are within range."""
     if declared in INTEGERS:
         return Field("integer", name)
-    if fits is not None:
+    if fits is not None and declared in WIDE_INTEGERS:
         # All of them in 64 bits, or as the double that a database compares them as.
         return Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
     if declared in ("FLOAT", "DOUBLE"):
@@ -64,6 +81,8 @@ def _field(name: str, declared: str, fits: bool | None) -> Field:
         return Field("float", f"CAST({name} AS DOUBLE)")
     if declared == "BOOLEAN":
         return Field("boolean", name)
+    if declared in TIMES and fits:
+        return Field(TIMES[declared], name)
     text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
-    # Dates and the like as text: an infinite date has no Python value.
+    # An infinite date has no Python value.
     return Field("text" if text else "other", f"CAST({name} AS VARCHAR)")

@@ -10,6 +10,7 @@ import numpy as np
 
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.table import Table
+from shallowrules.times import to_time
 
 __all__ = [
     "NO_ANSWER",
@@ -93,12 +94,14 @@ def cluster_of(label: int | np.integer[Any]) -> int | None:
 
 
 def python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
-    """Return the rows as Python values, None where a value is missing beyond NaN."""
+    """Return the rows as Python values, None where a value is missing beyond NaN; times as dates and the like."""
     if not table.columns:
         return iter([()] * table.n_rows)
     columns = []
     for column in table.columns:
         values: list[Any] = column.values.tolist()
+        if column.is_time:
+            values = [to_time(column.type, value) for value in values]
         if column.missing is not None:
             for row in np.flatnonzero(column.missing):
                 values[row] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -98,10 +98,18 @@ def _written_row(rules: RuleSet, text: str) -> Row:
 def _value(column: RuleColumn, text: str) -> Number | Value | None:
     """Return a value as the rules compare it, None for a missing one."""
     from shallowrules.table import Column
+    from shallowrules.times import parse_time
 
     given: Number | Value | None = text
     if not text.strip(" "):
         return None
+    if column.is_time:
+        if column.conversion.is_null(text):
+            return None
+        if (time := parse_time(column.type, text)) is None:
+            example = column.show(cast(int, column.minimum))
+            raise OptionError(f"--row: {text!r} is no {column.type}; column {column.name!r} holds such as {example}")
+        return time
     if column.is_numeric:
         given = column.conversion.read(text)
         if given is None:

@@ -68,8 +68,8 @@ class Pictures:
             {
                 "index": i,
                 "path": draw_bins(self.shares[i], max(self.shares[i])),
-                "first": format_number(_first_shown(edges, rules.columns[i])),
-                "last": format_number(edges[-1]),
+                "first": format_number(_first_shown(edges, rules.columns[i]), rules.columns[i]),
+                "last": format_number(edges[-1], rules.columns[i]),
                 "width": bin_width(len(edges) - 1) * (len(edges) - 1),
             }
             for i, edges in self.edges.items()
@@ -78,7 +78,7 @@ class Pictures:
 
 def _first_shown(edges: Sequence[Number], column: RuleColumn) -> Number:
     """Return what the axis begins with: of a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
-    return edges[0] + 1 if column.type == "integer" and edges[1] - edges[0] == 1 else edges[0]
+    return edges[0] + 1 if column.is_whole and edges[1] - edges[0] == 1 else edges[0]
 
 
 def describe_cards(
@@ -204,19 +204,19 @@ def _picture(
         "path": draw_bins(here, most),
         "table_transform": f"matrix(1 0 0 {scale:.2f} 0 {HEIGHT * (1 - scale):.0f})",
         "width": width,
-        "bounds": _bound_labels(bounds, width),
+        "bounds": _bound_labels(bounds, width, column),
         "allowed": [{"x": x, "width": short(end - x)} for x, end in sorted(set(allowed))],
-        "mean": format_number(cast(float, cluster.means[index])),
-        "table_mean": format_number(cast(float, column.mean)),
+        "mean": format_number(cast(float, cluster.means[index]), column),
+        "table_mean": format_number(cast(float, column.mean), column),
     }
 
 
-def _bound_labels(bounds: Mapping[Number, float], width: int) -> list[dict[str, Any]]:
+def _bound_labels(bounds: Mapping[Number, float], width: int, column: RuleColumn) -> list[dict[str, Any]]:
     """Return where thresholds are and how they are labelled; more than two have no room for labels."""
     placed = sorted(bounds.items())
     labels = []
     for i, (bound, x) in enumerate(placed):
-        text = format_exact(bound + 0)
+        text = format_exact(bound + 0, column)
         room = 6 * len(text)
         if len(placed) == 1:
             anchor = "start" if x < room / 2 else "end" if x > width - room / 2 else "middle"

@@ -90,7 +90,10 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
 
 def _hint(column: RuleColumn) -> str:
     """Return the range of a column of numbers."""
-    return f"{format_number(cast(Number, column.minimum))} to {format_number(cast(Number, column.maximum))}"
+    least, greatest = cast(Number, column.minimum), cast(Number, column.maximum)
+    if column.is_time:
+        return f"{column.show(least)} to {column.show(greatest)}"
+    return f"{format_number(least)} to {format_number(greatest)}"
 
 
 def _plain(value: Number | Value) -> str | bool:

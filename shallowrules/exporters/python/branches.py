@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.decision_list import leaves_below, ordered_branches
+from shallowrules.exporters.python.bounds import bound_texts, threshold_text
 from shallowrules.rules import Between, Condition, ConditionVisitor, Leaf, Membership, NoneOf, OneOf, Rule, RuleSet
 
 __all__ = ["Conditions", "Style", "lay_out", "table_of_nodes"]
@@ -49,12 +50,11 @@ class Conditions(ConditionVisitor[str]):
     def between(self, condition: Between) -> str:
         """Return a comparison, which NaN does not meet."""
         variable = self.variables[condition.feature]
-        lower, upper = bounds(condition)
-        if lower is None:
-            return f"{variable} <= {upper!r}"
-        if upper is None:
-            return f"{variable} > {lower!r}"
-        return f"{lower!r} < {variable} <= {upper!r}"
+        texts = bound_texts(condition)
+        if len(texts) == 1:
+            return f"{variable} {' '.join(texts[0])}"
+        (above, lower), (below, upper) = texts
+        return f"{lower} {above.replace('>', '<')} {variable} {below} {upper}"
 
     def one_of(self, condition: OneOf) -> str:
         """Return a test for equality, which None does not meet."""
@@ -195,11 +195,12 @@ def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[in
         assert not isinstance(node, Leaf)
         if isinstance(node, Membership):
             known = categories.setdefault(node.column, {})
-            asked: Any = tuple(known.setdefault(value, len(known)) for value in node.values)
+            asked = repr(tuple(known.setdefault(value, len(known)) for value in node.values))
         else:
-            condition = node.condition(rules.columns[node.column], True)
-            _, asked = bounds(condition)
-        nodes.append(repr((inputs[node.column], asked, at[node.left], at[node.right])))
+            _, bound = bounds(node.condition(rules.columns[node.column], True))
+            assert bound is not None
+            asked = threshold_text(rules.columns[node.column], bound)
+        nodes.append(f"({inputs[node.column]}, {asked}, {at[node.left]}, {at[node.right]})")
     return {
         "nodes": nodes,
         "leaves": [labels[leaf.cluster] for leaf in leaves],

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from shallowrules.errors import ExportError
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import bounds
+from shallowrules.exporters.python.bounds import bound_texts
 from shallowrules.exporters.python.inputs import name_variables
 from shallowrules.exporters.python.module import MODULE_NAMES, check_function_name, describe_module, write_module
 from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet, Value
@@ -164,16 +164,14 @@ class _Expressions(ConditionVisitor[str]):
 
 
 def _comparisons(variable: str, condition: Between) -> str:
-    lower, upper = bounds(condition)
-    tests = ((">", lower), ("<=", upper))
-    return " & ".join(f"({variable} {sign} {bound!r})" for sign, bound in tests if bound is not None)
+    return " & ".join(f"({variable} {sign} {bound})" for sign, bound in bound_texts(condition))
 
 
 def _plain_nulls(column: RuleColumn) -> list[Any]:
     """Return what means "no value" in a column of its own type: doubles, whole numbers of 64 bits, or texts."""
     if column.type == "float":
         return [float(number) for number in column.conversion.null_numbers]
-    if column.type == "integer":
+    if column.is_whole:
         found = column.conversion.null_numbers
         return [int(number) for number in found if number == int(number) and int(number) in INT64]
     return list(column.conversion.nulls) if column.type == "text" else []
@@ -190,7 +188,7 @@ def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
         except UnicodeEncodeError as error:
             raise ExportError(f"Polars cannot hold the text {text!r}: it has half a surrogate pair") from error
     for node in rules.nodes:
-        if isinstance(node, Cut) and rules.columns[node.column].type == "integer" and node.threshold >= INT64[-1]:
+        if isinstance(node, Cut) and rules.columns[node.column].is_whole and node.threshold >= INT64[-1]:
             raise ExportError(
                 f"a rule compares column {rules.columns[node.column].name!r} with {node.threshold}, the largest whole "
                 "number of 64 bits, and Polars has no larger ones in such a column: use the exporter python or pandas"

@@ -13,24 +13,27 @@ from shallowrules.rules import Number, RuleColumn, RuleSet
 __all__ = ["describe_input", "name_variables"]
 
 CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str", "boolean": "bool"}
-"""By the type of a column: the class whose values need no conversion."""
+"""By the type of a column: the class whose values need no conversion; values of other types are always read."""
 
 
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     """Return what a template sees of a column that is tested: see `shallowrules.exporters.python.exporter`."""
     conversion = column.conversion
-    numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if column.is_numeric else ()
-    nulls: tuple[Any, ...] = (*conversion.words, *numbers) if column.is_numeric else conversion.nulls
+    is_number = column.is_numeric and not column.is_time
+    numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if is_number else ()
+    nulls: tuple[Any, ...] = (*conversion.words, *numbers) if is_number else conversion.nulls
     arguments = [
         ("nulls", repr(nulls) if nulls or column.from_text else ""),
         ("decimal", repr(conversion.decimal) if conversion.decimal != "." else ""),
         ("numbers", "True" if column.holds_numbers else ""),
+        ("kind", repr(column.type) if column.is_time else ""),
     ]
     given = "".join(f", {name}={value}" for name, value in arguments if value)
-    of_class = f"type({variable}) is not {CLASSES[column.type]}"
+    of_class = f"type({variable}) is not {CLASSES[column.type]}" if column.type in CLASSES else ""
     return {
         "column": column.name,
         "type": column.type,
+        "reader": "time" if column.is_time else column.type,
         "variable": variable,
         **dict(arguments[:2]),
         "holds_numbers": column.holds_numbers,
@@ -38,7 +41,9 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         "null_numbers": repr(numbers),
         "arguments": f"{column.name!r}{given}",
         # A text that means "no value" is of the class that texts have.
-        "unread": "" if nulls and not column.is_numeric else " or ".join([of_class, *_are(variable, numbers)]),
+        "unread": ""
+        if (nulls and not column.is_numeric) or not of_class
+        else " or ".join([of_class, *_are(variable, numbers)]),
     }
 
 

@@ -4,9 +4,11 @@ Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``in
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
 ``decimal``, what makes text a value, empty if nothing, ``holds_numbers`` where rows may give its categories as
 numbers, ``imputed`` or none, ``null_numbers``, those that mean "no value", ``arguments`` of the function that
-reads a value, behind the value, and ``unread``, what is true of a value that has to be read, empty for any),
-``grammar`` (the patterns of numbers, and the texts that are truth values), ``test`` (Python text) of every rule, and
-``label`` (Python text) of every rule and cluster: what its rows get.
+reads a value, behind the value, ``unread``, what is true of a value that has to be read, empty for any, and
+``reader``, the name of that function without its underscore), ``times`` (of each time that is compared the ``name`` of
+the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of numbers and times, and the texts that are
+truth values), ``test`` (Python text) of every rule, and ``label`` (Python text) of every rule and cluster: what its
+rows get.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from typing import Any, Protocol
 from shallowrules.errors import ExportError, OptionError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_text
 from shallowrules.exporters.context import describe
+from shallowrules.exporters.python.bounds import time_constants
 from shallowrules.exporters.python.inputs import describe_input
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, RuleSet
+from shallowrules.times import DURATION, MOMENT
 
 __all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
 
@@ -40,6 +44,8 @@ MODULE_NAMES = frozenset(
         *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
+        *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text"),
+        *("_DATES", "_INSTANTS", "_SPANS"),
         *("Iterable", "cluster", "clusters", "cs", "frame", "math", "pd", "pl"),
         *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_one_of", "_read", "_values", "_within_64_bits"),
     }
@@ -125,10 +131,13 @@ def describe_module(
         **context,
         "function_name": settings.function_name,
         "inputs": [describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
+        "times": [{"name": name, "number": number, "text": text} for name, number, text in time_constants(rules)],
         "grammar": {
             "text": f"{PLAIN.pattern}|{GRAMMAR.infinity}",
             "whole": GRAMMAR.whole,
             "nan": GRAMMAR.nan,
+            "moment": MOMENT,
+            "duration": DURATION,
             "longest": GRAMMAR.longest,
             "true": repr((*TRUE_TEXTS, 1)),
             "false": repr((*FALSE_TEXTS, 0)),

@@ -13,6 +13,7 @@ from shallowrules.exporters.sql.exporter import (
     neither_predicate,
     plain_sql,
 )
+from shallowrules.exporters.sql.times import range_of_times
 
 __all__ = [
     "ALIASES",
@@ -28,4 +29,5 @@ __all__ = [
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "range_of_times",
 ]

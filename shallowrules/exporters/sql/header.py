@@ -8,7 +8,7 @@ from importlib.metadata import version
 from shallowrules.errors import counted
 from shallowrules.exporters.context import percent
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.rules import Cut, Number, RuleSet
+from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
 
 __all__ = ["header_lines"]
 
@@ -46,20 +46,20 @@ def _worth(rules: RuleSet) -> str:
 
 def _missing(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> list[str]:
     """Return what becomes of missing values."""
-    tested = [(names[i], rules.columns[i].imputed) for i in rules.tested_columns]
+    tested = [(names[i], rules.columns[i]) for i in rules.tested_columns]
     lines = [
-        f"A missing value of {dialect.identifier(name)} counts as {_shown(imputed)}."
-        for name, imputed in tested
-        if imputed is not None
+        f"A missing value of {dialect.identifier(name)} counts as {_shown(column, column.imputed)}."
+        for name, column in tested
+        if column.imputed is not None
     ]
-    if any(imputed is None for _, imputed in tested):
+    if any(column.imputed is None for _, column in tested):
         others = "another column" if lines else "a column"
         lines.append(f"A rule that tests {others} does not match a row without a value in it.")
     return lines
 
 
-def _shown(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else repr(value)
+def _shown(column: RuleColumn, value: Number | Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else column.show(value)
 
 
 def _cautions(rules: RuleSet, dialect: Dialect) -> list[str]:

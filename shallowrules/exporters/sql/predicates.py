@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
+from shallowrules.exporters.sql.times import TimeColumn
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
+from shallowrules.times import TIME_TYPES
 
 __all__ = ["EVERY_ROW", "Predicates"]
 
@@ -23,11 +25,12 @@ MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
-_COLUMNS: Mapping[str, type[NumberColumn | TextColumn | TruthColumn]] = {
+_COLUMNS: Mapping[str, type[NumberColumn | TextColumn | TimeColumn | TruthColumn]] = {
     "integer": NumberColumn,
     "float": NumberColumn,
     "text": TextColumn,
     "boolean": TruthColumn,
+    **dict.fromkeys(TIME_TYPES, TimeColumn),
 }
 """What reads a column of each type."""
 
@@ -83,6 +86,8 @@ class Predicates(ConditionVisitor[list[str]]):
     def between(self, condition: Between) -> list[str]:
         """Return a comparison for each bound, and what keeps out NaN and the numbers that mean "no value"."""
         rule_column = condition.column
+        if rule_column.is_time:
+            return self._times(condition)
         column = NumberColumn(rule_column, self.names[condition.feature], self.dialect)
         lower, upper = bounds(condition)
         parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
@@ -97,6 +102,14 @@ class Predicates(ConditionVisitor[list[str]]):
         parts += _not_nan(value, lower, upper, self.dialect, decided=not rule_column.from_text)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
+            return [f"({column.missing()} OR {' AND '.join(parts)})"]
+        return parts
+
+    def _times(self, condition: Between) -> list[str]:
+        column = TimeColumn(condition.column, self.names[condition.feature], self.dialect)
+        lower, upper = bounds(condition)
+        parts, imputed = column.between(lower, upper), condition.column.imputed
+        if isinstance(imputed, int) and _within(imputed, lower, upper):
             return [f"({column.missing()} OR {' AND '.join(parts)})"]
         return parts
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from shallowrules.errors import ExportError, MissingExtraError, OptionError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as
-from shallowrules.exporters.context import check_length
+from shallowrules.exporters.context import check_length, check_no_times
 from shallowrules.exporters.wording import ConditionWords, describe_figures
 from shallowrules.exporters.xlsx.formulas import (
     CONSTANTS_SHEET,
@@ -111,6 +111,7 @@ class XlsxExporter:
         except ImportError:
             raise MissingExtraError("the exporter 'xlsx'", "XlsxWriter", "xlsx") from None
         check_length(rules)
+        check_no_times(rules, self.name)
         content = io.BytesIO()
         workbook = xlsxwriter.Workbook(content, {"in_memory": True})
         workbook.set_properties(

@@ -15,6 +15,7 @@ from shallowrules.exporters import export
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.table import Column, Table
+from shallowrules.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 from shallowrules.verification.runners.python import define
@@ -48,18 +49,28 @@ def _imported(package: str) -> Any:
 
 
 def _by_pandas(pandas: Any, assign_cluster: Callable[[Any], Any], table: Table) -> Labels:
-    columns = {
-        column.name: column.values
-        if column.missing is None and column.is_numeric
-        else pandas.Series(_values(column), dtype=object)
-        for column in table.columns
-    }
+    columns = {column.name: _as_series(pandas, column) for column in table.columns}
     frame = pandas.DataFrame(columns, index=range(table.n_rows))
     return assign_cluster(frame).fillna(NO_CLUSTER).to_numpy(dtype=np.int64)  # type: ignore[no-any-return]
 
 
+def _as_series(pandas: Any, column: Column) -> Any:
+    if column.is_time:
+        series = pandas.Series(array_of_times(column.type, column.values, column.absent))
+        return series.dt.tz_localize("UTC") if column.type == "timestamptz" else series
+    if column.missing is None and column.is_numeric:
+        return column.values
+    return pandas.Series(_values(column), dtype=object)
+
+
 def _by_polars(polars: Any, assign_cluster: Callable[[], Any], table: Table) -> Labels:
     types = {"text": polars.String, "boolean": polars.Boolean, "integer": polars.Int64, "float": polars.Float64}
+    types |= {
+        "date": polars.Date,
+        "timestamp": polars.Datetime("us"),
+        "timestamptz": polars.Datetime("us", "UTC"),
+        "duration": polars.Duration("us"),
+    }
     series = []
     for column in table.columns:
         kind = polars.Float32 if column.values.dtype == np.float32 else types[column.type]

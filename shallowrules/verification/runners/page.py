@@ -22,6 +22,7 @@ from shallowrules.exporters.html.walking import describe_inputs
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet, Value
 from shallowrules.table import Column, Table
+from shallowrules.times import format_time, time_of
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread
 
@@ -118,6 +119,8 @@ def _field(values: Sequence[Value], choices: object, value: Any) -> str:
     if value is None or value != value:
         return ""
     if choices is None:
+        if (time := time_of(value)) is not None:
+            return format_time(*time)
         return value.strip() if isinstance(value, str) else repr(value)
     return str(values.index(value)) if value in values else "other"
 

@@ -84,7 +84,7 @@ def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
     rows = np.ones(table.n_rows, dtype=bool)
     for feature in rules.tested_columns:
         column = rules.columns[feature]
-        if column.type == "integer" and not is_exact_in_doubles(rules, feature):
+        if column.is_whole and not is_exact_in_doubles(rules, feature):
             values = column.read(table[column.name])
             rows &= values.absent | (np.abs(values.numbers().astype(np.float64)) < EXACT)
     return rows

@@ -14,6 +14,7 @@ from shallowrules.exporters.python import Style
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.table import Column, Table
+from shallowrules.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 
@@ -53,5 +54,9 @@ def _by_columns(assign_clusters: Callable[[Mapping[str, Any]], Labels], table: T
 
 
 def _as_given(column: Column) -> Any:
-    """Return the values of a column, masked where one is missing beyond NaN."""
+    """Return the values of a column, masked where one is missing beyond NaN; times as NumPy or Python has them."""
+    if column.type == "timestamptz":
+        return [value for (value,) in python_rows(Table((column,), len(column.values)))]
+    if column.is_time:
+        return array_of_times(column.type, column.values, column.absent)
     return column.values if column.missing is None else np.ma.MaskedArray(column.values, column.missing)

@@ -14,7 +14,7 @@ from shallowrules.engines import Engine
 from shallowrules.engines.duckdb import import_duckdb
 from shallowrules.errors import DataError, counted
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates
+from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, range_of_times
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
 from shallowrules.sources.engine import reason
@@ -81,6 +81,8 @@ def held_by(engine: Engine, table: Table) -> NDArray[np.bool_]:
             held &= column.absent | ~np.isinf(column.values)
         elif column.type == "text" and not engine.holds_nul:
             held &= np.array([text is None or "\0" not in text for text in column.values], dtype=bool)
+        if column.is_time and (ends := range_of_times(engine.dialect, column.type)) is not None:
+            held &= column.absent | ((column.values >= ends[0]) & (column.values <= ends[1]))
     return held
 
 
