@@ -57,7 +57,14 @@ def interrupts_arrive():
 
 STARTED = ("html", "pmml", "xlsx")
 """Exporters whose text a program has to be started for: a browser, Java, a spreadsheet."""
-TESTS_OF_STARTED = {"test_every_command", "test_examples", "test_hostile_texts", "test_pages", "test_verify_runners"}
+TESTS_OF_STARTED = {
+    "test_every_command",
+    "test_examples",
+    "test_hostile_texts",
+    "test_pages",
+    "test_times",
+    "test_verify_runners",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)

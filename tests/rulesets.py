@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
+from shallowrules.times import DAY, TIME_TYPES, time_of, time_range, to_time
 
 NUMBERS = ("integer", "float")
+NUMERIC = (*NUMBERS, *TIME_TYPES)
 MIXED = ("float", "integer", "text", "boolean")
+TIMED = (*TIME_TYPES, "float", "text")
+"""Types of columns with times among them, which not every form has."""
 
 INT64 = (-(2**63), 2**63 - 1)
 
@@ -52,7 +56,7 @@ def make_rules(
             carried[index], paths[index] = branch, path
     nodes = [None] * (len(branches) + len(carried))
     for index, (column, value, *_) in branches.items():
-        if columns[column][1] in NUMBERS:
+        if columns[column][1] in NUMERIC:
             nodes[index] = Cut(column, value, *children[index])
         else:
             values = value if isinstance(value, tuple) else (value,)
@@ -72,10 +76,10 @@ def make_rules(
         mine = [leaf for leaf in carried if carried[leaf] == index]
         size = sum(rows[leaf] for leaf in mine)
         means = tuple(
-            10.0 + (7 * index + 31 * j) % 43 if kind in NUMBERS else None for j, (_, kind) in enumerate(columns)
+            10.0 + (7 * index + 31 * j) % 43 if kind in NUMERIC else None for j, (_, kind) in enumerate(columns)
         )
         shares = tuple(
-            () if kind in NUMBERS else _shares(ranges[j], [(rows[leaf], reached[leaf][j]) for leaf in mine])
+            () if kind in NUMERIC else _shares(ranges[j], [(rows[leaf], reached[leaf][j]) for leaf in mine])
             for j, (_, kind) in enumerate(columns)
         )
         agreeing = (0.9625, 0.97) if size else (0.0, 0.0)
@@ -116,15 +120,15 @@ def _values_of(kind: str, asked: Sequence[Any]) -> tuple[Any, ...]:
     if kind == "text":
         each = [value for values in asked for value in (values if isinstance(values, tuple) else (values,))]
         return tuple(dict.fromkeys([*each, "one more"]))
-    above = [cut + 1 if kind == "integer" else math.nextafter(cut, math.inf) for cut in asked]
-    beyond = INT64[1] if kind == "integer" else sys.float_info.max
+    above = [math.nextafter(cut, math.inf) if kind == "float" else cut + 1 for cut in asked]
+    beyond = {"float": sys.float_info.max, "integer": INT64[1]}.get(kind) or time_range(kind)[-1]
     return (min([-5, *asked]), max([100, *(min(number, beyond) for number in above)]))
 
 
 def _meeting(column: int, kind: str, values: tuple[Any, ...], path: Sequence[Step]) -> tuple[Any, ...]:
     """Return the categories that a path leaves, or some number if it leaves one; empty if it leaves nothing."""
     steps = [(value, left) for j, value, left in path if j == column]
-    if kind not in NUMBERS:
+    if kind not in NUMERIC:
         return tuple(
             v for v in values if all((v in (a if isinstance(a, tuple) else (a,))) == left for a, left in steps)
         )
@@ -145,7 +149,7 @@ def _shares(values: Sequence[Any], leaves: Sequence[tuple[int, Sequence[Any]]]) 
 
 
 def _column(j: int, name: str, kind: str, values: tuple[Any, ...], clusters: Sequence[Cluster]) -> RuleColumn:
-    if kind in NUMBERS:
+    if kind in NUMERIC:
         mean = math.fsum(cluster.share * cluster.means[j] for cluster in clusters if cluster.rows)
         return RuleColumn(name, kind, mean, *values)
     shares = [math.fsum(cluster.share * cluster.shares[j][i] for cluster in clusters) for i in range(len(values))]
@@ -238,6 +242,8 @@ def route(rules: RuleSet, row: Sequence[Any]) -> int:
         value = row[node.column]
         if value is None or value != value:
             return -1
+        if rules.columns[node.column].is_time:
+            _, value = time_of(value)
         holds = value <= node.threshold if isinstance(node, Cut) else value in node.values
         node = rules.nodes[node.left if holds else node.right]
     return node.cluster
@@ -321,6 +327,12 @@ def _values(rules: RuleSet, chooser: random.Random) -> Iterator[list[Any]]:
             yield [*texts, *texts, *texts, *like, *map(str.swapcase, texts), "", None]
             continue
         cuts = [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == index]
+        if column.is_time:
+            near = [cut + step for cut in cuts for step in (-1, 0, 1, 2)]
+            found = [value for value in near if value in time_range(column.type)]
+            more = [0, chooser.randint(-20_000, 20_000), time_range(column.type)[0], time_range(column.type)[-1]]
+            yield [*(to_time(column.type, value) for value in (*found, *found, *more)), None]
+            continue
         if column.type == "integer":
             near = [cut + step for cut in cuts for step in (-1, 0, 1)]
             found = [int(value) for value in near if INT64[0] <= value <= INT64[1]]
@@ -362,6 +374,17 @@ moderate_float = st.floats(1e-250, 1e250) | st.floats(-1e250, -1e-250) | st.inte
 any_integer = st.integers(-20, 20) | st.integers(2**53 - 2, 2**53 + 2) | st.integers(*INT64) | st.sampled_from(INT64)
 
 
+def times(kind: str) -> st.SearchStrategy[int]:
+    """Draw thresholds for times of a kind: any but the last, and what ends a day, a month or a year."""
+    held = time_range(kind)
+    anywhere = st.integers(held[0], held[-2])
+    if kind == "date":
+        return anywhere | st.integers(-30, 20_000)
+    days = st.integers(-700_000, 2_900_000) if kind != "duration" else st.integers(-100, 100)
+    near = st.sampled_from([-1, 0, 1, 499_999, 3_599_999_999, 45_004_999_999])
+    return anywhere | st.builds(lambda day, rest: day * DAY + rest, days, near)
+
+
 @st.composite
 def rule_sets(
     draw: st.DrawFn,
@@ -378,6 +401,7 @@ def rule_sets(
     values = {
         "float": floats,
         "integer": any_integer,
+        **{kind: times(kind) for kind in TIME_TYPES},
         "boolean": st.booleans(),
         "text": categories | st.lists(categories, min_size=1, max_size=3, unique=True).map(tuple),
     }

@@ -112,7 +112,7 @@ def test_names_that_differ_in_case_are_one_as_the_engine_has_it(shop):
     ("columns", "said"),
     [
         (["y", "i"], "the rules test 'x', which table t in"),
-        (["x", "i"], "column 'x' of table t in .* holds dates or the like"),
+        (["x", "i"], "column 'x' of table t in .* holds dates, and the rules test it as float"),
     ],
 )
 def test_columns_that_are_missing_or_of_another_kind(shop, columns, said):

@@ -32,7 +32,7 @@ STAGES = {
     "dask": ["dask"],
     "engines": ["engines"],
     "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
-    "open": ["errors", "files", "labels", "qualified_names"],
+    "open": ["errors", "files", "labels", "qualified_names", "times"],
     "face": [""],  # the package's __init__
 }
 

@@ -27,9 +27,9 @@ def folder(tmp_path, monkeypatch):
         ("a,a\n1,2\n3,4\n", [], "columns 1 and 2 are both named 'a'"),
         ("a,A\n1,2\n3,4\n", [], "columns 1 and 2 are named 'a' and 'A'"),
         (
-            "a,b\n1,2020-01-01\n3,2020-01-02\n5,\n",
+            "a,b\n1,1.1.2020\n3,2.1.2020\n5,\n",
             [],
-            "1 column holds neither numbers nor categories: 'b' (dates or the like); "
+            "1 column holds neither numbers nor categories: 'b' (dates in another form than 2024-03-31); "
             "leave out what is to play no part: --exclude b",
         ),
         (

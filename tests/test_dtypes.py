@@ -120,7 +120,6 @@ COMPLETE = {
 REFUSED = {
     "pandas mixed categories": pd.Series([1, "a"] * 20, dtype="category"),
     "pandas categories of dates": pd.Series(pd.date_range("2020", periods=2).tolist() * 20).astype("category"),
-    "pandas dates": pd.Series(pd.date_range("2020", periods=N_ROWS)),
     "pandas periods": pd.Series(pd.period_range("2020", periods=N_ROWS)),
     "pandas intervals": pd.Series(pd.interval_range(0, N_ROWS)),
     "pandas complex": pd.Series([1j] * N_ROWS),
@@ -133,7 +132,7 @@ REFUSED = {
     "polars List with a gap": pl.Series([None, *[[1, 2]] * (N_ROWS - 1)]),
     "polars Array": pl.Series([[1, 2]] * N_ROWS, dtype=pl.Array(pl.Int64, 2)),
     "polars Struct": pl.Series([{"a": 1}] * N_ROWS),
-    "polars Date": pl.Series([dt.date(2020, 1, 1)] * N_ROWS),
+    "polars Time": pl.Series([dt.time(1)] * N_ROWS),
     "polars Binary": pl.Series([b"a"] * N_ROWS),
     "polars Null": pl.Series([None] * N_ROWS),
     "whole numbers of 400 digits": pd.Series([10**400 + row for row in range(N_ROWS)], dtype=object),

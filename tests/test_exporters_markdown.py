@@ -46,7 +46,8 @@ def test_names_show_as_they_are(name):
     ):
         assert markdown_structure(text) == [kind, "inline", kind.replace("open", "close")]
         plain = "".join(c if c.isprintable() else " " for c in name)
-        assert shown(text).split() == [*plain.split(), "x"]
+        told_apart = shown(text).replace("\u2068", "").replace("\u2069", "")  # of right to left, from what is around
+        assert told_apart.split() == [*plain.split(), "x"]
 
 
 def _rename_values(document, index, data):

@@ -310,6 +310,8 @@ def mistyped(*place, meant, values):
 
 
 # Over the columns x (float) and i (integer): nodes 0 (x <= 0.5), 1 (leaf 0), 2 (i <= 3), 3 (leaf 1), 4 (leaf 2).
+TYPES = "integer, float, date, timestamp, timestamptz, duration, text or boolean"
+
 DAMAGES = [
     (change("format", "shallowrules/3"), r"its \"format\" is 'shallowrules/3'.*if a newer version wrote it"),
     (change("format", 1), 'its "format" is 1'),
@@ -333,7 +335,7 @@ DAMAGES = [
     (change("nodes", 0, "kind", "membership"), r"nodes\[0\] lacks values"),
     # wrong types
     *mistyped("columns", 0, "name", meant="text", values=[1, None, ["x"], "\ud800"]),
-    *mistyped("columns", 0, "type", meant="integer, float, text or boolean", values=["date", 1, None, []]),
+    *mistyped("columns", 0, "type", meant=TYPES, values=["day", 1, None, []]),
     *mistyped("columns", 0, "mean", meant="a finite number or null", values=["1", True, NAN, []]),
     *mistyped("columns", 0, "minimum", meant="a finite number or null", values=["1", True, -INF]),
     *mistyped("columns", 0, "values", meant="a list", values=["ab", None, {}]),

@@ -195,7 +195,7 @@ def test_a_tested_column_that_is_missing_is_named():
     [
         ({"x": ["a"], "i": [1]}, "column 'x' is not numeric .it was read as text"),
         ({"x": ["0.1"], "i": [1]}, "column 'x' is not numeric"),
-        ({"x": [0.1], "i": np.array(["2020-01-01"], "datetime64[D]")}, "column 'i' is not numeric"),
+        ({"x": [0.1], "i": np.array(["2020-01-01"], "datetime64[D]")}, "column 'i' must hold numbers, but holds dates"),
         ({"x": [0.1, 0.2], "i": [1]}, "column 'i' has 1 row, the table 2"),
         (np.zeros((2, 3)), "the array has 3 columns, expected 2: x, i"),
         (np.zeros(2), "1 dimension"),

@@ -92,8 +92,6 @@ TYPES = {
 """By the type of a column, texts for values that it holds."""
 
 OTHER = {
-    "DATE": ["2024-03-31", "infinity"],
-    "TIMESTAMPTZ": ["2024-03-31 12:00:00+02"],
     "UUID": ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
     "JSONB": ['{"a": 1}', "7"],
     "BYTEA": [r"\x01"],
@@ -105,6 +103,17 @@ OTHER = {
     "pair": ["(1,a)"],
 }
 """Types that are neither numbers nor categories."""
+
+FAR = ["infinity", "-infinity", "12000-01-01", "0044-03-15 BC", "0001-01-01", "9999-12-31"]
+MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(" ")) | st.sampled_from(FAR)
+TYPES |= {
+    "DATE": st.dates().map(str) | st.sampled_from(FAR),
+    "TIMESTAMP": MOMENTS,
+    "TIMESTAMPTZ": MOMENTS.map(lambda text: f"{text}+02" if ":" in text else text),
+    "INTERVAL": st.sampled_from(
+        ["1 month 2 days 03:00:00.000001", "-1 days +00:00:00.5", "-00:00:00.000001", "1 year"]
+    ),
+}
 
 TYPES |= {kind: st.sampled_from(texts) for kind, texts in OTHER.items()}
 

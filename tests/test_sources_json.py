@@ -40,7 +40,7 @@ def test_json_forms(write, form):
         ("null null", "float"),
         ("NaN 1.5", "float"),
         ('"1" "2"', "text"),
-        ('"2020-01-01" "2020-01-02"', "other"),
+        ('"2020-01-01" "2020-01-02"', "date"),
         ('"2020-01-01" "later"', "text"),
         ("[1] [2]", "other"),
         ('{"x":1} null', "other"),

@@ -74,7 +74,7 @@ def test_other_columns_are_no_matrix_or_that_of_their_values(table):
         (np.array([1, "a"], object), "text"),
         (np.array([2**70, 1], object), "float"),
         (np.array([[1], {}], object), "other"),
-        (np.array(["2020-01-01"], "datetime64[D]"), "other"),
+        (np.array(["2020-01-01"], "datetime64[D]"), "date"),
     ],
 )
 def test_types_of_arrays(values, kind):

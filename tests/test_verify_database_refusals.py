@@ -135,15 +135,15 @@ def test_the_nearest_column_is_named(tmp_path):
     ("declared", "rule", "said"),
     [
         ("TEXT", "float", "holds text, and the rules test it as float"),
-        ("DATE", "integer", "holds dates or the like, and the rules test it as integer"),
+        ("DATE", "integer", "holds dates, and the rules test it as integer"),
         ("BOOLEAN", "float", "holds truth values, and the rules test it as float"),
         ("INTEGER", "text", "holds numbers, and the rules test it as text"),
-        ("DATE", "boolean", "holds dates or the like, and the rules test it as boolean"),
+        ("DATE", "boolean", "holds dates, and the rules test it as boolean"),
     ],
 )
 def test_a_column_of_another_type_is_refused_before_any_work(database, fill, declared, rule, said):
     if (database.dialect, declared) == ("mysql", "BOOLEAN"):
-        declared, said = "DATE", said.replace("truth values", "dates or the like")  # BOOLEAN is a TINYINT there
+        declared, said = "DATE", said.replace("truth values", "dates")  # BOOLEAN is a TINYINT there
     fill("other", [("x", declared)], [])
     value = {"text": "a", "boolean": True, "float": 0.5, "integer": 3}[rule]
     with pytest.raises(DataError, match=f"column 'x' of table other in .* {said}"):
