@@ -41,6 +41,22 @@ CUTS: dict[str, dict[str, list[Any]]] = {
     },
 }
 
+DAY, SECOND = 86_400_000_000, 1_000_000
+TIME_CUTS: dict[str, list[int]] = {
+    "date": [365, 11_015, 19_812, 19_813, 24_000],
+    "timestamp": [DAY * 365 - 1, DAY * 11_016 - 1, DAY * 19_813 + 45_005 * SECOND + 499_999, DAY * 19_814 - 1],
+    "timestamptz": [DAY * 365 - 1, DAY * 11_016 + 7_199 * SECOND, DAY * 19_814 + 3_600 * SECOND],
+    "duration": [-26 * 3600 * SECOND, 0, 45 * 60 * SECOND, 2 * DAY + 43_200 * SECOND + 250_000],
+}
+"""Where rules cut dates, in days, and points in time and durations, in microseconds: as far as every engine goes."""
+
+TIME_CONVERSIONS: dict[str, dict[str, Any]] = {
+    "": {},
+    "words": {"nulls": ("NA", "?")},
+    "imputed": {"imputed": 18_000},
+    "words, imputed": {"nulls": ("NA", ""), "imputed": 18_000},
+}
+
 CONVERSIONS: dict[str, dict[str, Any]] = {
     "": {},
     "imputed": {"imputed": 6},
@@ -89,6 +105,10 @@ def cases() -> Iterator[Case]:
         tree = (0, TEXTS[0], 0, (0, TEXTS[1:3], 1, (0, TEXTS[3], 2, (0, TEXTS[4:6], 3, (0, TEXTS[7], 4, 5)))))
         rules = _converted(make_rules([("c", "text")], tree), conversion)
         yield Case(", ".join(filter(None, ("text", name))), rules, settings=True)
+    for kind, cuts in TIME_CUTS.items():
+        for name, conversion in TIME_CONVERSIONS.items():
+            rules = _converted(make_rules([("t", kind)], _chain(cuts)), conversion)
+            yield Case(", ".join(filter(None, (kind, name))), rules)
     typed = make_rules([("c", "text")], (0, ("true", "1"), 0, (0, "-7", 1, (0, "2.5", 2, 3))))
     yield Case("text, of numbers and truth values", typed, settings=True)
     for name, imputed in (("boolean", None), ("boolean, imputed", True)):

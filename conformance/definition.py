@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -40,9 +41,25 @@ def read(column: RuleColumn, value: Any) -> Any:
         found = None if value is None or (column.nulls and value.strip(" ") in column.nulls) else value
     elif column.type == "boolean":
         found = None if value is None or value != value else _truth(value)
+    elif column.type in ("date", "timestamp", "timestamptz", "duration"):
+        found = _time(column, value)
     else:
         found = _number(column, value)
     return column.imputed if found is None else found
+
+
+def _time(column: RuleColumn, value: Any) -> Any:
+    if value is None or isinstance(value, timedelta):
+        return None if value is None else value.days * 86_400_000_000 + value.seconds * 1_000_000 + value.microseconds
+    if not isinstance(value, datetime):
+        days = value.toordinal() - date(1970, 1, 1).toordinal()
+        return days if column.type == "date" else days * 86_400_000_000
+    value = value if value.tzinfo is None else value.astimezone(UTC)
+    days = value.toordinal() - date(1970, 1, 1).toordinal()
+    if column.type == "date":
+        return days
+    seconds = (value.hour * 60 + value.minute) * 60 + value.second
+    return (days * 86_400 + seconds) * 1_000_000 + value.microsecond
 
 
 def _truth(value: Any) -> Any:

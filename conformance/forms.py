@@ -12,7 +12,19 @@ from comparing import Block
 from results import Result
 from values import applies, block_of
 
-from shallowrules.engines.columns import ColumnType, Decimals, Doubles, Singles, Texts, Truths, signed, unsigned
+from shallowrules.engines.columns import (
+    ColumnType,
+    Decimals,
+    Doubles,
+    Singles,
+    Texts,
+    Truths,
+    dates,
+    durations,
+    moments,
+    signed,
+    unsigned,
+)
 from shallowrules.errors import DataError
 from shallowrules.exporters import export
 
@@ -27,6 +39,10 @@ COLUMNS = (
     ColumnType("Decimal", Decimals(38, 9)),
     ColumnType("str", Texts()),
     ColumnType("bool", Truths()),
+    ColumnType("date", dates()),
+    ColumnType("datetime", moments()),
+    ColumnType("datetime with a time zone", moments(zoned=True)),
+    ColumnType("timedelta", durations()),
 )
 
 Labels = list[int | None]

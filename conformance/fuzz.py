@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from cases import CONVERSIONS, TEXT_CONVERSIONS
+from cases import CONVERSIONS, TEXT_CONVERSIONS, TIME_CONVERSIONS, TIME_CUTS
 from comparing import PLACES, TABLE, Block, create, labels_of
 from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
@@ -39,7 +39,12 @@ ROWS = 60
 SHOWN = 3
 """Rows of a round that are printed for each style."""
 
-TYPES = ("float", "integer", "text", "boolean")
+TYPES = ("float", "integer", "text", "boolean", *TIME_CUTS)
+
+
+def _column_of(kind: str) -> RuleColumn:
+    """Return a column of a type, to ask which columns of an engine hold it."""
+    return RuleColumn("", kind, None, None, None)  # type: ignore[arg-type]
 
 
 class Round:
@@ -54,7 +59,8 @@ class Round:
 
     def _rules(self) -> RuleSet:
         chooser = self.chooser
-        columns = [(f"{self._text()}{j}", chooser.choice(TYPES)) for j in range(chooser.randint(1, 4))]
+        types = [kind for kind in TYPES if any(applies(_column_of(kind), each) for each in self.engine.columns)]
+        columns = [(f"{self._text()}{j}", chooser.choice(types)) for j in range(chooser.randint(1, 4))]
 
         def grow(depth: int) -> Any:
             if depth == 5 or (depth and not chooser.randrange(4)):
@@ -72,6 +78,8 @@ class Round:
         if kind == "text":
             texts = tuple(dict.fromkeys(self._text() for _ in range(chooser.randint(1, 3))))
             return texts if len(texts) > 1 or chooser.random() < 0.5 else texts[0]
+        if kind in TIME_CUTS:
+            return chooser.choice(TIME_CUTS[kind]) + chooser.choice([0, 0, 1, chooser.randint(-300, 300)])
         if kind == "integer":
             near = chooser.choice([0, 0, 10, 2**24, 2**31, 2**53, -(2**53), 2**62])
             return near + chooser.randint(-5, 5)
@@ -82,7 +90,7 @@ class Round:
     def _converted(self, column: RuleColumn) -> RuleColumn:
         if column.type == "boolean":
             return replace(column, imputed=self.chooser.choice([None, True, False]))
-        table = TEXT_CONVERSIONS if column.type == "text" else CONVERSIONS
+        table = TEXT_CONVERSIONS if column.type == "text" else TIME_CONVERSIONS if column.is_time else CONVERSIONS
         conversion = dict(table[self.chooser.choice(list(table))])
         if column.type == "integer":
             conversion.pop("decimal", None)

@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from cases import Case
+from cases import DAY, TIME_CUTS, Case
 from comparing import Block
 
-from shallowrules.engines.columns import ColumnType, Doubles, Numbers, Texts, Truths
+from shallowrules.engines.columns import ColumnType, Doubles, Numbers, Texts, Times, Truths
 from shallowrules.rules import Cut, RuleColumn, RuleSet
 
 __all__ = ["CONTROLS", "EDGES", "STRAY", "applies", "block_of", "draw"]
@@ -75,8 +75,13 @@ def applies(column: RuleColumn, kind: ColumnType) -> bool:
     """Return whether a table may hold a column of the rules in a column type."""
     if column.type == "text":
         return isinstance(kind.holds, Texts)
+    if column.type in TIME_CUTS:
+        kind_of_both = {"date": "timestamp"}
+        return isinstance(kind.holds, Times) and (
+            kind_of_both.get(kind.holds.kind, kind.holds.kind) == kind_of_both.get(column.type, column.type)
+        )
     if column.type == "boolean":
-        return True
+        return not isinstance(kind.holds, Times)
     return isinstance(kind.holds, Numbers) or (isinstance(kind.holds, Texts) and column.from_text)
 
 
@@ -85,7 +90,9 @@ def draw(rules: RuleSet, feature: int, kind: ColumnType, seed: int) -> list[tupl
     column, holds = rules.columns[feature], kind.holds
     chooser = random.Random(f"{seed} {column.name} {kind}")
     cuts = [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature]
-    if isinstance(holds, Truths):
+    if isinstance(holds, Times):
+        found = list(_times(column, cuts, holds, chooser))
+    elif isinstance(holds, Truths):
         found = [("truth values", value) for value in (True, False)]
     elif isinstance(holds, Numbers):
         found = list(_truths_as_numbers(holds) if column.type == "boolean" else _numbers(column, cuts, holds, chooser))
@@ -141,6 +148,20 @@ def _numbers(column: RuleColumn, cuts: list[Any], holds: Numbers, chooser: rando
 
     yield from (("NaN", math.nan) for _ in range(NANS * holds.nan))
     yield from (("infinities", sign * math.inf) for sign in (1, -1) if holds.infinite)
+
+
+def _times(column: RuleColumn, cuts: list[Any], holds: Times, chooser: random.Random) -> Iterator[tuple[str, Any]]:
+    unit = DAY if column.type == "date" else 1
+    for cut in cuts:
+        for moment in (cut * unit, (cut + 1) * unit, (cut + 1) * unit - DAY, (cut + 1) * unit + DAY - 1):
+            yield from (("boundaries", value) for value in holds.beside(moment))
+    lowest, highest = max(holds.low, -30_000 * DAY), min(holds.high, 60_000 * DAY)
+    for _ in range(ORDINARY):
+        yield from (("ordinary", value) for value in holds.beside(chooser.randint(lowest, highest))[:1])
+    if holds.kind != "duration":
+        days = (10_957, 11_015, 11_016, 11_382, -1, 0, 19_782, 47_541, -25_508)  # of leap years, and their ends
+        yield from (("leap years", value) for day in days for value in holds.beside(day * DAY))
+    yield from (("ends of the type", value) for value in holds.ends())
 
 
 def _around(cut: int | float, chooser: random.Random) -> list[int | float]:
