@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shallowrules.conversion import DOUBLE_EXACT
 from shallowrules.encoding import Encoder
 from shallowrules.errors import DataError
 from shallowrules.growing import GrownTree
@@ -91,15 +92,23 @@ class _Gap:
     def readable(self) -> int | float:
         """The roundest threshold in it."""
         if self.type in TIME_TYPES:
-            return readable_time(self.type, int(self.lower), int(self.upper))
+            found = readable_time(self.type, *self._told_apart())
+            return found if float(found) == found else int(self.lower)
         return readable_threshold(self.lower, self.upper, integer=self.type == "integer")
 
     @property
     def rounder(self) -> Sequence[int | float]:
         """Thresholds near it that are rounder."""
         if self.type in TIME_TYPES:
-            return rounder_times(self.type, int(self.lower), int(self.upper))
+            return [each for each in rounder_times(self.type, *self._told_apart()) if float(each) == each]
         return rounder_thresholds(self.lower, self.upper, integer=self.type == "integer")
+
+    def _told_apart(self) -> tuple[int, int]:
+        """Return the gap of times as far as floats tell microseconds apart: a year 9999 stands for "never"."""
+        lower, upper = int(self.lower), int(self.upper)
+        if lower < DOUBLE_EXACT:
+            upper = min(upper, DOUBLE_EXACT)
+        return (max(lower, -DOUBLE_EXACT), upper) if upper > -DOUBLE_EXACT else (lower, upper)
 
     def digits(self, value: int | float) -> int:
         """Return how many digits of a threshold a person has to read; of a time, how many units."""

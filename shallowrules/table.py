@@ -466,6 +466,8 @@ def _column(name: str, values: NDArray[Any]) -> Column:
         return _from_objects(name, values) if found is None else found
     if kind == "b":
         return Column(name, "boolean", values.astype(object))
+    if kind == "m" and np.datetime_data(values.dtype)[0] in ("Y", "M", "generic"):  # of no fixed length
+        return Column(name, "other", values.astype(object))
     if kind in "mM":
         return _from_times(name, values, "duration" if kind == "m" else "timestamp")
     if kind in "iu":

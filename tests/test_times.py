@@ -277,6 +277,20 @@ def test_times_are_clustered_as_their_numbers(kind, refine):
         assert load(fits[0].rules_.to_json()) == fits[0].rules_
 
 
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+@pytest.mark.parametrize("never", ["9999-12-31", "0001-01-01"])
+def test_a_day_that_stands_for_never(kind, never):
+    dated, _ = dated_table(2, kind)
+    numbers = dated["t"].values.copy()
+    numbers[::3] = parse_time(kind, never)
+    table = Table((replace(dated["t"], values=numbers), dated["x"]), len(numbers))
+    model = ExplainableKMeans(2, random_state=0, scale="standard").fit(table)
+    assert 0 in model.rules_.tested_columns
+    assert model.predict(table).tolist() == model.labels_.tolist()
+    cuts = [node.threshold for node in model.rules_.nodes if hasattr(node, "threshold") and node.column == 0]
+    assert all(time_level(kind, cut) == 1 for cut in cuts)
+
+
 def test_round_within_finds_months():
     dated, _ = dated_table(3, "date", 4000)
     model = ExplainableKMeans(3, random_state=0, scale="standard", round_within=0.02).fit(dated)

@@ -118,6 +118,9 @@ def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers)
 WANTED_TYPES: Mapping[str, tuple[str, str]] = {
     "integer": ("BIGINT", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"),
     "float": ("DOUBLE", r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*"),
+    **dict.fromkeys(("date", "timestamp"), ("TIMESTAMP", "DATE|TIMESTAMP(_S|_MS|_NS)?")),
+    "timestamptz": ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"),
+    "duration": ("INTERVAL", "INTERVAL"),
     "text": ("VARCHAR", "VARCHAR|ENUM.*"),
     "boolean": ("BOOLEAN", "BOOLEAN"),
 }
