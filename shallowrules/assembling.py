@@ -192,17 +192,14 @@ def _with_histograms(
     measured: Measured, clusters: tuple[Cluster, ...], tree: Tree
 ) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
     """Return the columns with edges of bins, and the clusters with what is in these."""
-    columns = measured.columns
+    columns, places = measured.columns, np.unique(tree.cluster[tree.leaves])
     described, found = list(columns), []
     for (index, narrow), counted_rows in zip(measured.bins.items(), measured.counted_rows, strict=True):
         edges, joined = join_bins(narrow, counted_rows, integer=columns[index].is_whole)
         described[index] = replace(columns[index], edges=edges)
-        found.append(joined)
-    places = np.unique(tree.cluster[tree.leaves])
-    filled = (
-        replace(cluster, histograms=tuple(plain_numbers(joined[place]) for joined in found))
-        for place, cluster in zip(places, clusters, strict=True)
-    )
+        found.append([plain_numbers(sums) for sums in joined[places]])
+    by_cluster = zip(*found, strict=True) if found else ((),) * len(clusters)
+    filled = (replace(cluster, histograms=sums) for cluster, sums in zip(clusters, by_cluster, strict=True))
     return tuple(described), tuple(filled)
 
 

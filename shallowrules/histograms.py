@@ -6,7 +6,6 @@ counts of parts of a table add up to those of the whole. Which of them are joine
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
@@ -221,4 +220,7 @@ def cross_weights(
 
 def plain_numbers(sums: NDArray[Any]) -> tuple[Number, ...]:
     """Return counts or weights as Python's numbers, whole ones as int."""
-    return tuple(int(value) if value == math.floor(value) else float(value) for value in sums.tolist())
+    numbers = sums.tolist()
+    if sums.dtype.kind in "iu":
+        return tuple(numbers)
+    return tuple(int(value) if value.is_integer() else value for value in numbers)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 __all__ = ["readable_threshold", "rounder_thresholds", "significant_digits"]
 
@@ -65,11 +67,9 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
 
     if math.nextafter(lower, math.inf) >= upper or (integer and upper - lower == 1):
         return lower + 0  # turns -0.0 into 0.0
-    # Fractions, because the middle of two floats need not be a float, nor its sum finite.
-    a, b = Fraction(lower), Fraction(upper)
-    quarter = (b - a) / 4
-    low, middle, high = a + quarter, (a + b) / 2, b - quarter
-    if low <= 0 <= high:
+    # Whole numbers over one denominator, because the middle of two floats need not be a float, nor its sum finite.
+    gap = _Gap.between(lower, upper)
+    if gap.low <= 0 <= gap.high:
         return 0 if integer else 0.0
 
     # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal
@@ -78,13 +78,13 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     while True:
         digits += 1
         found = []
-        for decimal, exponent in _decimals(low, middle, high, digits):
-            if integer and exponent < 0:
+        for decimal in gap.decimals(digits):
+            if integer and decimal.exponent < 0:
                 continue
-            value = int(decimal) if integer else float(decimal)
+            value = decimal.value(integer=integer)
             # A decimal inside the gap may round to a float on its border.
             if lower <= float(value) < upper and (integer or value != lower):
-                found.append((abs(decimal - middle), -exponent, decimal, value))
+                found.append((gap.distance(decimal), -decimal.exponent, value))
         if found:
             return min(found)[-1]
 
@@ -125,7 +125,7 @@ def rounder_thresholds(lower: float, upper: float, *, integer: bool = False) -> 
     if most == 1:
         return []
     middle = (Fraction(lower) + Fraction(upper)) / 2
-    magnitude = _magnitude(abs(middle))
+    magnitude = _magnitude(abs(middle.numerator), middle.denominator)
     found = set()
     for exponent in range(magnitude - most + 2, magnitude + 2):
         step = Fraction(10) ** exponent
@@ -142,24 +142,67 @@ def rounder_thresholds(lower: float, upper: float, *, integer: bool = False) -> 
     return sorted(found)
 
 
-def _decimals(low: Fraction, middle: Fraction, high: Fraction, digits: int) -> Iterator[tuple[Fraction, int]]:
-    """Yield the decimals with this many significant digits, all used, that can be nearest to the middle.
+@dataclass(frozen=True)
+class _Decimal:
+    """A whole multiple of a power of ten."""
 
-    With each its exponent: it is a whole multiple of ``10**exponent``. The range does not hold 0.
-    """
-    sign = 1 if low > 0 else -1
-    smallest, largest = sorted((abs(low), abs(high)))
-    for exponent in range(_magnitude(smallest) - digits + 1, _magnitude(largest) - digits + 2):
-        step = Fraction(10) ** exponent
-        first = max(math.ceil(smallest / step), 10 ** (digits - 1))
-        last = min(math.floor(largest / step), 10**digits - 1)
-        below = math.floor(abs(middle) / step)
-        for multiple in {max(below, first), min(below + 1, last)}:
-            if first <= multiple <= last:
-                yield sign * multiple * step, exponent
+    multiple: int
+    exponent: int
+
+    def value(self, *, integer: bool) -> int | float:
+        """Return the number, an int or the nearest float."""
+        if self.exponent >= 0:
+            whole: int = self.multiple * 10**self.exponent
+            return whole if integer else float(whole)
+        return self.multiple / int(10**-self.exponent)  # Python divides integers with one rounding
 
 
-def _magnitude(value: Fraction) -> int:
-    """Return the e with ``10**e <= value < 10**(e+1)``."""
-    e = len(str(value.numerator)) - len(str(value.denominator))
-    return e if value >= Fraction(10) ** e else e - 1
+@dataclass(frozen=True)
+class _Gap:
+    """The middle half of a gap, its middle and its ends as whole numbers over one denominator."""
+
+    low: int
+    middle: int
+    high: int
+    denominator: int
+
+    @classmethod
+    def between(cls, lower: float, upper: float) -> _Gap:
+        """Return that of the gap between two numbers."""
+        (a, below), (b, above) = lower.as_integer_ratio(), upper.as_integer_ratio()
+        denominator = max(below, above)  # both are powers of two
+        a, b = a * (denominator // below), b * (denominator // above)
+        return cls(3 * a + b, 2 * (a + b), a + 3 * b, 4 * denominator)
+
+    @cached_property
+    def magnitudes(self) -> tuple[int, int]:
+        """The exponents e with ``10**e <= value < 10**(e + 1)`` of its smallest and its largest absolute value."""
+        smallest, largest = sorted((abs(self.low), abs(self.high)))
+        return _magnitude(smallest, self.denominator), _magnitude(largest, self.denominator)
+
+    def decimals(self, digits: int) -> Iterator[_Decimal]:
+        """Yield the decimals with this many significant digits, all used, that can be nearest to the middle.
+
+        The range does not hold 0.
+        """
+        sign = 1 if self.low > 0 else -1
+        smallest, largest = sorted((abs(self.low), abs(self.high)))
+        for exponent in range(self.magnitudes[0] - digits + 1, self.magnitudes[1] - digits + 2):
+            up, down = 10 ** max(-exponent, 0), self.denominator * 10 ** max(exponent, 0)
+            first = max(-(-smallest * up // down), 10 ** (digits - 1))
+            last = min(largest * up // down, 10**digits - 1)
+            below = abs(self.middle) * up // down
+            for multiple in {max(below, first), min(below + 1, last)}:
+                if first <= multiple <= last:
+                    yield _Decimal(sign * multiple, exponent)
+
+    def distance(self, decimal: _Decimal) -> Fraction:
+        """Return how far a decimal is from the middle."""
+        power = Fraction(10) ** decimal.exponent
+        return abs(decimal.multiple * power - Fraction(self.middle, self.denominator))
+
+
+def _magnitude(numerator: int, denominator: int) -> int:
+    """Return the e with ``10**e <= numerator / denominator < 10**(e + 1)``."""
+    e = len(str(numerator)) - len(str(denominator))
+    return e if numerator * 10 ** max(-e, 0) >= denominator * 10 ** max(e, 0) else e - 1

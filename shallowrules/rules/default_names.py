@@ -6,9 +6,11 @@ They are for clusters that nobody has named, and depend on the rules alone, so t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import and_
 from typing import TypeGuard
 
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, printable
@@ -22,6 +24,9 @@ MIN_WORDS, MAX_WORDS = 2, 3
 
 MAX_CONDITIONS = 12
 """Conditions of a rule, the most telling ones, that a name is chosen from."""
+
+ALL = -1
+"""A bit for each cluster, however many there are."""
 
 MAX_LENGTH = 28
 """Characters of a category or a column in a name."""
@@ -56,11 +61,14 @@ def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequen
         asked = [condition for condition in rule.conditions if condition.column.name.strip()]
         asked.sort(key=lambda condition: telling[rule.leaf, condition.feature])
         words[cluster.index] = [to_word(condition) for condition in asked[:MAX_CONDITIONS]]
+    having: dict[str, int] = {}  # by word the clusters that have it, a bit for each
+    for i, some in enumerate(words.values()):
+        for word in some:
+            having[word] = having.get(word, 0) | 1 << i
     names: dict[int, str] = {}
     taken = {cluster.name for cluster in clusters}
     for index, own in words.items():
-        others = [set(some) for other, some in words.items() if other != index]
-        name = ", ".join(sorted(_fewest(own, others), key=in_rule[index].index))
+        name = ", ".join(sorted(_fewest(own, having), key=in_rule[index].index))
         if not name:
             continue
         names[index] = name if name not in taken else f"{name} ({index})"
@@ -68,11 +76,12 @@ def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequen
     return names
 
 
-def _fewest(own: Sequence[str], others: Sequence[set[str]]) -> Sequence[str]:
+def _fewest(own: Sequence[str], having: Mapping[str, int]) -> Sequence[str]:
     """Return the fewest words that no other cluster has all of, the first words first."""
     for size in range(min(MIN_WORDS, len(own)), MAX_WORDS + 1):
         for some in combinations(own, size):
-            if not any(other.issuperset(some) for other in others):
+            clusters = reduce(and_, map(having.__getitem__, some), ALL)
+            if clusters & (clusters - 1) == 0:  # one bit: its own
                 return some
     return own[:MAX_WORDS]
 

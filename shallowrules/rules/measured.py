@@ -9,7 +9,10 @@ import math
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shallowrules.conversion import Number
 from shallowrules.errors import RulesFormatError, counted
@@ -38,7 +41,13 @@ def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster])
         if fault:
             raise RulesFormatError(f"column {columns[i].name!r} {fault}")
     for cluster in clusters:
-        fault = _histograms_fault(cluster, columns, binned) or _confusion_fault(cluster)
+        if len(cluster.histograms) != len(binned):
+            has = f"{counted(len(cluster.histograms), 'histogram')} for {counted(len(binned), 'column')} with bins"
+            raise RulesFormatError(f"cluster {cluster.index} has {has}")
+    for place, i in enumerate(binned):
+        _check_histograms_of_column(columns[i], i, place, clusters)
+    for cluster in clusters:
+        fault = _confusion_fault(cluster)
         if fault:
             raise RulesFormatError(f"cluster {cluster.index} has {fault}")
     _check_confusion(clusters)
@@ -61,27 +70,48 @@ def _edges_fault(column: RuleColumn) -> str | None:
     return None
 
 
-def _histograms_fault(cluster: Cluster, columns: Sequence[RuleColumn], binned: Sequence[int]) -> str | None:
-    """Return what is wrong with the histograms of a cluster, to follow "has"."""
-    if len(cluster.histograms) != len(binned):
-        return f"{counted(len(cluster.histograms), 'histogram')} for {counted(len(binned), 'column')} with bins"
-    for i, weights in zip(binned, cluster.histograms, strict=True):
-        column = columns[i]
-        what = f"a histogram of column {column.name!r}"
-        if len(weights) != len(column.edges) - 1:
-            return f"{what} of {counted(len(weights), 'bin')}, not of {len(column.edges) - 1}"
-        if not all(0 <= weight <= sys.float_info.max for weight in weights):
-            return f"{what} with a weight that is negative or not finite"
-        if not math.isclose(sum(weights), cluster.weight, rel_tol=TOLERANCE):
-            return f"{what} that weighs {sum(weights):.7g}, not {cluster.weight:.7g}"
-        if cluster.rows:
-            shares = [weight / cluster.weight for weight in weights]
-            lowest = sum(share * edge for share, edge in zip(shares, column.edges, strict=False))
-            highest = sum(share * edge for share, edge in zip(shares, column.edges[1:], strict=True))
-            mean, slack = cast(float, cluster.means[i]), TOLERANCE * max(map(abs, column.edges))
-            if math.isfinite(mean) and not lowest - slack <= mean <= highest + slack:
-                return f"{what} by which its mean is from {lowest:.7g} to {highest:.7g}, not {mean:.7g}"
-    return None
+def _check_histograms_of_column(column: RuleColumn, index: int, place: int, clusters: Sequence[Cluster]) -> None:
+    """Check the histograms of a column, which are at a place of their own in each cluster."""
+
+    def refuse(cluster: Cluster, fault: str) -> NoReturn:
+        raise RulesFormatError(f"cluster {cluster.index} has a histogram of column {column.name!r} {fault}")
+
+    n_bins = len(column.edges) - 1
+    for cluster in clusters:
+        found = len(cluster.histograms[place])
+        if found != n_bins:
+            refuse(cluster, f"of {counted(found, 'bin')}, not of {n_bins}")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        weights = _as_floats([cluster.histograms[place] for cluster in clusters])
+        for i in np.flatnonzero(~((weights >= 0) & (weights <= sys.float_info.max)).all(axis=1)).tolist():
+            refuse(clusters[i], "with a weight that is negative or not finite")
+        own = _as_floats([cluster.weight for cluster in clusters])
+        sums = weights.sum(axis=1)
+        for i in np.flatnonzero(~(np.abs(sums - own) <= TOLERANCE * np.maximum(sums, own)) | np.isinf(sums)).tolist():
+            refuse(clusters[i], f"that weighs {sums[i]:.7g}, not {own[i]:.7g}")
+        edges, shares = _as_floats(column.edges), weights / own[:, None]
+        lowest, highest = shares @ edges[:-1], shares @ edges[1:]
+        means = _as_floats([cluster.means[index] for cluster in clusters])
+        slack = TOLERANCE * np.abs(edges).max()
+        inside = (lowest - slack <= means) & (means <= highest + slack)
+        filled = np.array([bool(cluster.rows) for cluster in clusters])
+        for i in np.flatnonzero(filled & np.isfinite(means) & ~inside).tolist():
+            refuse(clusters[i], f"by which its mean is from {lowest[i]:.7g} to {highest[i]:.7g}, not {means[i]:.7g}")
+
+
+def _as_floats(numbers: Sequence[Any]) -> NDArray[np.float64]:
+    """Return numbers as floats, those beyond floats as infinity."""
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except OverflowError:
+        return np.asarray(np.vectorize(_to_float, otypes=[np.float64])(np.array(numbers, dtype=object)))
+
+
+def _to_float(number: Number) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _confusion_fault(cluster: Cluster) -> str | None:
