@@ -30,7 +30,13 @@ from shallowrules.clustering import UNLABELLED
 from shallowrules.encoding import Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.histograms import count_rows, cross_weights
-from shallowrules.metrics import agreement, cost_around_means, partition_cost, precision_and_recall
+from shallowrules.metrics import (
+    agreement,
+    agreement_of_pairs,
+    cost_around_means,
+    partition_cost,
+    precision_and_recall,
+)
 from shallowrules.rules import Node, RuleColumn, RuleSet
 from shallowrules.summation import GroupSums, exact_weights, group_means
 from shallowrules.table import Column, Table, unmasked
@@ -127,8 +133,8 @@ def describe_tree(
         The result does not depend on it.
     """
     k = len(tree.names)
-    counts = np.bincount(labels if weight is None else labels[weight > 0], minlength=k)
-    weights = (counts if weight is None else np.bincount(labels, weight, minlength=k)).astype(np.float64)
+    weights = np.bincount(labels, weight, minlength=k).astype(np.float64) if sums is None else sums.size
+    counts = weights.astype(np.intp) if weight is None else np.bincount(labels[weight > 0], minlength=k)
     columns, profiles = _describe_columns(encoding, means, labels, weight, weights)
     if sums is None:
         cost = partition_cost(encoding.X_cluster, labels, weight, n_threads, encoding.cluster_ranges)
@@ -155,6 +161,10 @@ def describe_tree(
         groups = np.ascontiguousarray(labels, dtype=np.int32)
         counted_rows = count_rows(list(bins.values()), raw, groups, k, row_weight, n_threads)
         confusion = cross_weights(labels, reference, k, row_weight)
+        agreed, precision, recall = agreement_of_pairs(confusion)
+    else:
+        agreed = agreement(labels, reference, weight)
+        precision, recall = precision_and_recall(labels, reference, k, weight)
     return assemble_rules(
         tree,
         nodes,
@@ -165,8 +175,9 @@ def describe_tree(
             weights,
             cost,
             reference_cost,
-            agreement(labels, reference, weight),
-            *precision_and_recall(labels, reference, k, weight),
+            agreed,
+            precision,
+            recall,
             confusion,
             bins,
             counted_rows,

@@ -14,6 +14,7 @@ from shallowrules.tree import Tree
 
 __all__ = [
     "agreement",
+    "agreement_of_pairs",
     "cost_around_means",
     "cost_of_squares",
     "exact_sums",
@@ -249,10 +250,25 @@ def precision_and_recall(
     weight = None if sample_weight is None else _weights(sample_weight, len(labels))
     equal = labels == reference
     shared = np.bincount(labels[equal], None if weight is None else weight[equal], n_clusters)
-    precision, recall = (
-        np.divide(shared, total, out=np.zeros(n_clusters), where=total > 0)
-        for total in (np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))
-    )
+    return _shares(shared, np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))
+
+
+def agreement_of_pairs(pairs: NDArray[Any]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return agreement, precision and recall of two labellings of the same clusters.
+
+    Parameters
+    ----------
+    pairs : ndarray of numbers, shape (n_clusters, n_clusters)
+        Rows, or their weight, that the labelling puts into the cluster of the row and the reference into that of the
+        column.
+    """
+    shared = np.diagonal(pairs)
+    return float(shared.sum() / pairs.sum()), *_shares(shared, pairs.sum(axis=1), pairs.sum(axis=0))
+
+
+def _shares(shared: NDArray[Any], *totals: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return which share of two totals is shared, 0 of nothing."""
+    precision, recall = (np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in totals)
     return precision, recall
 
 

@@ -17,7 +17,7 @@ from shallowrules.assembling import (
 )
 from shallowrules.encoding import categories
 from shallowrules.histograms import NarrowBins, count_rows, cross_weights
-from shallowrules.metrics import cost_of_squares, squares_around
+from shallowrules.metrics import agreement_of_pairs, cost_of_squares, squares_around
 from shallowrules.partitions import Part, Partitions
 from shallowrules.passes.centers import Grids, reference_labels
 from shallowrules.passes.rows import RowEncoder
@@ -136,18 +136,14 @@ def measured_of(
             values = categories(raw)
             described.append(describe_values(raw, values, found[f"values {source}"], sums))
     columns, profiles = profile_clusters(head, described, k)
-    pairs = found["pair weights"]
-    shared = np.diagonal(pairs)
-    precision, recall = (
-        np.divide(shared, total, out=np.zeros(k), where=total > 0) for total in (pairs.sum(axis=1), pairs.sum(axis=0))
-    )
+    agreed, precision, recall = agreement_of_pairs(found["pair weights"])
     return Measured(
         columns,
         profiles,
         found["rows"],
         sums,
         *costs,
-        float(shared.sum() / pairs.sum()),
+        agreed,
         precision,
         recall,
         found["pair weights"] if on.weighted else found["pairs"],

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.clustering import UNLABELLED, Reference
 from shallowrules.encoding import Encoding
-from shallowrules.metrics import partition_cost
+from shallowrules.metrics import cost_around_means, exact_sums, partition_cost
+from shallowrules.summation import GroupSums, group_means
 from shallowrules.table import Table
 
 __all__ = ["FitData", "FitParameters", "GivenTable", "Log"]
@@ -104,7 +105,9 @@ class FitData:
     @cached_property
     def used_centers(self) -> NDArray[np.int32]:
         """The centers that rows of positive weight are assigned to."""
-        labels = self.reference.labels
+        sums, labels = self.reference_sums, self.reference.labels
+        if sums is not None:
+            return np.flatnonzero(sums.size).astype(np.int32)
         rows = np.bincount(labels if self.fit_weight is None else labels[self.fit_weight > 0])
         return np.flatnonzero(rows).astype(np.int32)
 
@@ -116,13 +119,35 @@ class FitData:
     @cached_property
     def reference_cost(self) -> float:
         """The k-means cost of the unrestricted clustering, with the means of its labels."""
-        return partition_cost(
-            self.encoding.X_cluster,
-            self.reference.labels,
-            self.fit_weight,
-            self.parameters.n_threads,
-            self.encoding.cluster_ranges,
-        )
+        X, labels, sums = self.encoding.X_cluster, self.reference.labels, self.reference_sums
+        weight, n_threads = self.fit_weight, self.parameters.n_threads
+        if sums is not None:
+            return cost_around_means(sums, X, labels, weight, n_threads)
+        return partition_cost(X, labels, weight, n_threads, self.encoding.cluster_ranges)
+
+    @cached_property
+    def reference_sums(self) -> GroupSums | None:
+        """The sums of the unrestricted clusters; None if rows are in none, and as `exact_sums` says."""
+        labels, k = self.reference.labels, len(self.reference.centers)
+        if labels.min() < 0:
+            return None
+        encoding, n_threads = self.encoding, self.parameters.n_threads
+        return exact_sums(encoding.X_cluster, labels, k, self.fit_weight, n_threads, encoding.cluster_ranges)
+
+    @property
+    def reference_means(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The means of the clusters of the unrestricted clustering in the clustered space, and their weights.
+
+        Shapes (k, m) and (k,); NaN for the mean of one without rows.
+        """
+        sums = self.reference_sums
+        if sums is not None:
+            return sums.means, sums.size
+        encoding, labels, weight, k = self.encoding, self.reference.labels, self.fit_weight, len(self.reference.centers)
+        counted = labels >= 0
+        sizes = np.bincount(labels[counted], None if weight is None else weight[counted], k).astype(np.float64)
+        n_threads, ranges = self.parameters.n_threads, encoding.cluster_ranges
+        return group_means(encoding.X_cluster, labels, k, weight, n_threads, ranges), sizes
 
     @property
     def left_out(self) -> int:

@@ -183,14 +183,10 @@ def describe(
 
 def _separation(data: FitData) -> dict[int, float]:
     """Return the share of each raw column in what separates the clusters that are explained, where it is known."""
-    encoding, labels, weight = data.encoding, data.reference.labels, data.fit_weight
-    if encoding.encoder.transformer is not None or has_transformers(data.clusterer):
+    encoder = data.encoding.encoder
+    if encoder.transformer is not None or has_transformers(data.clusterer):
         return {}
-    k = len(data.reference.centers)
-    counted = labels >= 0
-    sizes = np.bincount(labels[counted], None if weight is None else weight[counted], k).astype(np.float64)
-    n_threads, ranges = data.parameters.n_threads, encoding.cluster_ranges
-    return separation_of(encoding.encoder, group_means(encoding.X_cluster, labels, k, weight, n_threads, ranges), sizes)
+    return separation_of(encoder, *data.reference_means)
 
 
 def doubts_of(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
