@@ -594,6 +594,11 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
         else:
             validate_data(model, X, reset=reset, skip_check_array=True)
     else:
+        if _kind_of(X) in "mM":
+            times = np.asarray(X)
+            validate_data(model, times.view(np.int64), reset=reset, dtype=None)
+            table = Table.of(times)
+            return GivenTable(table, table, None, None)
         X = unmasked(X)
         integral = _kind_of(X) in "biu"
         matrix = validate_data(model, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)

@@ -33,6 +33,7 @@ from shallowrules.times import (
     numbers_of_times,
     parse_time,
     time_of,
+    time_range,
 )
 
 __all__ = [
@@ -501,7 +502,8 @@ def _from_objects(name: str, values: NDArray[Any]) -> Column:
             return Column(name, "boolean", values)
     if any(issubclass(kind, str | bytes | bool) for kind in held):
         return Column(name, "text", values)
-    if held and all(issubclass(kind, date | timedelta) for kind in held):
+    times = {type(value) for value in present if not is_missing(value)}
+    if times and all(issubclass(kind, date | timedelta) for kind in times):
         return _from_python_times(name, values, missing)
     try:
         doubles = _nearest_doubles(present)
@@ -558,12 +560,15 @@ def _from_times(name: str, values: NDArray[Any], kind: TimeType) -> Column:
     try:
         numbers, missing = numbers_of_times(values)
     except OverflowError:
-        raise DataError(
-            f"column {name!r} has a {kind} beyond the years 1 to 9999: correct it or leave it out"
-        ) from None
+        raise _beyond(name, kind) from None
     if kind == "date" or values.dtype == np.dtype("M8[D]"):
         kind, numbers = "date", numbers // DAY
     return Column(name, kind, numbers, missing if missing.any() else None)
+
+
+def _beyond(name: str, kind: str) -> DataError:
+    nature = {"date": "date", "duration": "duration"}.get(kind, "point in time")
+    return DataError(f"column {name!r} has a {nature} beyond the years 1 to 9999: correct it or leave it out")
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
@@ -574,9 +579,13 @@ def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool
     kinds = {each[0] for each in found if each is not None}
     if len(kinds) > 1:
         return Column(name, "other", values)
+    kind = kinds.pop() if kinds else "duration"
+    held = time_range(kind)
+    if any(each is not None and each[1] not in held for each in found):
+        raise _beyond(name, kind)
     numbers = np.array([0 if each is None else each[1] for each in found], dtype=np.int64)
     absent = np.array([each is None for each in found], dtype=bool)
-    return Column(name, kinds.pop() if kinds else "duration", numbers, absent if absent.any() else None)
+    return Column(name, kind, numbers, absent if absent.any() else None)
 
 
 def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:

@@ -20,8 +20,11 @@ __all__ = [
     "DAY",
     "DURATION",
     "FORMS",
+    "HOUR",
+    "MINUTE",
     "MOMENT",
     "NATURES",
+    "SPAN",
     "TIME_TYPES",
     "TimeType",
     "array_of_times",
@@ -62,7 +65,7 @@ _CLOCK_TEXT = (
     "(?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])"
     r"(?:\.(?P<fraction>[0-9]{1,6}))?)?"
 )
-_ZONE = "(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])"
+_ZONE = "(?P<zone>Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)"
 
 MOMENT = f"{_DAY}(?:[ T]{_CLOCK_TEXT}{_ZONE}?)?"
 """A date or a point in time as text, in the form of ISO 8601."""
@@ -79,6 +82,9 @@ DURATION = (
     r"(?::(?P<s>[0-5][0-9])(?:\.(?P<f>[0-9]{1,6}))?)?)?"
 )
 """A duration as text: 2 days 12:30:00, where what is 0 may be left out."""
+
+SPAN = r"-?(?:[0-9]{1,7} days?|(?:[0-9]{1,7} days? )?[0-9]{1,2}:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)"
+"""The same without groups, for engines whose patterns have no conditions."""
 
 EPOCH = date(1970, 1, 1)
 _MOMENT = datetime(1970, 1, 1)
@@ -180,7 +186,7 @@ def _moment(kind: str, text: str) -> int | None:
         return None
     ahead = 0
     if zone is not None and zone != "Z":
-        hours, minutes = int(zone[1:3]), int(zone[-2:])
+        hours, minutes = int(zone[1:3]), int(zone[3:].removeprefix(":") or 0)
         ahead = (hours * 60 + minutes) * (-1 if zone[0] == "-" else 1)
     clock = hour * HOUR + (minute - ahead) * MINUTE + second * SECOND + int((match["fraction"] or "").ljust(6, "0"))
     return days if kind == "date" else days * DAY + clock
@@ -327,13 +333,23 @@ def readable_time(kind: str, lower: int, upper: int) -> int:
     >>> format_time("date", readable_time("date", 19790, 19850))
     '2024-03-31'
     """
-    shift, middle, quarter = _SHIFT[kind], (lower + upper) // 2, (upper - lower) // 4
+    shift, unit = _SHIFT[kind], _common_unit(kind, lower, upper)
+    low, high = lower // unit, upper // unit
+    middle, quarter = (low + high) / 2, (high - low) // 4
     for level in _LEVELS[kind]:
-        candidates = [at - shift for at in level.around(middle)]
-        found = [t for t in candidates if lower + quarter <= t <= upper - quarter and lower <= t < upper]
+        # The last unit at or before a threshold: that of days for a column whose points in time are whole days.
+        near = [(at - shift, (at - shift) // unit) for at in level.around((lower + upper) // 2)]
+        found = [(t, whole) for t, whole in near if low + quarter <= whole <= high - quarter and low <= whole < high]
         if found:
-            return min(found, key=lambda t: (abs(t - middle), t))
+            return min(found, key=lambda pair: (abs(pair[1] - middle), pair[0]))[0]
     return lower
+
+
+def _common_unit(kind: str, lower: int, upper: int) -> int:
+    """Return the largest of a day, an hour, a minute and a second that both ends of a gap are multiples of, or 1."""
+    if kind == "date":
+        return 1
+    return next((unit for unit in (DAY, HOUR, MINUTE, SECOND) if lower % unit == upper % unit == 0), 1)
 
 
 def rounder_times(kind: str, lower: int, upper: int) -> list[int]:

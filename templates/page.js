@@ -161,7 +161,7 @@
   const isTime = (column) => TIMES.includes(column.type);
   const isWhole = (column) => column.type === "integer" || isTime(column);
   const DAY = 86400000000n;
-  const MOMENT = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+  const MOMENT = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
   const SPAN = /^(-?)(?:(\d{1,7}) days?(?: (?=\d)|$))?(?:(\d{1,2}):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?)?$/;
   const clock = (hours, minutes, seconds, fraction) =>
     ((BigInt(hours || 0) * 60n + BigInt(minutes || 0)) * 60n + BigInt(seconds || 0)) * 1000000n + BigInt((fraction || "").padEnd(6, "0"));
@@ -185,7 +185,7 @@
     if (hour > 23 || minute > 59 || (second || 0) > 59) return null;
     let moment = days * DAY + clock(hour, minute, second, fraction);
     if (zone !== undefined && zone !== "Z") {
-      const hours = zone.slice(1, 3), minutes = zone.slice(-2);
+      const hours = zone.slice(1, 3), minutes = zone.slice(3).replace(":", "") || "0";
       if (hours > 23 || minutes > 59) return null;
       const ahead = clock(hours, minutes);
       moment += zone[0] === "-" ? ahead : -ahead;

@@ -29,10 +29,12 @@ class ExporterChoice:
     """An exporter that a command uses, and the options that the user gave it.
 
     By field, `given` has the values, `typed` the spelling that the user chose and `spellings` the one to recommend.
+    `required` says that the user named it, and not the command.
     """
 
     exporter: type[Exporter]
     prefix: str = ""
+    required: bool = True
     given: dict[str, Any] = field(default_factory=dict)
     typed: dict[str, str] = field(default_factory=dict)
     spellings: dict[str, str] = field(default_factory=dict)

@@ -32,6 +32,7 @@ from shallowrules.sources.engine import (
     DuckDBSource,
     Field,
     absent_name,
+    duration_cast,
     open_database,
     quote_name,
     quote_text,
@@ -394,6 +395,10 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
         word = f"trim({text}) IN ({text_literals(column.nulls)})" if column.nulls else "false"
         value = f"CASE WHEN {word} THEN NULL ELSE {text} END"
         given = source.row(f"count({value})")[0]
+        if column.type == "duration":
+            span = duration_cast(value)
+            if source.row(f"count({span})")[0] == given:
+                return Field("duration", span)
         kind = time_type(source, value, given)
         if kind is not None and (kind == column.type or {kind, column.type} == {"date", "timestamp"}):
             return Field(kind, time_cast(value, kind))

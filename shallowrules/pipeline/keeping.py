@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.encoding import ModelColumn, categories
+from shallowrules.encoding import Encoding, ModelColumn, categories
 from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.growing import GrownTree
 from shallowrules.pipeline.data import FitData
 from shallowrules.rules import Between, Condition, RuleColumn
 from shallowrules.rules.written import read_condition
+from shallowrules.times import TIME_TYPES, average_text
 from shallowrules.tree import LEAF, compare
 
 __all__ = ["KeptCut", "Region", "Split", "divide", "join", "kept_cuts", "regions_of"]
@@ -161,10 +162,24 @@ def divide(data: FitData, centers: NDArray[np.integer], cuts: Sequence[KeptCut])
             values = data.reference.explain_centers[centers, cut.feature] * cut.direction
             raise OptionError(
                 OptionName("keep"),
-                f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; their means of the "
-                f"column are from {values.min():.4g} to {values.max():.4g}",
+                f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; "
+                f"{_means_of_clusters(data.encoding, cut.feature, sorted(values.tolist()))}",
             )
     return tree
+
+
+def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]) -> str:
+    """Return where the means of the clusters in a column are, from the ascending ones of a model column."""
+    encoder = encoding.encoder
+    model = encoder.columns[encoder.explain_positions[feature] if encoder.explain_positions else feature]
+    kind = encoding.table.columns[model.source].type
+    if model.kind == "indicator":
+        return f"of the rows of each it holds for {values[0]:.1%} to {values[-1]:.1%}"
+    if model.kind == "number" and kind in TIME_TYPES:
+        low, high = (average_text(kind, value) for value in (values[0], values[-1]))
+    else:
+        low, high = f"{values[0]:.4g}", f"{values[-1]:.4g}"
+    return f"their means of the column are from {low} to {high}"
 
 
 def _divided(tree: Split | Region, cut: KeptCut, data: FitData) -> tuple[Split | Region, bool]:

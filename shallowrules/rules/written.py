@@ -6,7 +6,6 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from shallowrules.conversion import Number
 from shallowrules.errors import DataError
@@ -117,7 +116,7 @@ def read_time(text: str, column: RuleColumn, sign: str) -> int:
     """Return the threshold of a comparison of a column with a time; DataError if it is none of the column's kind."""
     threshold = threshold_of(column.type, sign, text)
     if threshold is None:
-        example = column.show_threshold(cast(int, column.minimum))
+        example = bound_text(column.type, -1 if column.minimum is None else int(column.minimum), above=False)[1]
         raise DataError(f"{text!r} is no {column.type}, and column {column.name!r} holds such: say it as {example}")
     return threshold
 

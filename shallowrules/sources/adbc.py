@@ -205,6 +205,8 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 def _column(name: str, copied: Copied, values: Any) -> Column:
     """Return what has arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
     mask = np.ma.getmaskarray(values)
+    if copied.type == "duration":
+        values = values.astype("m8[us]")  # as which they are fetched
     if copied.type != "decimal" and not mask.all():
         return typed_column(name, copied.type, values)
     if copied.scale is not None and not mask.all() and not np.isnan(np.ma.getdata(values)[~mask]).any():

@@ -302,8 +302,8 @@ def _as_times(column: Column, kind: TimeType) -> Column:
     if column.absent.all():
         n_rows = len(column.values)
         return Column(column.name, kind, np.zeros(n_rows, np.int64), np.ones(n_rows, bool))
-    if column.type == "timestamp" and kind == "timestamptz":  # which the driver gives in UTC
-        return replace(column, type=kind)
+    if (column.type, kind) in (("timestamp", "timestamptz"), ("integer", "duration")):
+        return replace(column, type=kind)  # which are fetched as of UTC, and as microseconds
     return column
 
 

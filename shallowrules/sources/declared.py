@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from shallowrules.times import DAY, HOUR, MINUTE, time_range
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
@@ -54,6 +56,20 @@ TIMESTAMPTZ = DeclaredType(
     _within("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"),
 )
 
+IN_ZONE_UTC = DeclaredType("timestamptz", f"({TIMESTAMPTZ.fetched}) AT TIME ZONE 'UTC'")
+"""Without its zone: a driver reads the text of the session's, where the last year may have ended."""
+
+_INTERVAL_PARTS = (("YEAR", 360 * DAY), ("MONTH", 30 * DAY), ("DAY", DAY), ("HOUR", HOUR), ("MINUTE", MINUTE))
+_MICROSECONDS = " + ".join(
+    f"CAST(EXTRACT({part} FROM {{column}}) AS NUMERIC) * {length}"
+    for part, length in (*_INTERVAL_PARTS, ("MICROSECONDS", 1))
+)
+INTERVAL = DeclaredType(
+    "duration",
+    f"CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), {time_range('duration')[0]}) AS BIGINT)",
+)
+"""Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver takes a year for 365."""
+
 CAST_TO_TEXT = "CAST({column} AS TEXT)"
 
 POSTGRES: Mapping[int, DeclaredType] = {
@@ -64,8 +80,8 @@ POSTGRES: Mapping[int, DeclaredType] = {
     16: BOOLEAN,
     1082: DATE,
     1114: TIMESTAMP,
-    1184: TIMESTAMPTZ,
-    1186: DeclaredType("duration"),
+    1184: IN_ZONE_UTC,
+    1186: INTERVAL,
     # Bytes, oid (which compares with no number), json, money, times of a day, uuid: not each is one to Python.
     **dict.fromkeys((17, 26, 114, 790, 1083, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)),
 }

@@ -17,7 +17,7 @@ from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding, MissingExtraError, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.table import Column, ColumnType, time_column
-from shallowrules.times import FORMS, TIME_TYPES, TimeType
+from shallowrules.times import FORMS, SPAN, TIME_TYPES, TimeType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,6 +30,7 @@ __all__ = [
     "Field",
     "absent_name",
     "batched",
+    "duration_cast",
     "file_literal",
     "missing_words",
     "nearly_numeric",
@@ -218,8 +219,15 @@ def _checked_time(text: str, kind: str) -> str:
 
 
 def time_cast(text: str, kind: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a time of a kind."""
+    """Return SQL for a text, blanks around it apart, as a date or a point in time."""
     return f"CAST(trim({text}) AS {kind.upper()})"
+
+
+def duration_cast(text: str) -> str:
+    """Return SQL for a text, blanks around it apart, as a duration; NULL where it is none in the form of `SPAN`."""
+    size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign is one of days and clock together
+    signed = f"CASE WHEN trim({text}) LIKE '-%' THEN -{size} ELSE {size} END"
+    return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(SPAN)}) THEN {signed} END"
 
 
 def nearly_numeric(

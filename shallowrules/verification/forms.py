@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from shallowrules.exporters import InstalledExporter, export, exporter_names, in
 from shallowrules.exporters.sql import ALIASES
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
+from shallowrules.rules.reading import read_times
 from shallowrules.table import Table
+from shallowrules.times import TIME_TYPES, TimeType
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
 from shallowrules.verification.parts import Part, compare_parts
@@ -41,7 +44,7 @@ DEFAULT_DIALECTS = ("duckdb", "sqlite")
 def verify(
     rules: RuleSet,
     table: Any,
-    dialects: Sequence[str] = DEFAULT_DIALECTS,
+    dialects: Sequence[str] | None = None,
     relation: str | None = None,
     answers: Answers | None = None,
     *,
@@ -56,8 +59,9 @@ def verify(
     table : Table or anything `Table.of` takes
         Rows to compare on, besides those of `boundary_table`.
     dialects : sequence of str
-        Of `DIALECTS`, or other names of these: the SQL to execute. Rows that an engine cannot hold (infinity in
-        MariaDB, a text with the character 0 in PostgreSQL) are left out there.
+        Of `DIALECTS`, or other names of these: the SQL to execute; by default that of `DEFAULT_DIALECTS` in which the
+        rules can be written. Rows that an engine cannot hold (infinity in MariaDB, a text with the character 0 in
+        PostgreSQL) are left out there.
     relation : str, optional
         What DuckDB reads the same rows from by itself, such as ``read_csv('customers.csv')``. The SQL of that
         dialect is run on it too.
@@ -88,6 +92,8 @@ def verify(
     ExportError
         If SQL, or an exporter named by `exporters`, cannot express the rules.
     """
+    by_default = dialects is None
+    dialects = DEFAULT_DIALECTS if dialects is None else dialects
     dialects = [check_choice("dialect to verify", ALIASES.get(dialect, dialect), DIALECTS) for dialect in dialects]
     for dialect in dialects:
         ENGINES[dialect].check_installed()
@@ -110,14 +116,16 @@ def verify(
     left_out = None if exporters is not None else not_run
     yield from run_by_themselves(rules, parts, chosen, left_out)
     no_numbers = texts_without_number(rules)
-    with_strays = list(parts)
+    with_strays = [replace(part, table=_in_columns_of_times(rules, part.table)) for part in parts]
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
         with_strays.append(Part("row with a text that is no number", no_numbers, unmatched))
     run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
     for dialect in dialects if run_in_databases else ():
         with ENGINES[dialect].open() as engine:
-            yield from _run_in_database(rules, engine, with_strays, answers, run_in_databases, left_out)
+            yield from _run_in_database(
+                rules, engine, with_strays, answers, run_in_databases, left_out, required=not by_default
+            )
     if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
         rows = Part("row", table, parts[0].expected)
         labels = labels_of_file(rules, relation, table.n_rows, answers)
@@ -125,6 +133,16 @@ def verify(
     if exporters is None and on_not_run is not None:
         for each in not_run:
             on_not_run(each)
+
+
+def _in_columns_of_times(rules: RuleSet, table: Table) -> Table:
+    """Return a table whose columns of times are not of text: databases have types of their own for them."""
+    columns = []
+    for column, feature in zip(table.columns, rules.tested_columns, strict=True):
+        wanted = rules.columns[feature]
+        is_text = column.type == "text" and wanted.type in TIME_TYPES
+        columns.append(read_times(column, cast(TimeType, wanted.type), wanted.conversion) if is_text else column)
+    return Table(tuple(columns), table.n_rows)
 
 
 def _choose(exporters: Sequence[str] | None, not_run: list[NotRun]) -> list[str]:
@@ -181,17 +199,24 @@ def _run_in_database(
     answers: Answers,
     names: Sequence[str],
     not_run: list[NotRun] | None,
+    *,
+    required: bool,
 ) -> Iterator[Comparison]:
-    """Compare each form of SQL with the tree, on the rows that an engine can hold."""
+    """Compare each form of SQL with the tree, on the rows that an engine can hold.
+
+    Unless it is required, SQL that its dialect cannot express is added to `not_run`, as other forms are.
+    """
     parts = [part.chosen(held_by(engine, part.table)) for part in parts]
     labellers: dict[str, EngineLabeller] = {}
     for name in names:
         try:
             labellers |= SQL_RUNNERS[name](rules, engine, answers)
         except ExportError as error:
-            if not_run is None or name == "sql":
+            if not_run is None or (name == "sql" and required):
                 raise
             not_run.append(NotRun(name, f"{engine.dialect}: {error}"))
+    if not labellers:
+        return
     found: dict[str, list[Any]] = {form: [] for form in labellers}
     for part in parts:
         create_table(engine, part.table)

@@ -17,7 +17,7 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options import force_option, gather
-from shallowrules.cli.output import check_folder, progress, write_files
+from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import (
     ReadingOptions,
@@ -49,7 +49,8 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
         return []
     from shallowrules.exporters import get_exporter
 
-    return [ExporterChoice(get_exporter(name), prefix_of(name)) for name in _split_names(named or [WRITTEN])]
+    names = _split_names(named or [WRITTEN])
+    return [ExporterChoice(get_exporter(name), prefix_of(name), required=bool(named)) for name in names]
 
 
 def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
@@ -148,10 +149,19 @@ def command(
 
     rules = fit_rules(rows, fitting, growing, reading, check_names, memory, names)
     written: dict[str, Mapping[str, str | bytes]] = {}
+    left_out: list[str] = []
     with progress("writing the rules"):
         for choice in chosen:
-            with choice.as_typed():
-                exported = export_by(choice.exporter, rules, choice.settings(facts))
+            try:
+                with choice.as_typed():
+                    exported = export_by(choice.exporter, rules, choice.settings(facts))
+            except click.UsageError:
+                raise
+            except click.ClickException as error:  # these rules cannot be written so
+                if choice.required:
+                    raise
+                left_out.append(f"{_file_of(choice)} is not written: {error.message}")
+                continue
             if isinstance(exported, str | bytes):
                 exported = {_file_of(choice): exported}
             written[choice.name] = exported
@@ -159,6 +169,8 @@ def command(
         check_folder(folder, [name for name in named if name not in files], force, *read)
         contents = [content for given in written.values() for content in given.values()]
         write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
+    for message in left_out:
+        show_message("warning", message)
     show_rules(rules, [str(folder / name) for name in named])
 
 

@@ -148,7 +148,6 @@ def _verify_files(
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_comparisons
     from shallowrules.sources import file_relation
-    from shallowrules.verification import DEFAULT_DIALECTS
     from shallowrules.verification import verify as verify_forms
 
     with progress(f"reading {show_tables(tables)}"), worded():
@@ -163,7 +162,7 @@ def _verify_files(
                 verify_forms(
                     rules,
                     table,
-                    dialects or DEFAULT_DIALECTS,
+                    dialects or None,
                     relation,
                     answers,
                     exporters=exporters or None,

@@ -63,9 +63,10 @@ class TimeColumn:
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
         facts = times_of(dialect)
         if column.type not in facts.literals:
+            able = ", ".join(sorted(name for name, facts in _TIMES.items() if name and column.type in facts.literals))
             raise ExportError(
                 f"dialect {dialect.name or 'ansi'!r} has no columns of type {column.type}, which the rules compare in "
-                f"{column.name!r}: keep it as a number there, and fit on that number"
+                f"{column.name!r}: choose a dialect that has ({able}), or keep it as a number, and fit on that number"
             )
         self.column, self.facts, self.dialect = column, facts, dialect
         self.value = dialect.column(name)
@@ -180,16 +181,33 @@ _MYSQL = {
     "duration": (-(838 * 3600 + 3599) * 10**6, (838 * 3600 + 3599) * 10**6),
 }
 
-# With its fraction of a second, a text may become the next day.
-_SQLITE_TIME = "date(substr({value}, 1, 19)) = substr({value}, 1, 10) AND substr({value}, 17) NOT GLOB '*[^0-9:.]*'"
+# SQLite's own functions take more for a time: 2024-02-30 is a date to them unless they calculate with it. `length` ends
+# at a character 0, the length of the bytes does not.
+_SQLITE_DAY = (
+    "length(CAST({text} AS BLOB)) = length({text}) AND {text} >= '0001' AND "
+    "date(substr({text}, 1, 10), '+0 days') = substr({text}, 1, 10)"
+)
+_SQLITE_CLOCK = (
+    "(length({text}) = 10 OR {text} GLOB '??????????[ T][0-2][0-9]:[0-5][0-9]*' AND substr({text}, 12, 2) < '24' AND "
+    "(length({text}) = 16 OR substr({text}, 17) GLOB ':[0-5][0-9]*' AND (length({text}) = 19 OR length({text}) BETWEEN "
+    "21 AND 26 AND substr({text}, 20) GLOB '.[0-9]*' AND substr({text}, 21) NOT GLOB '*[^0-9]*')))"
+)
+_SQLITE_TEXT = "trim({value})"
+_SQLITE_GUARDS = {
+    "date": f"{_SQLITE_DAY} AND length({{text}}) = 10",
+    "timestamp": f"{_SQLITE_DAY} AND {_SQLITE_CLOCK}",
+}
 
 _TIMES: Mapping[str, Times] = {
     # Dates are text there. A text that begins as another one and ends is less, so that literals end before their zeros.
     "sqlite": Times(
         literals={"date": "'{text}'", "timestamp": "'{text}'"},
         shortest=True,
-        values={"timestamp": "replace({value}, 'T', ' ') COLLATE BINARY", "date": "{value} COLLATE BINARY"},
-        guards=dict.fromkeys(("date", "timestamp"), _SQLITE_TIME),
+        values={
+            "timestamp": f"replace({_SQLITE_TEXT}, 'T', ' ') COLLATE BINARY",
+            "date": f"{_SQLITE_TEXT} COLLATE BINARY",
+        },
+        guards={kind: guard.replace("{text}", _SQLITE_TEXT) for kind, guard in _SQLITE_GUARDS.items()},
     ),
     "duckdb": Times(
         literals={**_BY_OFFSET, "timestamptz": "TIMESTAMPTZ '{text}+00'", "duration": "INTERVAL '{parts}'"}
