@@ -104,7 +104,33 @@ def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:
     assert "numbers" in [doubt.kind for doubt in found]
     table.to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-k", 4, "-o", tmp_path / "rules.json")
-    assert "Give them more weight: --category-weight 0.35." in done.stderr
+    assert "Give categories less weight: --category-weight 0.35." in done.stderr
+
+
+def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_table(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["u", "v", "w"], 400)
+    wide = pd.DataFrame({"kind": kind, **{f"with_{j}": np.where(kind == "u", "no", f"{j}") for j in range(4)}})
+    narrow = with_noise(kind=kind)[["kind", "n0", "n1"]]
+    for table, k, kinds in ((wide, 2, ["spelt out"]), (narrow, 3, ["spelt out", "numbers"])):
+        rules = ExplainableKMeans(k, scale="minmax", random_state=0).fit(table).rules_
+        found = doubts_about(rules)
+        assert [doubt.kind for doubt in found] == kinds
+        assert [column.name for column in found[0].columns] == [rules.columns[rules.tested_columns[0]].name]
+        assert "100.0% of the rows stay in the same cluster with them: the clusters are this column" in found[0].text
+    narrow.to_csv(tmp_path / "t.csv", index=False)
+    done = call("clusters", tmp_path / "t.csv", "--from", 2, "--to", 3)
+    assert "test nothing but the categories of 'kind'" in done.stderr
+    assert "or leave it out: --exclude kind." in done.stderr
+    assert doubts_about(ExplainableKMeans(3, random_state=0).fit(narrow[["kind"]]).rules_) == []
+
+
+def test_two_columns_are_left_out_as_them(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    table = with_noise(**{name: rng.choice([0.0, 900.0], 300) for name in ("one", "other")})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = call("fit", tmp_path / "t.csv", "-k", 4, "--scale", "none", "-o", tmp_path / "rules.json")
+    assert "or leave them out: --exclude other,one." in done.stderr
 
 
 def test_a_clustering_that_rules_cannot_follow() -> None:

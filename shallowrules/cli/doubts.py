@@ -29,7 +29,8 @@ def _way_out(doubt: Doubt, category_weight: float) -> str:
         )
     lighter = f"--category-weight {category_weight / 2:.2g}"
     if doubt.kind == "numbers":
-        return f"Give them more weight: {lighter}."
+        return f"Give categories less weight: {lighter}."
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
-    return f"To let others count, try {other}, or leave it out: {exclude(column.name for column in doubt.columns)}."
+    this = "it" if len(doubt.columns) == 1 else "them"
+    return f"To let others count, try {other}, or leave {this} out: {exclude(column.name for column in doubt.columns)}."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
 
 if TYPE_CHECKING:
@@ -24,6 +26,12 @@ ONE_ALONE, TWO_ALONE = 0.75, 0.9
 HARDLY = 0.05
 """Share of what separates the clusters by which the columns of numbers hardly count."""
 
+MAX_SPELT_OUT = 2
+"""Columns of categories that rules alone test, at most, whose categories the clusters are."""
+
+NEARLY_ALL, NEARLY_FREE = 0.95, 1.02
+"""Share of rows that keep their cluster, or else normalized cost, by which rules say what the clusters are."""
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -31,62 +39,115 @@ class Doubt:
 
     Attributes
     ----------
-    kind : {"poor", "few columns", "numbers"}
+    kind : {"poor", "spelt out", "few columns", "numbers"}
     text : str
         A sentence.
+    way_out : str
+        What to try, a sentence that does not say by which means.
     columns : tuple of RuleColumn
         Those that it is about.
     """
 
-    kind: Literal["poor", "few columns", "numbers"]
+    kind: Literal["poor", "spelt out", "few columns", "numbers"]
     text: str
+    way_out: str
     columns: tuple[RuleColumn, ...] = ()
 
 
-def doubts_about(rules: RuleSet) -> list[Doubt]:
-    """Return what speaks against a clustering, by the figures of its rules; given labels are as they are."""
+def doubts_about(rules: RuleSet, percent: Callable[[float], str] = "{:.1%}".format) -> list[Doubt]:
+    """Return what speaks against a clustering, by the figures of its rules; given labels are as they are.
+
+    `percent` writes a share.
+    """
     if rules.statistics.labelled:
         return []
-    found = []
-    if rules.statistics.agreement < LOW_AGREEMENT:
-        what = (
-            "of the weight stays in the cluster that it"
-            if rules.statistics.weighted
-            else "of the rows stay in the cluster that they"
-        )
-        found.append(
-            Doubt(
-                "poor",
-                f"Only {rules.statistics.agreement:.1%} {what} would have without rules: conditions on single columns "
-                "hardly tell these clusters apart.",
-            )
-        )
+    trivial = _spelt_out(rules, percent) or _few_columns(rules, percent)
+    return [doubt for doubt in (_poor(rules, percent), trivial, _numbers(rules, percent)) if doubt is not None]
+
+
+def _poor(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+    """Return that rules follow the clustering poorly."""
+    if rules.statistics.agreement >= LOW_AGREEMENT:
+        return None
+    what = (
+        "of the weight stays in the cluster that it"
+        if rules.statistics.weighted
+        else "of the rows stay in the cluster that they"
+    )
+    return Doubt(
+        "poor",
+        f"Only {percent(rules.statistics.agreement)} {what} would have without rules: conditions on single columns "
+        "hardly tell these clusters apart.",
+        "Try other numbers of clusters, another scale of the columns, or more rules.",
+    )
+
+
+def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+    """Return that clusters are the categories of one or two columns, by what rules test."""
+    statistics = rules.statistics
+    columns = tuple(rules.columns[feature] for feature in rules.tested_columns)
+    if not 1 <= len(columns) <= MAX_SPELT_OUT or len(columns) == len(rules.columns):
+        return None
+    if any(column.is_numeric for column in columns):
+        return None
+    if statistics.agreement < NEARLY_ALL and statistics.normalized_cost > NEARLY_FREE:
+        return None
+    what = "of the weight stays" if statistics.weighted else "of the rows stay"
+    return Doubt(
+        "spelt out",
+        f"The rules of the {counted(len(rules.clusters), 'cluster')} test nothing but the categories of "
+        f"{_listed(columns)}, and {percent(statistics.agreement)} {what} in the same cluster with them: the clusters "
+        f"are {_these(columns)}, spelt out.",
+        _let_others_count(columns),
+        columns,
+    )
+
+
+def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+    """Return that one or two of many columns decide nearly alone."""
     shares = rules.separation
-    if len(shares) < MANY_COLUMNS:
-        return found
     alone = next((n for n, least in ((1, ONE_ALONE), (2, TWO_ALONE)) if sum(s for _, s in shares[:n]) >= least), 0)
-    if alone:
-        columns = tuple(column for column, _ in shares[:alone])
-        names = " and ".join(repr(column.name) for column in columns)
-        share = sum(share for _, share in shares[:alone])
-        verb, these = ("makes", "this column") if alone == 1 else ("make", "these two columns")
-        found.append(
-            Doubt(
-                "few columns",
-                f"{names} {verb} up {share:.1%} of what separates the clusters, and the other {len(shares) - alone} "
-                f"columns hardly count: the clusters are nearly {these}, spelt out.",
-                columns,
-            )
-        )
-    numbers = [share for column, share in shares if column.is_numeric]
-    categories = tuple(column for column, _ in shares if not column.is_numeric)
-    if numbers and categories and sum(numbers) <= HARDLY:
-        found.append(
-            Doubt(
-                "numbers",
-                f"The {len(numbers)} columns of numbers make up {sum(numbers):.1%} of what separates the clusters: "
-                "they hardly count beside the categories.",
-                categories,
-            )
-        )
-    return found
+    if len(shares) < MANY_COLUMNS or not alone:
+        return None
+    columns = tuple(column for column, _ in shares[:alone])
+    return Doubt(
+        "few columns",
+        f"{_listed(columns)} {'makes' if alone == 1 else 'make'} up "
+        f"{percent(sum(share for _, share in shares[:alone]))} of what separates the clusters, and the other "
+        f"{len(shares) - alone} columns hardly count: the clusters are nearly {_these(columns)}, spelt out.",
+        _let_others_count(columns),
+        columns,
+    )
+
+
+def _numbers(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+    """Return that numbers hardly count beside categories."""
+    numbers = [share for column, share in rules.separation if column.is_numeric]
+    categories = tuple(column for column, _ in rules.separation if not column.is_numeric)
+    if not numbers or not categories or sum(numbers) > HARDLY:
+        return None
+    what, they = (
+        ("only column of numbers makes", "it hardly counts")
+        if len(numbers) == 1
+        else (f"{len(numbers)} columns of numbers make", "they hardly count")
+    )
+    return Doubt(
+        "numbers",
+        f"The {what} up {percent(sum(numbers))} of what separates the clusters: {they} beside the categories.",
+        "Give categories less weight.",
+        categories,
+    )
+
+
+def _listed(columns: Sequence[RuleColumn]) -> str:
+    return " and ".join(repr(column.name) for column in columns)
+
+
+def _these(columns: Sequence[RuleColumn]) -> str:
+    return "this column" if len(columns) == 1 else "these two columns"
+
+
+def _let_others_count(columns: Sequence[RuleColumn]) -> str:
+    """Return how columns besides these come to count."""
+    lighter = "another scale" if all(column.is_numeric for column in columns) else "less weight for categories"
+    return f"To let others count, try {lighter}, or leave {_these(columns)} out."

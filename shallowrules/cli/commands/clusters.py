@@ -39,7 +39,8 @@ def command(
 
     Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
     are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
-    without rules being 1. Each is fitted as `run` with this -k fits it.
+    without rules being 1. Each is fitted as `run` with this -k fits it. What speaks against the clusters of the one to
+    take is said as `run` says it.
 
     \b
     Examples:
@@ -47,6 +48,7 @@ def command(
       shallowrules clusters customers.csv --from 3 --to 8 --exclude customer_id --plot counts.png
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.choosing import compare_cluster_counts
+    from shallowrules.cli.doubts import show_doubts
     from shallowrules.cli.summary import show_cluster_counts
     from shallowrules.sources import input_files
 
@@ -69,6 +71,7 @@ def command(
         if plot is not None:
             _draw(found, plot)
     show_cluster_counts(found)
+    show_doubts(found.model.rules_, chosen.category_weight)
 
 
 command.params = [parameter for parameter in command.params if parameter.name not in DECIDED]
