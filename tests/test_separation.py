@@ -93,7 +93,12 @@ def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path) -> None
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
     assert "| Made of | big 100.0 %, " in sheet
-    assert "What separates the clusters: " in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "What separates the clusters: " in page
+    for text in (sheet, page):
+        assert "makes up 100.0 % of what separates the clusters" in text
+        assert "To let others count, try another scale, or leave this column out." in text
+        assert "--exclude" not in text
 
 
 def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:

@@ -4,9 +4,9 @@ Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (
 the package), ``figures`` (what the sheet says
 of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
 ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition,
-``doubts`` (sentences to read before signing), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some
-column has its missing values imputed, whether some column and whether some condition is of categories, and whether some
-condition is of a column of 0 and 1), and of every cluster ``quality`` (text, already
+``doubts`` (what to read before signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags``
+(whether some column has its missing values imputed, whether some column and whether some condition is of categories,
+and whether some condition is of a column of 0 and 1), and of every cluster ``quality`` (text, already
 Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``,
 ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and
 ``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is
@@ -31,6 +31,7 @@ from shallowrules.exporters.wording import (
     COLUMNS_SHOWN,
     ConditionWords,
     bound_words_of,
+    describe_doubts,
     describe_figures,
     describe_missing,
     describe_profile,
@@ -41,7 +42,6 @@ from shallowrules.exporters.wording import (
     says_flag,
 )
 from shallowrules.rules import Condition, RuleSet
-from shallowrules.rules.doubts import doubts_about
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -148,7 +148,7 @@ class MarkdownExporter:
             figures=describe_figures(rules),
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
-            doubts=[doubt.text for doubt in doubts_about(rules)],
+            doubts=describe_doubts(rules),
             flags=any(says_flag(condition) for rule in rules for condition in rule.conditions),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             steps=_steps(rules) if settings.style == "ordered" else None,

@@ -26,6 +26,7 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
+from shallowrules.rules.doubts import doubts_about
 from shallowrules.times import BOUND_WORDS, average_text, bound_text
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "ConditionWords",
     "bound_words_of",
     "branch_label",
+    "describe_doubts",
     "describe_figures",
     "describe_missing",
     "describe_profile",
@@ -229,6 +231,11 @@ def describe_separation(rules: RuleSet) -> str:
     if not rest:
         return text
     return f"{text}, {counted(len(rest), 'other column')} {percent(sum(share for _, share in rest))}"
+
+
+def describe_doubts(rules: RuleSet) -> list[str]:
+    """Return what speaks against the clustering, each with what to try."""
+    return [f"{doubt.text} {doubt.way_out}" for doubt in doubts_about(rules, percent)]
 
 
 def describe_figures(rules: RuleSet) -> dict[str, str]:

@@ -34,7 +34,7 @@ from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.exporters.sql import SqlExporter
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.wording import describe_figures, format_number
+from shallowrules.exporters.wording import describe_doubts, describe_figures, format_number
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
 
@@ -187,6 +187,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "agreement": percent(s.agreement),
         "cost": f"{100 * (s.normalized_cost - 1):+.1f} %" if abs(s.normalized_cost - 1) >= 0.0005 else "±0 %",
         "waes": f"{s.waes:.2f}",
+        "doubts": describe_doubts(rules),
         "notes": list(s.notes),
         "imputed": any(column.imputed is not None for column in rules.columns),
         "categorical": any(not rules.columns[i].is_numeric for i in rules.tested_columns),
