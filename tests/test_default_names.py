@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from rulesets import rule_sets
+from rulesets import make_rules, rule_sets
 from sklearn.datasets import load_iris
 
 from shallowrules import ExplainableKMeans
@@ -73,6 +73,39 @@ def test_flags_bands_and_truth_values() -> None:
     for column, wanted in (("senior", {"senior", "no senior"}), ("member", {"member", "no member"})):
         model = ExplainableKMeans(2, random_state=0, cluster_columns=[column], scale="minmax").fit(table)
         assert {cluster.name for cluster in model.rules_.clusters} == wanted
+
+
+NUMBERS = [("x", "float"), ("y", "float"), ("kind", "text")]
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ((0, 5, (1, 3, 0, 1), 0), {0: "low y or high x", 1: "low x, high y"}),
+        ((0, 5, (1, 3, 0, 1), (1, 3, 0, 2)), {0: "low y", 1: "low x, high y", 2: "high x, high y"}),
+        ((2, "Bonn", 0, (2, "Kiel", 0, 1)), {0: "Bonn or Kiel", 1: "one more"}),
+        (
+            (0, 5, (1, 3, 0, (2, "Bonn", 0, 1)), (1, 4, 0, 1)),
+            {0: "y <= 3; or 2 other rules", 1: "y > 4 or one more"},
+        ),
+    ],
+)
+def test_a_cluster_of_several_rules_has_a_name_that_is_true_of_all_of_them(tree, expected) -> None:
+    assert names_of(make_rules(NUMBERS, tree)) == expected
+
+
+def test_low_means_one_threshold_or_the_threshold_is_said() -> None:
+    rules = make_rules(NUMBERS, (2, "Bonn", (0, 60.4, 0, 1), (0, 30, 2, (0, 60.4, 3, 4))))
+    assert names_of(rules) == {
+        0: "Bonn, x <= 60.4",
+        1: "Bonn, x > 60.4",
+        2: "one more, x <= 30",
+        3: "one more, x 30 to 60.4",
+        4: "one more, x > 60.4",
+    }
+    assert names_of(make_rules(NUMBERS, (0, 30, 0, (0, 60, 1, 2)))) == {0: "low x", 1: "medium x", 2: "high x"}
+    overlapping = make_rules(NUMBERS, (2, "Bonn", (0, 60, 0, (1, 1, 1, 2)), (1, 5, 3, (0, 30, 3, 4))))
+    assert names_of(overlapping)[0] == "Bonn, x <= 60"
 
 
 def test_equal_rules_have_equal_names_whatever_the_order_of_rows_and_parts(tmp_path) -> None:

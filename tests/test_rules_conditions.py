@@ -21,7 +21,7 @@ from shallowrules.rules import (
     RuleColumn,
     RuleSet,
 )
-from shallowrules.rules.conditions import both
+from shallowrules.rules.conditions import both, either
 
 # --- words
 
@@ -99,6 +99,19 @@ def conditions_and_values(draw):
     if kind == "boolean":
         value = draw(st.booleans())
     return column, nodes, value
+
+
+@given(conditions_and_values())
+def test_what_two_conditions_have_in_common_holds_where_either_does(case):
+    column, nodes, value = case
+    conditions = [node.condition(column, goes_left) for node, goes_left in nodes]
+    first, second = conditions[0], conditions[-1]
+    found = either(first, second)
+    if Holds(value)(first) or Holds(value)(second):
+        assert found is None or Holds(value)(found)
+    assert either(first, first) in (first, None)
+    if not isinstance(found, Between | None):
+        assert Holds(value)(found) == (Holds(value)(first) or Holds(value)(second))
 
 
 @given(conditions_and_values())

@@ -30,6 +30,7 @@ __all__ = [
     "NoneOf",
     "OneOf",
     "both",
+    "either",
     "format_value",
     "is_empty",
     "printable",
@@ -140,6 +141,31 @@ def both(first: Condition, second: Condition) -> Condition:
         case NoneOf(), NoneOf():
             more = tuple(value for value in second.values if value not in first.values)
             return replace(first, values=first.values + more)
+    raise TypeError(f"{first} and {second} are of columns of different types")
+
+
+def either(first: Condition, second: Condition) -> Condition | None:
+    """Return the least condition that a value meets if it meets one of two on the same column; None for no condition.
+
+    Between numbers it takes in what lies between the two.
+    """
+    match first, second:
+        case Between(), Between():
+            lower = None if first.lower is None or second.lower is None else min(first.lower, second.lower)
+            upper = None if first.upper is None or second.upper is None else max(first.upper, second.upper)
+            return None if lower is None and upper is None else replace(first, lower=lower, upper=upper)
+        case OneOf(), OneOf():
+            more = tuple(value for value in second.values if value not in first.values)
+            every = first.column.type == "boolean" and len(first.values + more) > 1
+            return None if every else replace(first, values=first.values + more)
+        case NoneOf(), NoneOf():
+            shared = tuple(value for value in first.values if value in second.values)
+            return replace(first, values=shared) if shared else None
+        case OneOf(), NoneOf():
+            return either(second, first)
+        case NoneOf(), OneOf():
+            left = tuple(value for value in first.values if value not in second.values)
+            return replace(first, values=left) if left else None
     raise TypeError(f"{first} and {second} are of columns of different types")
 
 

@@ -5,15 +5,16 @@ They are for clusters that nobody has named, and depend on the rules alone, so t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from operator import and_
-from typing import TypeGuard
 
-from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, printable
+from shallowrules.conversion import Number
+from shallowrules.errors import counted
+from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, either, printable
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Leaf, Node, Rule
 
@@ -26,17 +27,22 @@ MAX_CONDITIONS = 12
 """Conditions of a rule, the most telling ones, that a name is chosen from."""
 
 ALL = -1
-"""A bit for each cluster, however many there are."""
+"""A bit for each rule, however many there are."""
+
+MAX_EITHER = 60
+"""Characters of a name that says two rules."""
 
 MAX_LENGTH = 28
 """Characters of a category or a column in a name."""
 
 
 def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequence[Cluster]) -> dict[int, str]:
-    """Return a name for each cluster, by its number, all different.
+    """Return a name for each cluster, by its number, all different, and true of all its rows.
 
-    A name has two conditions of the cluster's largest rule, or three where two do not tell it from the largest rules
-    of the others: those that fewest rows meet, of the rows that the tree asks. They stand in the order of the rule.
+    A name has two conditions of the cluster's rule, or three where two do not tell it from the rules of the others:
+    those that fewest rows meet, of the rows that the tree asks. They stand in the order of the rule. Of a cluster with
+    several rules they are what holds in all of them, where that tells it from the others, else what the rules ask for,
+    one or the other.
 
     Parameters
     ----------
@@ -46,44 +52,138 @@ def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequen
     clusters : sequence of Cluster
         Clusters without a condition keep their names.
     """
-    largest: dict[int, Rule] = {}
-    for rule in rules:
-        largest.setdefault(rule.cluster, rule)
-    telling = _shares(nodes)
-    middles = {(c.feature, c.lower, c.upper) for rule in largest.values() for c in rule.conditions if _is_middle(c)}
-    bands = Counter(feature for feature, _, _ in middles)
-    to_word = _Wording(frozenset(feature for feature, count in bands.items() if count > 1))
-    words: dict[int, list[str]] = {}
-    in_rule: dict[int, list[str]] = {}
-    for cluster in clusters:
-        rule = largest[cluster.index]
-        in_rule[cluster.index] = [to_word(condition) for condition in rule.conditions]
-        asked = [condition for condition in rule.conditions if condition.column.name.strip()]
-        asked.sort(key=lambda condition: telling[rule.leaf, condition.feature])
-        words[cluster.index] = [to_word(condition) for condition in asked[:MAX_CONDITIONS]]
-    having: dict[str, int] = {}  # by word the clusters that have it, a bit for each
-    for i, some in enumerate(words.values()):
-        for word in some:
-            having[word] = having.get(word, 0) | 1 << i
+    told = _tell_apart(nodes, rules)
+    asked: dict[int, list[Between]] = defaultdict(list)
+    for condition in (condition for parts in told.values() for part in parts for condition in part):
+        if isinstance(condition, Between):
+            asked[condition.feature].append(condition)
+    to_word = _Wording(
+        frozenset(feature for feature, conditions in asked.items() if not _are_low_and_high(conditions)),
+        frozenset(feature for feature, conditions in asked.items() if len(_middles(conditions)) > 1),
+    )
     names: dict[int, str] = {}
     taken = {cluster.name for cluster in clusters}
-    for index, own in words.items():
-        name = ", ".join(sorted(_fewest(own, having), key=in_rule[index].index))
-        if not name:
+    for index, parts in told.items():
+        words = [", ".join(map(to_word, part)) for part in parts]
+        if not all(words):
             continue
+        name = _one_or_the_other(words)
         names[index] = name if name not in taken else f"{name} ({index})"
         taken.add(names[index])
     return names
 
 
-def _fewest(own: Sequence[str], having: Mapping[str, int]) -> Sequence[str]:
-    """Return the fewest words that no other cluster has all of, the first words first."""
-    for size in range(min(MIN_WORDS, len(own)), MAX_WORDS + 1):
-        for some in combinations(own, size):
-            clusters = reduce(and_, map(having.__getitem__, some), ALL)
-            if clusters & (clusters - 1) == 0:  # one bit: its own
-                return some
-    return own[:MAX_WORDS]
+def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[Sequence[Condition]]]:
+    """Return for each cluster the conditions that tell it from the others: of all its rules, or else of each."""
+    telling = _shares(nodes)
+    of_cluster: dict[int, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        of_cluster[rule.cluster].append(rule)
+    asked = {rule.leaf: _Asked.of(rule.conditions, [rule], telling) for rule in rules}
+    common = {index: _Asked.of(_common(own), own, telling) for index, own in of_cluster.items() if len(own) > 1}
+    having: dict[str, int] = defaultdict(int)  # by condition the rules that have it, a bit for each
+    own_bits: dict[int, int] = defaultdict(int)
+    for i, rule in enumerate(rules):
+        own_bits[rule.cluster] |= 1 << i
+        for key in asked[rule.leaf].keys:
+            having[key] |= 1 << i
+    for index, found in common.items():
+        for key in found.keys:
+            having[key] |= own_bits[index]
+    told: dict[int, list[Sequence[Condition]]] = {}
+    for index in sorted(of_cluster):
+        own, bits = of_cluster[index], own_bits[index]
+        if index in common and (fewest := common[index].fewest(MIN_WORDS, having, bits)):
+            told[index] = [fewest]
+        else:
+            least = MIN_WORDS if len(own) == 1 else 1
+            told[index] = [
+                asked[rule.leaf].fewest(least, having, bits) or asked[rule.leaf].first(range(MAX_WORDS)) for rule in own
+            ]
+    return told
+
+
+def _common(rules: Sequence[Rule]) -> list[Condition]:
+    """Return what holds for every row of some rules, in the order of the first."""
+    found: list[Condition] = []
+    others = [{condition.feature: condition for condition in rule.conditions} for rule in rules[1:]]
+    for condition in rules[0].conditions:
+        met: Condition | None = condition
+        for other in others:
+            met = either(met, other[condition.feature]) if met is not None and condition.feature in other else None
+        if met is not None:
+            found.append(met)
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Conditions that a name is chosen from, the most telling ones first.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        In the order of the rule.
+    order : sequence of int
+        The places of the most telling ones in it.
+    keys : sequence of str
+        What is equal for conditions that a name does not tell apart, in that order.
+    """
+
+    conditions: Sequence[Condition]
+    order: Sequence[int]
+    keys: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, conditions: Sequence[Condition], rules: Sequence[Rule], telling: Mapping[tuple[int, int], float]
+    ) -> _Asked:
+        """Return those of rules: the ones that fewest rows meet, of columns that have a name to say."""
+        order = [i for i, condition in enumerate(conditions) if condition.column.name.strip()]
+        order.sort(key=lambda i: max(telling[rule.leaf, conditions[i].feature] for rule in rules))
+        order = order[:MAX_CONDITIONS]
+        return cls(conditions, order, [EXACT(conditions[i]) for i in order])
+
+    def fewest(self, least: int, having: Mapping[str, int], own: int) -> Sequence[Condition]:
+        """Return the fewest conditions that no rule but a cluster's own has all of, the first ones first, if any."""
+        for size in range(min(least, len(self.order)), MAX_WORDS + 1):
+            for some in combinations(range(len(self.order)), size):
+                if not reduce(and_, (having[self.keys[i]] for i in some), ALL) & ~own:
+                    return self.first(some)
+        return ()
+
+    def first(self, places: Iterable[int]) -> Sequence[Condition]:
+        """Return some of the most telling conditions, in the order of the rule."""
+        return [self.conditions[i] for i in sorted(self.order[place] for place in places if place < len(self.order))]
+
+
+def _one_or_the_other(words: Sequence[str]) -> str:
+    """Return a name that says rules one beside the other: two if they are short, else the first and how many more."""
+    first, *others = dict.fromkeys(words)
+    if not others:
+        return first
+    joined = ("; or " if any(mark in each for each in words for mark in (", ", " or ")) else " or ").join(words)
+    short = len(words) == 2 and len(joined) <= MAX_EITHER
+    return joined if short else f"{first}; or {counted(len(words) - 1, 'other rule')}"
+
+
+def _are_low_and_high(conditions: Sequence[Between]) -> bool:
+    """Return whether low and high mean one thing each for a column, and no value is low and something else."""
+    low = {condition.upper for condition in conditions if condition.lower is None and condition.upper is not None}
+    high = {condition.lower for condition in conditions if condition.upper is None and condition.lower is not None}
+    middles = _middles(conditions)
+    begins = [*high, *(lower for lower, _ in middles)]
+    ends = [*low, *(upper for _, upper in middles)]
+    if len(low) > 1 or len(high) > 1:
+        return False
+    return all(upper <= lower for upper in low for lower in begins) and all(
+        upper <= lower for lower in high for upper in ends
+    )
+
+
+def _middles(conditions: Iterable[Between]) -> set[tuple[Number, Number]]:
+    """Return the distinct ranges of conditions that bound a number on both sides."""
+    return {(c.lower, c.upper) for c in conditions if c.lower is not None and c.upper is not None}
 
 
 def _shares(nodes: Sequence[Node]) -> dict[tuple[int, int], float]:
@@ -113,24 +213,32 @@ class _Wording(ConditionVisitor[str]):
 
     Parameters
     ----------
+    bounded : frozenset of int or None
+        The columns of numbers whose bounds are said, for low or high would mean several things; None for all.
     banded : frozenset of int
-        The columns of numbers that have several ranges between low and high.
+        Those that have several ranges between low and high.
     """
 
-    banded: frozenset[int]
+    bounded: frozenset[int] | None = None
+    banded: frozenset[int] = frozenset()
 
     def between(self, condition: Between) -> str:
-        """Return whether the number is low, high or between."""
+        """Return whether the number is low, high or between, or its bounds."""
         column, name = condition.column, _short(condition.column.name)
-        if condition.lower is None or condition.upper is None:
-            if column.is_flag:
-                return name if condition.upper is None else f"no {name}"
-            low, high = ("early", "late") if column.is_time and column.type != "duration" else ("low", "high")
-            return f"{low if condition.lower is None else high} {name}"
-        if condition.feature not in self.banded:
-            return f"medium {name}"
-        lower, upper = (column.show(bound).removesuffix(".0") for bound in (condition.lower, condition.upper))
-        return f"{name} {lower} to {upper}"
+        exact = self.bounded is None or condition.feature in self.bounded
+        if condition.lower is not None and condition.upper is not None:
+            if not exact and condition.feature not in self.banded:
+                return f"medium {name}"
+            lower, upper = (column.show(bound).removesuffix(".0") for bound in (condition.lower, condition.upper))
+            return f"{name} {lower} to {upper}"
+        above = condition.lower is not None
+        bound = condition.bound(above=above)
+        if exact and bound is not None:
+            return f"{name} {' '.join(bound)}".removesuffix(".0")
+        if column.is_flag:
+            return name if above else f"no {name}"
+        low, high = ("early", "late") if column.is_time and column.type != "duration" else ("low", "high")
+        return f"{high if above else low} {name}"
 
     def one_of(self, condition: OneOf) -> str:
         """Return the categories, or whether it is true."""
@@ -152,9 +260,8 @@ class _Wording(ConditionVisitor[str]):
         return "not " + " or ".join(shown) + (f" or {more} more" if more > 0 else "")
 
 
-def _is_middle(condition: Condition) -> TypeGuard[Between]:
-    """Return whether a condition bounds a number on both sides."""
-    return isinstance(condition, Between) and condition.lower is not None and condition.upper is not None
+EXACT = _Wording()
+"""What is equal for conditions that a name does not tell apart."""
 
 
 def _value(value: str | bool, column: str) -> str:
