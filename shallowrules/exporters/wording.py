@@ -250,7 +250,8 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
     elif extra > -0.00005:
         price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
     else:  # given labels need not be the tightest clusters, nor need those of k-means
-        price = f"The clusters are {-100 * extra:.2f} % tighter than the given ones."
+        others = "the given ones" if s.labelled else "those of the clustering without rules"
+        price = f"The clusters are {-100 * extra:.2f} % tighter than {others}."
     return {
         "table": f"{counted(s.rows, 'row')}, {counted(len(rules.columns), 'column')}"
         + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
