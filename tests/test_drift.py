@@ -116,7 +116,7 @@ def test_the_command_says_how_far_and_which(filled):
     refused = call("drift", "rules.json", *there)
     assert refused.exit_code == 1
     assert "of the rows, " in refused.stderr
-    assert "in training, which is more than 0.05 apart" in refused.stderr
+    assert "in training, which is more than 5% apart" in refused.stderr
 
 
 def test_another_name_of_a_column(filled, fill):

@@ -108,7 +108,7 @@ def command(
         title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
         raise ShallowRulesError(
             f"{title}: {worst.share:.1%} of the rows, {worst.trained:.1%} in training, which is more than "
-            f"{max_shift:.4g} apart"
+            f"{100 * max_shift:.4g}% apart"
         )
 
 
