@@ -136,12 +136,15 @@ class RefitGain:
         k-means cost, as a multiple of that of a fresh clustering without rules.
     conditions, fresh_conditions : float
         Per row.
+    merged : bool
+        Whether clusters of the fresh tree were merged, as somebody merged those of the rules.
     """
 
     now: float
     fresh: float
     conditions: float
     fresh_conditions: float
+    merged: bool = False
 
     @property
     def pays(self) -> bool:
@@ -150,17 +153,18 @@ class RefitGain:
 
     def __str__(self) -> str:
         verdict = "pays" if self.pays else f"does not pay: it gains less than {MIN_REFIT_GAIN:.0%}"
+        merged = ", its clusters merged as theirs are," if self.merged else ""
         return (
             f"a re-fit {verdict}. These rules cost {self.now:.4g} times what a fresh clustering of these rows does "
-            f"without rules, a fresh tree {self.fresh:.4g} ({_relative(self.fresh, self.now)}); conditions per row "
-            f"{self.conditions:.3g} and {self.fresh_conditions:.3g}"
+            f"without rules, a fresh tree{merged} {self.fresh:.4g} ({_relative(self.fresh, self.now)}); conditions per "
+            f"row {self.conditions:.3g} and {self.fresh_conditions:.3g}"
         )
 
 
 def measure_refit(
     rules: RuleSet, model: ExplainableKMeans, X: Any, sample_weight: ArrayLike | None = None
 ) -> RefitGain:
-    """Fit a table anew, and compare rules with what comes of it.
+    """Fit a table anew, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
 
     Parameters
     ----------
@@ -176,10 +180,17 @@ def measure_refit(
         If the table cannot be fitted, or lacks a column that the rules test.
     """
     data = prepare_fit(model, X, None, sample_weight)
-    now, conditions = Measuring(data, rules).price()
+    measuring = Measuring(data, rules)
+    now, conditions = measuring.price()
     [trees] = grow(data, [model.tradeoff], progress_of(model), log_of(model), model.on_best)
-    fresh = fitted(model, data, trees[-1]).rules_.statistics
-    return RefitGain(now, fresh.normalized_cost, conditions, fresh.waes)
+    fresh = fitted(model, data, trees[-1]).rules_
+    merged = bool(notes_of_edits(rules)) and len(rules.clusters) < len(fresh.clusters)
+    if merged:
+        known = {cluster.index for cluster in fresh.clusters}
+        groups = [[each for each in group if each in known] for group in measuring.together()]
+        edited = edit(fresh, merge=[group for group in groups if len(group) > 1])
+        fresh = Measuring(data, fresh).measure(edited.nodes, merged=edited.merged)
+    return RefitGain(now, fresh.statistics.normalized_cost, conditions, fresh.statistics.waes, merged)
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:

@@ -189,3 +189,13 @@ def test_drift_says_whether_a_refit_pays(tmp_path, monkeypatch):
     moved = call("drift", "rules.json", "later.csv", "--refit", "--max-shift", "100%")
     assert moved.exit_code == 0, moved.stderr
     assert "a re-fit pays" in moved.stderr
+    merged = call("edit", "rules.json", "--merge", "0,2", "--table", "people.csv", "-o", "merged.json")
+    assert merged.exit_code == 0, merged.stderr
+    dear = RuleSet.from_json("merged.json").statistics
+    assert dear.normalized_cost > 1.2 * RuleSet.from_json("rules.json").statistics.normalized_cost
+    alike = call("drift", "merged.json", "people.csv", "--refit")
+    assert "a re-fit does not pay" in alike.stderr
+    cost = f"{dear.normalized_cost:.4g}"
+    assert f"These rules cost {cost} times" in alike.stderr
+    assert f"a fresh tree, its clusters merged as theirs are, {cost} (" in alike.stderr
+    assert f"conditions per row {dear.waes:.3g} and {dear.waes:.3g}" in alike.stderr

@@ -95,6 +95,14 @@ class Measuring:
                 joined[number] = max(shared, key=lambda label: (shared[label], -label))
         return joined
 
+    def together(self) -> list[list[int]]:
+        """Return the clusters of the clustering, by its own numbers, that are one in the rules, several each."""
+        joined = self._joined(self.numbers)
+        groups: dict[int, list[int]] = {}
+        for own, number in zip(self.data.reference.classes, self.numbers, strict=True):
+            groups.setdefault(joined.get(number, number), []).append(own)
+        return [group for group in groups.values() if len(group) > 1]
+
     def _agrees(self, numbers: Sequence[int], merged: Mapping[int, int]) -> bool:
         """Return whether rules and clustering agree, with these numbers, as much as the rules say."""
         same = (
