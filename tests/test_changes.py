@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,38 @@ def test_nothing_and_names():
     assert str(named).splitlines()[0] == "cluster 1 (Uno ) was called 'One'"
     with pytest.raises(DataError, match="the table has no rows"):
         changes_between(OLD, MOVED, {name: np.array(values)[:0] for name, values in TABLE.items()})
+
+
+def test_rules_that_have_nothing_in_common_are_not_matched_by_number():
+    other = make_rules([("weight", "float")], (0, 1.5, 0, 1))
+    changes = changes_between(OLD, other)
+    assert changes.pairs == {}
+    assert {change.cluster for change in changes.rules if change.new is None} == {0, 1, 2, 3}
+    assert str(changes).splitlines() == [
+        "the rules have nothing in common: no rule, and no column",
+        "column city is no longer asked for",
+        "column n is no longer asked for",
+        "column x is no longer asked for",
+        "column weight is asked for now",
+    ]
+    assert changes_between(OLD, other, same_numbers=True).pairs == {0: 0, 1: 1}
+
+
+def test_names_that_rules_gave_are_not_given_up_by_anybody():
+    def named_by_rules(rules, names):
+        clusters = tuple(replace(cluster, name=names[cluster.index], named_by_rules=True) for cluster in rules.clusters)
+        return replace(rules, clusters=clusters)
+
+    old = named_by_rules(OLD, dict(enumerate("abcd")))
+    new = named_by_rules(MOVED, dict(enumerate("efgh")))
+    assert "was called" not in str(changes_between(old, new))
+    assert "cluster 0 (One) was called 'a'" in str(changes_between(old, new.with_names({0: "One"})))
+    assert "cluster 0 (e) was called 'One'" in str(changes_between(old.with_names({0: "One"}), new))
+
+
+def test_a_rule_that_takes_every_row():
+    lines = str(changes_between(make_rules(COLUMNS, 0), SHORTER)).splitlines()
+    assert "cluster 0: the rule that takes every row is gone" in lines
 
 
 @settings(max_examples=60)

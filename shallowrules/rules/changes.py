@@ -81,30 +81,33 @@ class Changes:
         return bool(self.rules or self.moved or self._renumbered())
 
     def __str__(self) -> str:
+        if self._is_unrelated():
+            lines = ["the rules have nothing in common: no rule, and no column", *self._lines_of_columns()]
+            return "\n".join(map(printable, lines))
         lines = [*self._lines_of_clusters(), *self._lines_of_columns(), *self._lines_of_rules(), *self._lines_of_rows()]
         return "\n".join(map(printable, lines))
 
     def _renumbered(self) -> list[tuple[int, int]]:
         return [(old, new) for old, new in sorted(self.pairs.items()) if old != new]
 
+    def _is_unrelated(self) -> bool:
+        return self.rows is None and not self.pairs and not _may_be_related(self.old, self.new)
+
     def _lines_of_clusters(self) -> list[str]:
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
         lines = [f"cluster {old[index]} is now cluster {new[other]}" for index, other in self._renumbered()]
+        names, others = ({each.index: each for each in rules.clusters} for rules in (self.old, self.new))
         lines += [
-            f"cluster {new[other]} was called {self.old_name(index)!r}"
+            f"cluster {new[other]} was called {names[index].name!r}"
             for index, other in sorted(self.pairs.items())
-            if index == other and old[index] != new[other]
+            if index == other and names[index].given_name != others[other].given_name
         ]
         lines += [f"cluster {title} is gone" for index, title in old.items() if index not in self.pairs]
         lines += [f"cluster {title} is new" for index, title in new.items() if index not in self.pairs.values()]
         return lines
 
-    def old_name(self, index: int) -> str:
-        """Return the name of an old cluster."""
-        return next(cluster.name for cluster in self.old.clusters if cluster.index == index)
-
     def _lines_of_columns(self) -> list[str]:
-        old, new = ({rules.columns[i].name for i in rules.tested_columns} for rules in (self.old, self.new))
+        old, new = _tested(self.old), _tested(self.new)
         lines = [f"column {name} is no longer asked for" for name in sorted(old - new)]
         return lines + [f"column {name} is asked for now" for name in sorted(new - old)]
 
@@ -113,9 +116,9 @@ class Changes:
         lines = []
         for change in self.rules:
             if change.new is None:
-                lines.append(f"cluster {old[change.cluster]}: the rule {change.old} is gone")
+                lines.append(f"cluster {old[change.cluster]}: {_the_rule(change.old)} is gone")
             elif change.old is None:
-                lines.append(f"cluster {new[change.cluster]}: the rule {change.new} is new")
+                lines.append(f"cluster {new[change.cluster]}: {_the_rule(change.new)} is new")
             else:
                 lines.append(f"cluster {new[change.cluster]}: {change.old} is now {change.new}")
         if not self.rules:
@@ -153,7 +156,8 @@ def changes_between(
     old, new : RuleSet
     table : Table, dataframe, mapping of columns or array-like of shape (n_rows, n_columns), optional
         Rows to label by both. With it, clusters are matched by the rows that they share, without it where they have the
-        same rules, so that other numbers for the same clusters do not show as changes; what is left, by number.
+        same rules, so that other numbers for the same clusters do not show as changes; what is left, by number, where
+        both test some column.
     labels : (array, array) of int, shape (n_rows,), optional
         What both give to the rows of a table, in place of it.
     same_numbers : bool
@@ -174,8 +178,9 @@ def changes_between(
     pairs: dict[int, int] = {}
     if not same_numbers:
         pairs = _match_rules(old, new) if counts is None else match_clusters(counts)
-    left = set(_titles(new.clusters)) - set(pairs.values())
-    pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
+    if same_numbers or counts is not None or _may_be_related(old, new):
+        left = set(_titles(new.clusters)) - set(pairs.values())
+        pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
     rules, unchanged = _rule_changes(old, new, pairs)
     if counts is None:
         return Changes(old, new, pairs, rules, unchanged)
@@ -214,12 +219,26 @@ def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
     return {index: by_rules.pop(rules) for index, rules in found.items() if rules in by_rules}
 
 
+def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
+    """Return whether both test some column, or one of them none."""
+    before, now = _tested(old), _tested(new)
+    return bool(before & now) or not before or not now
+
+
+def _tested(rules: RuleSet) -> set[str]:
+    return {rules.columns[i].name for i in rules.tested_columns}
+
+
 def _known(label: int) -> int | None:
     return None if label == NO_CLUSTER else label
 
 
 def _titles(clusters: Iterable[Cluster]) -> dict[int, str]:
     return {cluster.index: cluster.title for cluster in clusters}
+
+
+def _the_rule(rule: Rule | None) -> str:
+    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that takes every row"
 
 
 def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple[tuple[RuleChange, ...], int]:
