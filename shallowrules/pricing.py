@@ -100,10 +100,10 @@ def edit_rules(
     >>> from shallowrules import ExplainableKMeans
     >>> model = ExplainableKMeans(3, scale="minmax", random_state=0).fit(wines)
     >>> print(model.rules_[0])
-    od280/od315_of_diluted_wines > 2.13 and proline <= 750.0
+    od280/od315_of_diluted_wines > 2.13 and proline <= 750
     >>> found = edit_rules(model.rules_, model, wines, replacements=["proline: 750 -> 700"])
     >>> print(found.after[0])
-    od280/od315_of_diluted_wines > 2.13 and proline <= 700.0
+    od280/od315_of_diluted_wines > 2.13 and proline <= 700
     """
     edited = edit(rules, text=text, replacements=replacements, merge=merge)
     measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)

@@ -75,7 +75,7 @@ def test_the_words():
     several, missing, far = rules.explain({"x": [2.0, math.nan, math.inf], "i": [4, 4, -(2**63)]})
     assert str(several).splitlines() == [
         "cluster 2",
-        "  x is 2.0: x > 0.5",
+        "  x is 2: x > 0.5",
         "  i is 4: i > 3",
         "the smallest change of one value that would move it: i from 4 to 3 makes it cluster 1",
     ]
@@ -111,8 +111,8 @@ def test_rows_that_are_written_out(folder):
     assert "move it: x from 2.5 to 0.5 makes it cluster 0" in shown
     shown = call("explain", "rules.json", "--row", "x=0", "--row", "x=2").stdout
     assert shown == (
-        "cluster 0\n  x is 0.0: x <= 0.5\nno change of one value alone would move it to another cluster\n\n"
-        "in no cluster: n=m is missing, and the tree asks for it\n  x is 2.0: x > 0.5\n"
+        "cluster 0\n  x is 0: x <= 0.5\nno change of one value alone would move it to another cluster\n\n"
+        "in no cluster: n=m is missing, and the tree asks for it\n  x is 2: x > 0.5\n"
     )
 
 

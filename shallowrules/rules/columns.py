@@ -126,10 +126,10 @@ class RuleColumn:
         return self.type == "integer" and self.minimum == 0 and self.maximum == 1
 
     def show(self, value: Number | Value) -> str:
-        """Return a value as rules show it: a number, a time, a text in quotes, true or false."""
+        """Return a value as rules show it: a number with all its digits, a time, a text in quotes, true or false."""
         if isinstance(value, str | bool):
             return format_value(value)
-        return format_time(self.type, int(value)) if self.is_time else str(value)
+        return format_time(self.type, int(value)) if self.is_time else str(value).removesuffix(".0")
 
     def show_threshold(self, threshold: Number | Value) -> str:
         """Return what a value is compared with, as rules show it: for points in time the first one above."""

@@ -64,7 +64,7 @@ class Between:
             return None
         if self.column.is_time:
             return bound_text(self.column.type, int(bound), above=above)
-        return ">" if above else "<=", str(bound)
+        return ">" if above else "<=", self.column.show(bound)
 
 
 @dataclass(frozen=True)

@@ -229,12 +229,12 @@ class _Wording(ConditionVisitor[str]):
         if condition.lower is not None and condition.upper is not None:
             if not exact and condition.feature not in self.banded:
                 return f"medium {name}"
-            lower, upper = (column.show(bound).removesuffix(".0") for bound in (condition.lower, condition.upper))
+            lower, upper = (column.show(bound) for bound in (condition.lower, condition.upper))
             return f"{name} {lower} to {upper}"
         above = condition.lower is not None
         bound = condition.bound(above=above)
         if exact and bound is not None:
-            return f"{name} {' '.join(bound)}".removesuffix(".0")
+            return f"{name} {' '.join(bound)}"
         if column.is_flag:
             return name if above else f"no {name}"
         low, high = ("early", "late") if column.is_time and column.type != "duration" else ("low", "high")
