@@ -130,11 +130,15 @@ class ClusterCounts(Sequence[ClusterCount]):
         """Why that number is recommended, and what speaks against it, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
-        clear = f"the clearest clusters (silhouette {best.silhouette:.2f})"
+        silhouette = f"(silhouette {best.silhouette:.2f})"
+        clear = f"the clearest clusters {silhouette}"
         if not best.doubts:
-            among = "" if n_sound == len(self.counts) else f" of the {n_sound} that nothing speaks against"
+            sound = "whose clusters are stable, not tiny and cheap to explain"
+            if n_sound < len(self.counts):
+                several = f"{clear} of the {n_sound} numbers {sound}"
+                clear = several if n_sound > 1 else f"the only number {sound} {silhouette}"
             return (
-                f"{best.k} clusters: {clear}{among}; they are alike from seed to seed ({best.stability:.2f}), and "
+                f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
                 f"rules cost {best.price - 1:.1%} more with {best.conditions:.1f} conditions per row"
             )
         return (

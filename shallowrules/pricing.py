@@ -47,8 +47,8 @@ class RuleEdit:
         return "\n".join(
             [
                 str(self.changes),
-                f"cost {one.normalized_cost:.4g} before, {other.normalized_cost:.4g} now, as a multiple of that of the "
-                f"clustering without rules ({_relative(other.normalized_cost, one.normalized_cost)})",
+                f"the cost {_change(other.normalized_cost, one.normalized_cost)}: {one.normalized_cost:.4g} times that "
+                f"of the clustering without rules before, {other.normalized_cost:.4g} times now",
                 f"conditions per row {one.waes:.3g} before, {other.waes:.3g} now",
             ]
         )
@@ -113,9 +113,9 @@ def edit_rules(
     after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
     if changes:
-        cost = _relative(after.statistics.normalized_cost, before.statistics.normalized_cost)
+        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost, " %")
         n_changed = sum(moved.rows for moved in changes.moved)
-        what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, cost {cost}"
+        what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
         notes.append(f"{EDITED}{'; '.join(edited.words)} ({what})")
     statistics = replace(
         after.statistics,
@@ -196,6 +196,12 @@ def measure_refit(
 def notes_of_edits(rules: RuleSet) -> list[str]:
     """Return what rules say of the edits that were made by hand."""
     return [note for note in rules.statistics.notes if note.startswith(EDITED)]
+
+
+def _change(now: float, before: float, percent: str = "%") -> str:
+    """Return by how much a figure rises or falls, in words; `percent` as the other shares around it are written."""
+    said = f"{100 * abs(now / before - 1):.2f}{percent}"
+    return "hardly changes" if said == f"0.00{percent}" else f"{'rises' if now > before else 'falls'} by {said}"
 
 
 def _relative(now: float, before: float) -> str:

@@ -321,7 +321,8 @@ def _with_thresholds(
     notes = grown.notes
     if n_moved:
         n_rounded = int(np.count_nonzero(threshold != tree.threshold))
-        change = f"{abs(share):.2%} {'higher' if share >= 0 else 'lower'}"
+        said = f"{100 * abs(share):.2f} %"
+        change = "hardly changed" if said == "0.00 %" else f"{said} {'higher' if share > 0 else 'lower'}"
         notes += (
             f"{counted(n_rounded, 'threshold')} rounded: {counted(n_moved, 'row')} of {int(rows[0]):,} in another "
             f"cluster for it, the objective {change}",

@@ -36,6 +36,30 @@ def test_the_groups_that_there_are_are_recommended(four):
     assert found.table()["k"].tolist() == [2, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.parametrize(
+    ("stabilities", "words"),
+    [
+        ((1.0, 1.0, 1.0), "3 clusters: the clearest clusters (silhouette 0.90); they are alike"),
+        (
+            (0.1, 1.0, 1.0),
+            "3 clusters: the clearest clusters (silhouette 0.90) of the 2 numbers whose clusters are stable, not tiny "
+            "and cheap to explain; they are alike",
+        ),
+        (
+            (0.1, 1.0, 0.1),
+            "3 clusters: the only number whose clusters are stable, not tiny and cheap to explain (silhouette 0.90); "
+            "they are alike",
+        ),
+    ],
+)
+def test_the_reason_says_among_which_numbers(stabilities, words):
+    counts = [
+        ClusterCount(k, 1.0, 0.5, 0.9 if k == 3 else 0.8, stability, 1.0, 2.0, k, 0.2)
+        for k, stability in enumerate(stabilities, start=2)
+    ]
+    assert ClusterCounts(counts, []).reason.startswith(words)
+
+
 def test_figures_are_those_of_the_fits(four):
     model = ExplainableKMeans(random_state=3, tradeoff=0.1)
     asked = []

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -410,6 +411,7 @@ def test_an_edit_is_measured_and_every_form_follows_it(tmp_path, monkeypatch, op
     edits = ["--set", f"{name}: {cut.threshold} -> {new}", "--merge", ",".join(map(str, merge))]
     edited = call("edit", "rules.json", *edits, "--table", "people.csv", "-o", "new.json")
     assert edited.exit_code == 0, edited.stderr
+    assert re.search(r"the cost (rises|falls) by [0-9.]+%: [0-9.]+ times that of the clustering without", edited.stderr)
     after = RuleSet.from_json(tmp_path / "new.json")
     assert len(after.clusters) == len(rules.clusters) - 1
     table = read_table("people.csv")
