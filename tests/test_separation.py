@@ -158,8 +158,13 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     assert "**Weekend** is 1" in sheet
     assert "counts as 0 up to 0, and as 1 above" in sheet
     assert "Weekend <= 0" in str(rules)
+    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0 % | ")}
+    assert f"| {100 * table['Weekend'].mean():.1f} % |" in line
+    assert "Mean or share here" in sheet
+    assert "Of a column of 0 and 1 the tables show the share of 1." in sheet
     other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_
     assert "counts as 0" not in export(other, "markdown")
+    assert "Mean here" in export(other, "markdown")
     assert "**Weekend** is at most 1" in export(other, "markdown")
 
 

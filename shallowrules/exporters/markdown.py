@@ -1,16 +1,16 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
-Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version of
-the package), ``figures`` (what the sheet says
-of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
-``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition,
-``doubts`` (what to read before signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags``
-(whether some column has its missing values imputed, whether some column and whether some condition is of categories,
-and whether some condition is of a column of 0 and 1), and of every cluster ``quality`` (text, already
-Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``,
-``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and
-``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is
-asked), ``title`` of the cluster and ``rows_text``, none where a row is in no cluster.
+Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
+of the package), ``figures`` (what the sheet says of the whole: text by name), ``words`` (text, already Markdown) of
+every rule, ``above`` and ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every
+condition, ``doubts`` (what to read before signing, with what to try), ``imputed``, ``categories``, ``categorical``
+and ``flags`` (whether some column has its missing values imputed, whether some column and whether some condition is
+of categories, and whether some condition is of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0
+and 1, whose share of 1 the tables of means show), and of every cluster ``quality`` (text, already Markdown),
+``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and
+``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and ``steps``, none unless the
+style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the
+cluster and ``rows_text``, none where a row is in no cluster.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ class MarkdownExporter:
             figures=describe_figures(rules),
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
+            shares_of_flags=any(column.is_flag for column in rules.columns),
             doubts=describe_doubts(rules),
             flags=any(says_flag(condition) for rule in rules for condition in rule.conditions),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),

@@ -195,10 +195,12 @@ def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate)
 
 
 def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, Any]:
-    """Compare the means, in the column's whole range."""
+    """Compare the means, in the column's whole range; of a column of 0 and 1 they are shares."""
     here, table = cast(float, cluster.means[index]), cast(float, column.mean)
     spread = cast(float, column.maximum) - cast(float, column.minimum)
     deviation = (here - table) / spread if spread > 0 else 0.0
+    if column.is_flag:
+        return {"here": percent(here), "table": percent(table), "deviation": deviation}
     return {"here": format_number(here, column), "table": format_number(table, column), "deviation": deviation}
 
 
