@@ -102,7 +102,7 @@ def edit_rules(
     >>> print(model.rules_[0])
     od280/od315_of_diluted_wines > 2.13 and proline <= 750
     >>> found = edit_rules(model.rules_, model, wines, replacements=["proline: 750 -> 700"])
-    >>> print(found.after[0])
+    >>> print(found.after[1])
     od280/od315_of_diluted_wines > 2.13 and proline <= 700
     """
     edited = edit(rules, text=text, replacements=replacements, merge=merge)

@@ -184,11 +184,11 @@ class RuleSet:
         >>> from sklearn.datasets import load_iris
         >>> from shallowrules import ExplainableKMeans
         >>> flowers = load_iris(as_frame=True).data
-        >>> rules = ExplainableKMeans(3, random_state=0).fit(flowers).rules_
+        >>> rules = ExplainableKMeans(3, random_state=0).fit(flowers).rules_.with_names({1: "small"})
         >>> print(rules.explain(flowers[60:61])[0])
-        cluster 0
-          petal length (cm) is 3.5: 2.4 < petal length (cm) <= 5.15
-        the smallest change of one value that would move it: petal length (cm) from 3.5 to 2.4 makes it cluster 1
+        cluster 0 (medium petal length (cm))
+          petal length (cm) is 3.5: 2 < petal length (cm) <= 5.1
+        the smallest change of one value that would move it: petal length (cm) from 3.5 to 2 makes it cluster 1 (small)
         """
         return [self.explain_row(row) for row in read_rows(self.columns, self.tested_columns, table)]
 
