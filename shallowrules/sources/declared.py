@@ -51,13 +51,10 @@ def _within(first: str, last: str) -> str:
 
 DATE = DeclaredType("date", _within("DATE '0001-01-01'", "DATE '9999-12-31'"))
 TIMESTAMP = DeclaredType("timestamp", _within("TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"))
-TIMESTAMPTZ = DeclaredType(
-    "timestamptz",
-    _within("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"),
-)
-
-IN_ZONE_UTC = DeclaredType("timestamptz", f"({TIMESTAMPTZ.fetched}) AT TIME ZONE 'UTC'")
-"""Without its zone: a driver reads the text of the session's, where the last year may have ended."""
+_IN_ZONE = _within("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'")
+TIMESTAMPTZ = DeclaredType("timestamptz", f"({_IN_ZONE}) AT TIME ZONE 'UTC'")
+"""In UTC and without its zone: PostgreSQL's driver reads the text of the session's zone, where the last year may have
+ended, and DuckDB's wants another package for zones."""
 
 _INTERVAL_PARTS = (("YEAR", 360 * DAY), ("MONTH", 30 * DAY), ("DAY", DAY), ("HOUR", HOUR), ("MINUTE", MINUTE))
 _MICROSECONDS = " + ".join(
@@ -80,7 +77,7 @@ POSTGRES: Mapping[int, DeclaredType] = {
     16: BOOLEAN,
     1082: DATE,
     1114: TIMESTAMP,
-    1184: IN_ZONE_UTC,
+    1184: TIMESTAMPTZ,
     1186: INTERVAL,
     # Bytes, oid (which compares with no number), json, money, times of a day, uuid: not each is one to Python.
     **dict.fromkeys((17, 26, 114, 790, 1083, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)),
