@@ -387,7 +387,8 @@ def test_path_and_goals_of_any_clustering(chosen):
         assert tested <= {"kind", "amount"}
     assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
     assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
-    names = {cluster.index: cluster.given_name for cluster in rules.clusters}
+    named = any(cluster.is_named for cluster in rules.clusters)
+    names = {cluster.index: cluster.name if named else str(cluster.index) for cluster in rules.clusters}
     given = [names[i] for i in rules.assign(read_table("t.csv")).tolist()]
     assert [str(name) for name in pq.read_table("out.parquet")["cluster"].to_pylist()] == given
 

@@ -195,6 +195,30 @@ def test_run_fit_export_and_label_take_names(table):
             assert {row["cluster"] for row in csv.DictReader(file)} == {"Zero", "One", "Two", "Three"}
 
 
+def labels_of(*arguments):
+    """Return what `label` calls each row's cluster."""
+    assert invoke("label", *arguments, "t.csv", "-o", "out.csv", "--force").exit_code == 0
+    with open("out.csv", newline="") as file:
+        return [row["cluster"] for row in csv.DictReader(file)]
+
+
+def test_labels_are_the_names_of_all_clusters_where_one_is_named(table):
+    with open("names.csv", "w") as file:
+        file.write("number,name\n1,One\n")
+    assert invoke("fit", "t.csv", "-k", 4, "-o", "rules.json").exit_code == 0
+    rules = RuleSet.from_json("rules.json")
+    numbers = labels_of("rules.json")
+    assert set(numbers) == {"0", "1", "2", "3"}
+    rules.with_names({1: "One"}).to_json("named.json")
+    names = {str(cluster.index): cluster.name for cluster in rules.with_names({1: "One"}).clusters}
+    for arguments in (["rules.json", "--names", "names.csv"], ["named.json"]):
+        assert labels_of(*arguments) == [names[number] for number in numbers]
+    select = invoke("export", "named.json", "sql", "--style", "select", "--table", "t", "--cluster-as", "name").output
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE t AS SELECT * FROM 't.csv'")
+        assert {row[-1] for row in database.execute(select).fetchall()} == set(names.values())
+
+
 def test_names_of_no_cluster_are_refused_before_the_work(table):
     with open("names.csv", "w") as file:
         file.write("number,name\n4,Four\n")

@@ -446,10 +446,13 @@ def _kind(column_type: str) -> str:
 
 
 def _name(rules: RuleSet, number: str) -> str:
-    """Return SQL for what to call the cluster of a row: its given label, a whole number if all of them are."""
-    names = {cluster.index: cluster.given_name for cluster in rules.clusters}
-    if all(name == str(index) for index, name in names.items()):
+    """Return SQL for what to call the cluster of a row: its name where a person named some cluster, else its number.
+
+    Names that are whole numbers, all of them, as given labels are, stay numbers.
+    """
+    if not any(cluster.is_named for cluster in rules.clusters):
         return number
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
     whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
     whole = whole and all(int(name) in INT64 for name in names.values())
     branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())

@@ -76,11 +76,6 @@ class Cluster:
         return self.name != str(self.index) and not self.named_by_rules
 
     @property
-    def given_name(self) -> str:
-        """What a person calls it: its number where nobody named it."""
-        return self.name if self.is_named else str(self.index)
-
-    @property
     def title(self) -> str:
         """The number, which exports return, and the name beside it where that is another."""
         return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"

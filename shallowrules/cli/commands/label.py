@@ -73,8 +73,8 @@ def command(
 ) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
-    In a file a cluster goes by its name, which is its given label where the rules were made with --labels, where
-    it has one or --names says one; else by its number.
+    In a file clusters go by their numbers. Where people named some of them, by --names or by the labels that --labels
+    explains, all go by their names, which `export --cluster-as name` gives too.
 
     With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
     What is there already is left alone, but for what --apply made: --replace makes it anew, --undo takes it away.
