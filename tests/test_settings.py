@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from commandline import call, refused
 
+WRONG = '{"format": "shallowrules-settings/1", %s}'
+
 OPTIONS = (
     ["-k", "3"],
     ["-k", "4", "--scale", "none", "--seed", "7", "--tradeoff", "0.1", "--refine", "none"],
@@ -72,17 +74,75 @@ def test_nothing_of_a_database_is_in_it(table) -> None:
     assert (table / "b" / "rules.json").read_bytes() == (table / "out" / "rules.json").read_bytes()
 
 
+NAMES = "number,name,note\n1,Low,\n2,,seen\n"
+WRITTEN = ["--sql-dialect", "postgres", "--sql-column", "a=A", "--markdown-title", "Groups", "--table", "s.groups"]
+
+
+def test_names_and_what_is_written_are_repeated(table) -> None:
+    (table / "names.csv").write_text(NAMES)
+    (table / "own.j2").write_text("{{ title }}")
+    written = ["--write", "sql,markdown", *WRITTEN, "--markdown-template", "own.j2"]
+    first = call("run", "t.csv", "-k", 3, "--names", "names.csv", *written, "-o", "first")
+    assert first.exit_code == 0, first.stderr
+    (table / "names.csv").unlink()
+    again = call("run", "--settings", "first/settings.json", "-o", "again")
+    assert again.exit_code == 0, again.stderr
+    files = sorted(path.name for path in (table / "first").iterdir())
+    assert files == ["report.md", "rules.json", "rules.sql", "settings.json"]
+    assert sorted(path.name for path in (table / "again").iterdir()) == files
+    for name in files:
+        assert (table / "again" / name).read_bytes() == (table / "first" / name).read_bytes()
+    assert (table / "first" / "report.md").read_text() == "Groups\n"
+    assert call("fit", "--settings", "first/settings.json").stdout == (table / "first" / "rules.json").read_text()
+    # In place, too; and what is typed goes before.
+    call("run", "--settings", "again/settings.json", "-o", "again", "--force", "--markdown-title", "Other")
+    assert (table / "again" / "report.md").read_text() == "Other\n"
+    assert (table / "again" / "rules.sql").read_bytes() == (table / "first" / "rules.sql").read_bytes()
+    call("run", "--settings", "first/settings.json", "-o", "third", "--write", "mermaid")
+    assert sorted(path.name for path in (table / "third").iterdir()) == ["rules.json", "settings.json", "tree.mmd"]
+
+
+def test_names_of_other_clusters_are_not_repeated(table) -> None:
+    (table / "names.csv").write_text(NAMES)
+    call("run", "t.csv", "-k", 3, "--names", "names.csv", "-o", "first")
+    other = call("run", "--settings", "first/settings.json", "-k", 2, "-o", "second")
+    assert other.exit_code == 0
+    assert "note: the names of clusters in --settings are left out, for other options are typed" in other.stderr
+    assert "Low" not in (table / "second" / "rules.json").read_text()
+
+
+def test_names_of_earlier_rules_are_repeated(table) -> None:
+    (table / "names.csv").write_text(NAMES)
+    call("fit", "t.csv", "-k", 3, "--names", "names.csv", "-o", "named.json")
+    call("run", "t.csv", "-k", 3, "--seed", 1, "--names", "named.json", "-o", "first")
+    (table / "named.json").unlink()
+    call("run", "--settings", "first/settings.json", "-o", "again")
+    text = (table / "first" / "rules.json").read_text()
+    assert '"Low"' in text
+    assert (table / "again" / "rules.json").read_text() == text
+
+
+def test_a_run_is_repeated_from_another_folder(table, monkeypatch) -> None:
+    call("run", "t.csv", "-k", 3, "-o", "first")
+    assert json.loads((table / "first" / "settings.json").read_text())["tables"] == ["../t.csv"]
+    (table / "sub").mkdir()
+    monkeypatch.chdir(table / "sub")
+    again = call("run", "--settings", "../first/settings.json", "-o", "again")
+    assert again.exit_code == 0, again.stderr
+    assert (table / "sub" / "again" / "rules.json").read_bytes() == (table / "first" / "rules.json").read_bytes()
+    call("run", str(table / "t.csv"), "-k", 3, "-o", "whole")
+    assert json.loads((table / "sub" / "whole" / "settings.json").read_text())["tables"] == [str(table / "t.csv")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "is no JSON"),
         ("[]", "is no file of settings"),
         ('{"format": "shallowrules/2"}', "is no file of settings"),
-        ('{"format": "shallowrules-settings/1", "options": []}', "options must be an object"),
-        ('{"format": "shallowrules-settings/1", "tables": "t.csv"}', "tables a list of names"),
-        ('{"format": "shallowrules-settings/1", "options": {"speed": 1}}', "options that are not known here: 'speed'"),
-        ('{"format": "shallowrules-settings/1", "options": {"exclude": "a"}}', "'exclude' must be a list of names"),
-        ('{"format": "shallowrules-settings/1", "options": {"seed": [1]}}', "'seed' must be a value"),
+        (WRONG % '"options": []', "bad.json: options must be an object"),
+        (WRONG % '"tables": "t.csv"', "bad.json: tables must be a list of names"),
+        (WRONG % '"exporters": {"sql": 5}', "bad.json: exporters must be an object of objects"),
     ],
 )
 def test_a_file_that_is_none_is_refused(table, text: str, message: str) -> None:
@@ -90,6 +150,24 @@ def test_a_file_that_is_none_is_refused(table, text: str, message: str) -> None:
     assert message in refused("run", "t.csv", "-k", 2, "--settings", "bad.json")
 
 
-def test_a_wrong_value_names_its_option(table) -> None:
-    (table / "bad.json").write_text('{"format": "shallowrules-settings/1", "options": {"clusters": 3, "seed": "x"}}')
-    assert "--seed" in refused("run", "t.csv", "--settings", "bad.json", status=2)
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ('"options": {"speed": 1}', "has options that are not known here: 'speed'"),
+        ('"options": {"exclude": "a"}', "option 'exclude' must be a list of names"),
+        ('"options": {"seed": [1]}', "option 'seed' cannot be [1]"),
+        ('"options": {"seed": "x"}', "option 'seed': 'x' is not a valid integer"),
+        ('"options": {"clusters": 1}', "option 'clusters': 1 is not in the range x>=2"),
+        ('"options": {"labels": 5}', "option 'labels' cannot be 5"),
+        ('"options": {"drop_missing": 1}', "option 'drop_missing' cannot be 1"),
+        ('"options": {"tradeoff": true}', "option 'tradeoff' cannot be True"),
+        ('"names": [{"number": "a", "name": "b"}]', "names, entry 1: 'a' is not the number of a cluster"),
+        ('"exporters": {"sql": {"dialect": 5}}', "option 'dialect' of exporter 'sql' cannot be 5"),
+        ('"exporters": {"sql": {"speed": 5}}', "exporter 'sql' has no option 'speed'"),
+    ],
+)
+def test_a_wrong_value_names_its_entry(table, part: str, message: str) -> None:
+    (table / "bad.json").write_text(WRONG % part)
+    said = refused("run", "t.csv", "--settings", "bad.json", status=2)
+    assert said.startswith("--settings: ")
+    assert message in said

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ExporterChoice", "ExporterCommand", "spell_plainly"]
 
+GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+"""Where a value comes from that a user gave: typed, or in a file of settings."""
+
 METAVARS = {"text": "TEXT", "integer": "N", "float": "NUMBER", "path": "FILE", "choice": None, "flag": None}
 
 
@@ -98,7 +101,7 @@ class ExporterChoice:
         from shallowrules.exporters.options import DEFAULTS_OF_FACTS
 
         def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-            if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+            if context.get_parameter_source(str(parameter.name)) in GIVEN:
                 self.given[spec.name] = _collect(spec, value, context, parameter)
 
         flag = spec.kind == "flag"
@@ -123,6 +126,56 @@ class ExporterChoice:
             metavar=metavar,
             help=" ".join(filter(None, texts)),
         )
+
+    def values(self, table: str | None, shorten: Callable[[Path], str]) -> dict[str, Any]:
+        """Return what the user gave, ready for JSON; `option_defaults` reads it.
+
+        Parameters
+        ----------
+        table : str or None
+            What ``run --table`` calls the table.
+        shorten : callable
+            Returns what to call a file.
+        """
+        from shallowrules.exporters.options import describe_options
+
+        def written(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: written(each) for name, each in value.items()}
+            if isinstance(value, tuple):
+                return [written(each) for each in value]
+            return shorten(value) if isinstance(value, Path) else value
+
+        found: dict[str, Any] = {}
+        for spec in describe_options(self.exporter.options):
+            if spec.name in self.given:
+                found[spec.name] = written(self.given[spec.name])
+            elif table is not None and spec.command_line.default_from == "table":
+                found[spec.name] = table
+        return found
+
+    def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str], str]) -> dict[str, Any]:
+        """Return defaults for click, by its names of the options, from what `values` returned.
+
+        `locate` is the inverse of `shorten`.
+
+        Raises
+        ------
+        OptionError
+            If one is no option, or of another type.
+        """
+        from shallowrules.exporters.base import check_option_names
+        from shallowrules.exporters.options import describe_options
+
+        check_option_names(self.exporter, values)
+        found: dict[str, Any] = {}
+        for spec in describe_options(self.exporter.options):
+            if spec.name in values:
+                value = values[spec.name]
+                if not _is_of(spec, value):
+                    raise OptionError(f"option {spec.name!r} of exporter {self.name!r} cannot be {value!r}")
+                found[_parameter_name(self.name, spec.name)] = _as_given(spec, value, locate)
+        return found
 
     def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the options to call the exporter with: what was given, and what follows from the `facts` of a run."""
@@ -273,6 +326,31 @@ def _type(spec: OptionSpec) -> click.ParamType[Any]:
         return click.Choice([str(choice) for choice in spec.choices])
     types = {"text": click.STRING, "integer": click.INT, "float": click.FLOAT, "path": click.Path(path_type=Path)}
     return types[spec.kind]
+
+
+def _is_of(spec: OptionSpec, value: Any) -> bool:
+    """Return whether a value in JSON is of an option's type; what else may be wrong with it, click says."""
+    if spec.shape == "mapping":
+        return isinstance(value, dict) and all(_is_item(spec.kind, each) for each in value.values())
+    if spec.shape == "sequence":
+        return isinstance(value, list) and all(_is_item(spec.kind, each) for each in value)
+    return _is_item(spec.kind, value)
+
+
+def _is_item(kind: str, value: Any) -> bool:
+    kinds: dict[str, type | tuple[type, ...]] = {"integer": int, "float": (int, float), "choice": (str, int)}
+    return (kind == "flag") is isinstance(value, bool) and isinstance(value, kinds.get(kind, (str, bool)))
+
+
+def _as_given(spec: OptionSpec, value: Any, locate: Callable[[str], str]) -> Any:
+    """Return the value of an option in JSON as click takes it."""
+
+    def item(each: Any) -> Any:
+        return locate(each) if spec.kind == "path" else each
+
+    if spec.shape == "mapping":
+        return [f"{old}={item(new)}" for old, new in value.items()]
+    return [item(each) for each in value] if spec.shape == "sequence" else item(value)
 
 
 def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: click.Parameter) -> Any:

@@ -81,7 +81,7 @@ def check_numbers(names: ClusterNames | NamedRules | None, n_clusters: int | Non
 
 def files_of_names(names: ClusterNames | NamedRules | None) -> list[str]:
     """Return the file of --names, which is not to be written on, if it was given."""
-    return [] if names is None else [names.path]
+    return [] if names is None or names.path is None else [names.path]
 
 
 def with_names(

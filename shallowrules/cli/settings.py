@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from shallowrules.cli.advice import listed
+from shallowrules.cli.exporter_options import ExporterChoice
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
+from shallowrules.cli.output import show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from shallowrules.rules import RuleSet
+    from shallowrules.cli.naming import NamedRules
+    from shallowrules.rules import Cluster, ClusterNames, RuleSet
     from shallowrules.rules.document import Setting
 
 __all__ = [
     "SETTINGS_FILE",
+    "exporters_of_settings",
     "options_of",
     "refuse_without_settings",
+    "repeated_names",
     "settings_of",
     "settings_option",
     "settings_text",
@@ -34,6 +41,11 @@ __all__ = [
 SETTINGS_FILE = "settings.json"
 
 FORMAT = "shallowrules-settings/1"
+
+STANDARD_INPUT = "-"
+
+KEPT_NAMES = "shallowrules.cli: names in the settings"
+"""Where a context keeps the names of clusters that a file of settings has."""
 
 OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, ReadingOptions) for field in fields(kind))
 """What a file of settings says: nothing of databases, whose addresses may hold passwords, and of what is written."""
@@ -51,23 +63,112 @@ def settings_of(*options: FitOptions | MethodOptions | ReadingOptions) -> dict[s
     return {name: value for name, value in known.items() if value not in (None, [])}
 
 
-def settings_text(tables: Tables | None, settings: Mapping[str, Setting]) -> str:
-    """Return the file of settings for a run; `tables` is None for rows of a database."""
+def settings_text(
+    folder: Path,
+    settings: Mapping[str, Setting],
+    *,
+    tables: Tables,
+    table: str | None,
+    memory: int | None,
+    clusters: Iterable[Cluster] | None,
+    chosen: Sequence[ExporterChoice],
+) -> str:
+    """Return the file of settings for a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is to be; the names of files are relative to it.
+    settings : mapping
+        As rules hold them.
+    tables : str or tuple of str
+        Empty for rows of a database.
+    table : str or None
+        What --table calls the table in SQL; None for rows of a database.
+    memory : int or None
+    clusters : iterable of Cluster or None
+        Those that --names named, if it was given.
+    chosen : sequence of ExporterChoice
+    """
+
+    def shorten(path: str | Path) -> str:
+        return _from_folder(str(path), folder)
+
     document: dict[str, Any] = {"format": FORMAT, "version": version("shallowrules")}
-    if tables is not None:
-        document["tables"] = [tables] if isinstance(tables, str) else list(tables)
+    if tables:
+        document["tables"] = [shorten(each) for each in ([tables] if isinstance(tables, str) else tables)]
     document["options"] = dict(settings)
+    if memory is not None:
+        document["memory"] = str(memory)
+    if clusters is not None:
+        from shallowrules.rules.naming import list_names
+
+        document["names"] = list_names(clusters)
+    document["write"] = [choice.name for choice in chosen]
+    exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
+    document["exporters"] = {name: values for name, values in exporters.items() if values}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _from_folder(path: str, folder: Path) -> str:
+    """Return the name of a file as seen from a folder; of standard input and of whole paths, as it is."""
+    if path == STANDARD_INPUT or os.path.isabs(path):
+        return path
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(path).absolute())
+
+
+def _seen_from(path: str, folder: str) -> str:
+    """Return the name from here of a file that is named as seen from a folder."""
+    return path if path == STANDARD_INPUT else os.path.normpath(os.path.join(folder, path))
 
 
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
     """Let settings stand for those options of a command that are not typed; `path` is where they are from."""
-    _check(settings, path)
-    words = {
-        name: [listed([str(each)]) for each in value] if isinstance(value, list) and name in LISTS else value
-        for name, value in settings.items()
-    }
-    context.default_map = {**(context.default_map or {}), **words}
+    _check(context, settings, path)
+    _add_defaults(context, {name: _as_typed(name, value) for name, value in settings.items()})
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    """Return the value of an option as click takes it."""
+    return [listed([str(each)]) for each in value] if isinstance(value, list) and name in LISTS else value
+
+
+def _add_defaults(context: click.Context, values: Mapping[str, Any]) -> None:
+    context.default_map = {**(context.default_map or {}), **values}
+
+
+def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | NamedRules | None:
+    """Return the names of --names, or else those of --settings.
+
+    The latter go by the numbers of the clusters: they are left out where an option is typed that may change these.
+    """
+    context = click.get_current_context()
+    kept: ClusterNames | None = context.meta.get(KEPT_NAMES)
+    if names is not None or kept is None:
+        return names
+    changed = [
+        name for name in ("tables", *OPTIONS) if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if not changed:
+        return kept
+    show_message(
+        "note",
+        "the names of clusters in --settings are left out, for other options are typed and clusters may have other "
+        "numbers: --names with the rules.json of that run matches them by the rows that they share",
+    )
+    return None
+
+
+def exporters_of_settings(path: str) -> list[str] | None:
+    """Return the exporters that a file of settings names, None where it cannot be read, which its option says."""
+    try:
+        written = _load(path).get("write")
+    except (DataError, OSError):
+        return None
+    return written if _are_texts(written) else None
 
 
 def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, ReadingOptions]:
@@ -105,38 +206,79 @@ def refuse_without_settings(rules: RuleSet, path: str) -> None:
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
-    """Take the values of a file of settings, or of rules, for those options that are not typed."""
+    """Take the values of a file of settings for those options that are not typed."""
     if path is None:
         return
-    settings, tables = _load(path)
-    take_settings(context, settings, path)
-    if tables:
-        context.default_map = {**(context.default_map or {}), "tables": tables}
+    document, folder = _load(path), os.path.dirname(path)
+    try:
+        take_settings(context, document.get("options", {}), path)
+        if document.get("tables"):
+            _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
+        if "memory" in document:
+            _add_defaults(context, {"memory": document["memory"]})
+        if "names" in document:
+            from shallowrules.rules.naming import names_of_list
+
+            context.meta[KEPT_NAMES] = names_of_list(document["names"], f"{path}, names")
+        for choice in context.obj or ():
+            values = document.get("exporters", {}).get(choice.name, {})
+            _add_defaults(context, choice.option_defaults(values, lambda name: _seen_from(name, folder)))
+    except (DataError, OptionError) as error:
+        raise OptionError(f"--settings: {error}") from error
 
 
-def _load(path: str) -> tuple[Mapping[str, Setting], Sequence[str]]:
-    """Return the options and the tables of a file of settings; DataError if it is none."""
+def _load(path: str) -> dict[str, Any]:
+    """Return a file of settings, the types of its parts checked; DataError if it is none."""
     try:
         document = json.loads(Path(path).read_bytes().decode("utf-8-sig"))
     except ValueError as error:
         raise DataError(f"{path} is no JSON in UTF-8: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f'{path} is no file of settings: it lacks "format": "{FORMAT}"; `run` writes {SETTINGS_FILE}')
-    options, tables = document.get("options", {}), document.get("tables", [])
-    if not isinstance(options, dict) or not _are_texts(tables):
-        raise DataError(f"{path}: options must be an object, and tables a list of names")
-    return options, tables
+    for part, is_right, what in (
+        ("options", _is_object, "an object"),
+        ("tables", _are_texts, "a list of names"),
+        ("write", _are_texts, "a list of names"),
+        ("memory", lambda value: isinstance(value, str), "a text"),
+        ("exporters", lambda value: _is_object(value) and all(map(_is_object, value.values())), "an object of objects"),
+    ):
+        if part in document and not is_right(document[part]):
+            raise DataError(f"{path}: {part} must be {what}")
+    return document
 
 
-def _check(settings: Mapping[str, Setting], path: str) -> None:
-    """Raise DataError for settings that no option has."""
+def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
+    """Raise DataError for settings that no option has, or of which an option says that they are wrong."""
     unknown = sorted(set(settings) - set(OPTIONS))
     if unknown:
         raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}")
+    options = {parameter.name: parameter for parameter in context.command.params}
     for name, value in settings.items():
+        where = f"{path}: option {name!r}"
         is_list = name in LISTS or name in ("null", "keep_text", "keep")
-        if not (_are_texts(value) if is_list else isinstance(value, str | int | float)):
-            raise DataError(f"{path}: option {name!r} must be {'a list of names' if is_list else 'a value'}")
+        if is_list:
+            if not _are_texts(value):
+                raise DataError(f"{where} must be a list of names")
+        elif name in options and not _is_of(options[name].type, value):
+            raise DataError(f"{where} cannot be {value!r}")
+        if name in options:
+            try:
+                options[name].type_cast_value(context, _as_typed(name, value))
+            except click.BadParameter as error:
+                raise DataError(f"{where}: {error.message}") from error
+
+
+def _is_of(kind: click.ParamType[Any], value: Any) -> bool:
+    """Return whether a value in JSON is of an option's type, or a text that click reads as such."""
+    if isinstance(value, bool) or isinstance(kind, click.types.BoolParamType):
+        return isinstance(value, bool) and isinstance(kind, click.types.BoolParamType)
+    if isinstance(kind, click.types.FloatParamType):
+        return isinstance(value, int | float | str)
+    return isinstance(value, int | str if isinstance(kind, click.types.IntParamType) else str)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _are_texts(value: Any) -> bool:
@@ -150,5 +292,6 @@ settings_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_read,
-    help=f"Take options, and TABLE, from the {SETTINGS_FILE} of an earlier run; what is typed goes before.",
+    help=f"Take options, TABLE, the names of clusters and what to write from the {SETTINGS_FILE} of an earlier run; "
+    "what is typed goes before.",
 )

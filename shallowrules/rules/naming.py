@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import DataError, counted
+from shallowrules.rules.figures import Cluster
 
-__all__ = ["ClusterNames", "read_names"]
+__all__ = ["ClusterNames", "list_names", "names_of_list", "read_names"]
 
 ENTRIES = ("number", "name", "note")
 DELIMITERS = (",", ";", "\t")
@@ -24,11 +25,11 @@ DELIMITERS = (",", ";", "\t")
 
 @dataclass(frozen=True)
 class ClusterNames:
-    """What a person calls clusters, and notes about them, by the clusters' numbers, and the file that says so."""
+    """What a person calls clusters, and notes about them, by the clusters' numbers, and the file of nothing else."""
 
     names: Mapping[int, str]
     notes: Mapping[int, str]
-    path: str
+    path: str | None
 
 
 def read_names(path: str | Path) -> ClusterNames:
@@ -51,10 +52,32 @@ def read_names(path: str | Path) -> ClusterNames:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not in UTF-8: save the names of clusters as UTF-8") from error
     read = _read_json if Path(path).suffix.lower() == ".json" else _read_csv
+    entries = list(read(text, str(path)))
+    if not entries:
+        raise DataError(f"{path} names no cluster")
+    return ClusterNames(*_collected(entries), str(path))
+
+
+def list_names(clusters: Iterable[Cluster]) -> list[dict[str, int | str]]:
+    """Return what people call clusters, and their notes, as a file in JSON lists them; `names_of_list` reads it."""
+    return [
+        {"number": each.index, "name": each.name if each.is_named else "", "note": each.note}
+        for each in clusters
+        if each.is_named or each.note
+    ]
+
+
+def names_of_list(listed: Any, where: str) -> ClusterNames:
+    """Return the names and notes of a list that is part of a file; DataError, which says where it is, if it is none."""
+    return ClusterNames(*_collected(_read_list(listed, where)), None)
+
+
+def _collected(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[int, str], dict[int, str]]:
+    """Return names and notes by number, from entries and what to call each."""
     names: dict[int, str] = {}
     notes: dict[int, str] = {}
     found: set[int] = set()
-    for where, entry in read(text, str(path)):
+    for where, entry in entries:
         number = _number(entry["number"], where)
         if number in found:
             raise DataError(f"{where}: cluster {number} is there twice")
@@ -62,9 +85,7 @@ def read_names(path: str | Path) -> ClusterNames:
         for target, kind in ((names, "name"), (notes, "note")):
             if words := _words(entry.get(kind), kind, where):
                 target[number] = words
-    if not found:
-        raise DataError(f"{path} names no cluster")
-    return ClusterNames(names, notes, str(path))
+    return names, notes
 
 
 def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -99,6 +120,11 @@ def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = json.loads(text)
     except ValueError as error:
         raise DataError(f"{path} is no JSON: {error}") from error
+    return _read_list(listed, path)
+
+
+def _read_list(listed: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each object of a list, and what to call it."""
     if not isinstance(listed, list):
         raise DataError(f'{path} is no list: names look like [{{"number": 0, "name": "…", "note": "…"}}]')
     for i, entry in enumerate(listed):

@@ -14,7 +14,7 @@ from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
-from shallowrules.cli.settings import settings_option
+from shallowrules.cli.settings import repeated_names, settings_option
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -46,6 +46,7 @@ def command(
     from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
+    names = repeated_names(names)
     check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows), *files_of_names(names))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shallowrules.cli.advice import listed
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
@@ -27,7 +28,13 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
-from shallowrules.cli.settings import SETTINGS_FILE, settings_of, settings_option, settings_text
+from shallowrules.cli.settings import (
+    SETTINGS_FILE,
+    exporters_of_settings,
+    repeated_names,
+    settings_option,
+    settings_text,
+)
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -45,6 +52,8 @@ RULES_FILE = "rules.json"
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
     """Return the exporters to write; none is imported to show the help, unless it is named."""
     named = _values_of("--write", arguments)
+    if not named and (kept := _values_of("--settings", arguments)):
+        named = [listed([name]) for name in exporters_of_settings(kept[-1]) or ()]
     if not named and set(context.help_option_names) & set(arguments):
         return []
     from shallowrules.exporters import get_exporter
@@ -122,6 +131,7 @@ def command(
     from shallowrules.exporters import export_by
     from shallowrules.sources import input_files
 
+    names = repeated_names(names)
     rows = rows_of(tables, {"table": table, **options})
     wanted = {fact for choice in chosen for fact in choice.facts}
     stem, facts = _known_of(rows, table, wanted)
@@ -132,7 +142,6 @@ def command(
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     reading = gather(ReadingOptions, options)
-    settings = settings_text(tables or None, settings_of(fitting, growing, reading))
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():
@@ -148,6 +157,15 @@ def command(
                     check(names, **choice.settings(facts))
 
     rules = fit_rules(rows, fitting, growing, reading, check_names, memory, names)
+    settings = settings_text(
+        folder,
+        rules.settings,
+        tables=tables,
+        table=table if tables else None,
+        memory=memory,
+        clusters=None if names is None else rules.clusters,
+        chosen=chosen,
+    )
     written: dict[str, Mapping[str, str | bytes]] = {}
     left_out: list[str] = []
     with progress("writing the rules"):
