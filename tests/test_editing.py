@@ -499,7 +499,9 @@ def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):
     message = refused("edit", "old.json", "--merge", "0,1", "--table", "people.csv")
     assert "does not say with which options it was made" in message
     replace(rules, settings={**rules.settings, "method": "magic"}).to_json("odd.json")
-    assert "its settings are not understood" in refused("edit", "odd.json", "--merge", "0,1", "--table", "people.csv")
+    assert "odd.json: option 'method': 'magic' is not one of" in refused(
+        "edit", "odd.json", "--merge", "0,1", "--table", "people.csv"
+    )
     replace(rules, settings={**rules.settings, "colour": "red"}).to_json("odd.json")
     assert "'colour'" in refused("edit", "odd.json", "--merge", "0,1", "--table", "people.csv")
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")

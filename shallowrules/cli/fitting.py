@@ -64,7 +64,7 @@ def fit_rules(
     counts = None
     if isinstance(names, NamedRules):
         counts = count_pairs(names.rules.assign(loaded.table), model.rules_.assign(loaded.table))
-    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(chosen, growing, reading))
+    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
     return with_names(rules, names, counts)
 
 

@@ -176,7 +176,7 @@ def fit_rules_in_parts(
     for note in notes:
         show_message("note", note)
     statistics = replace(statistics, notes=(*statistics.notes, *notes), other_columns=other_columns)
-    rules = replace(rules, statistics=statistics, settings=settings_of(chosen, growing, reading))
+    rules = replace(rules, statistics=statistics, settings=settings_of(rows, chosen, growing, reading))
     return with_names(rules, names, counts)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shallowrules.cli.naming import NamedRules
     from shallowrules.rules import Cluster, ClusterNames, RuleSet
     from shallowrules.rules.document import Setting
+    from shallowrules.sources import DatabaseRows
 
 __all__ = [
     "SETTINGS_FILE",
@@ -36,11 +37,15 @@ __all__ = [
     "settings_option",
     "settings_text",
     "take_settings",
+    "with_tables",
 ]
 
 SETTINGS_FILE = "settings.json"
 
 FORMAT = "shallowrules-settings/1"
+
+TABLES = "tables"
+"""Where rules hold the names of the files that they were made from; no option, for a name alone finds no file."""
 
 STANDARD_INPUT = "-"
 
@@ -54,13 +59,24 @@ LISTS = ("columns", "explain", "exclude", "categories", "numbers")
 """Options whose values are lists of names with commas between."""
 
 
-def settings_of(*options: FitOptions | MethodOptions | ReadingOptions) -> dict[str, Setting]:
-    """Return options as rules hold them: those that say something, by name."""
+def settings_of(
+    rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | ReadingOptions
+) -> dict[str, Setting]:
+    """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
     values = {name: value for group in options for name, value in vars(group).items()}
     for name in ("scale", "impute"):  # None is a choice there
         values[name] = values[name] or "none"
     known = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return {name: value for name, value in known.items() if value not in (None, [])}
+    return with_tables({name: value for name, value in known.items() if value not in (None, [])}, rows)
+
+
+def with_tables(settings: Mapping[str, Setting], rows: Tables | DatabaseRows) -> dict[str, Setting]:
+    """Return settings with the names of the files that were read, without their folders, which others lack."""
+    found = {name: value for name, value in settings.items() if name != TABLES}
+    if not isinstance(rows, str | tuple):
+        return found
+    names = (rows,) if isinstance(rows, str) else rows
+    return found | {TABLES: ["standard input" if name == STANDARD_INPUT else Path(name).name for name in names]}
 
 
 def settings_text(
@@ -97,7 +113,7 @@ def settings_text(
     document: dict[str, Any] = {"format": FORMAT, "version": version("shallowrules")}
     if tables:
         document["tables"] = [shorten(each) for each in ([tables] if isinstance(tables, str) else tables)]
-    document["options"] = dict(settings)
+    document["options"] = {name: value for name, value in settings.items() if name != TABLES}
     if memory is not None:
         document["memory"] = str(memory)
     if clusters is not None:
@@ -127,6 +143,7 @@ def _seen_from(path: str, folder: str) -> str:
 
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
     """Let settings stand for those options of a command that are not typed; `path` is where they are from."""
+    settings = {name: value for name, value in settings.items() if name != TABLES}
     _check(context, settings, path)
     _add_defaults(context, {name: _as_typed(name, value) for name, value in settings.items()})
 
@@ -185,10 +202,7 @@ def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, Re
     refuse_without_settings(rules, path)
     context = click.Context(command)
     take_settings(context, rules.settings, path)
-    try:
-        command.parse_args(context, [])
-    except click.UsageError as error:
-        raise DataError(f"{path}: its settings are not understood: {error.format_message()}") from error
+    command.parse_args(context, [])
     return (
         gather(FitOptions, context.params),
         gather(MethodOptions, context.params),

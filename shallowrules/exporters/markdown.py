@@ -1,7 +1,7 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``figures`` (what the sheet says of the whole: text by name), ``words`` (text, already Markdown) of
+of the package), ``made`` (what the rules were made from and how, empty if nobody knows), ``figures`` (what the sheet says of the whole: text by name), ``words`` (text, already Markdown) of
 every rule, ``above`` and ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every
 condition, ``doubts`` (what to read before signing, with what to try), ``imputed``, ``categories``, ``categorical``
 and ``flags`` (whether some column has its missing values imputed, whether some column and whether some condition is
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,7 +32,9 @@ from shallowrules.exporters.wording import (
     bound_words_of,
     describe_doubts,
     describe_figures,
+    describe_made,
     describe_missing,
+    describe_origin,
     describe_profile,
     describe_quality,
     format_exact,
@@ -84,7 +85,7 @@ class MarkdownOptions:
     date : str, optional
         To be printed below, as 2026-11-23; none by default, so that equal rules make equal sheets.
     made : str, optional
-        What the rules were made from and how, such as the file and the seed.
+        What the rules were made from and how; by default what they say of it: file, seed, and columns left out.
     all_columns : bool
         Whether the tables of means show every column, however many there are.
     style : {"flat", "ordered"}
@@ -144,8 +145,9 @@ class MarkdownExporter:
             described["left_out"] = len(profile) - len(described["profile"])
         context.update(
             title=settings.title,
-            origin=f"Rules with SHA-256 {rules.sha256}, written by shallowrules {version('shallowrules')}",
+            origin=describe_origin(rules),
             figures=describe_figures(rules),
+            made=settings.made or describe_made(rules),
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),
             shares_of_flags=any(column.is_flag for column in rules.columns),

@@ -36,7 +36,7 @@ how it makes the rules of them."""
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
-    "made": "the file, the seed, columns left out",
+    "made": "the file or table, the seed, columns left out",
 }
 """How the help of ``run`` says what a default follows from, around the field's own default."""
 
@@ -64,8 +64,8 @@ def on_command_line(
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
     default_from : {"table", "dialect", "made"}, optional
         What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
-        the SQL dialect of the database that has it, and the field's own default where a file has it; in words, the
-        file, the seed, and the columns left out.
+        the SQL dialect of the database that has it, and the field's own default where a file has it; in words, that
+        database, the seed, and the columns left out.
     """
     return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}
 

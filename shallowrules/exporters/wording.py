@@ -6,7 +6,8 @@ A page, whose template escapes everything, needs only that words from right to l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, cast
 
 from shallowrules.errors import counted
@@ -38,7 +39,9 @@ __all__ = [
     "branch_label",
     "describe_doubts",
     "describe_figures",
+    "describe_made",
     "describe_missing",
+    "describe_origin",
     "describe_profile",
     "describe_quality",
     "describe_separation",
@@ -238,6 +241,47 @@ def describe_separation(rules: RuleSet) -> str:
 def describe_doubts(rules: RuleSet) -> list[str]:
     """Return what speaks against the clustering, each with what to try."""
     return [f"{doubt.text} {doubt.way_out}" for doubt in doubts_about(rules, percent)]
+
+
+def describe_made(rules: RuleSet, table: str | None = None) -> str:
+    """Return what rules were made from and how, as far as they say it: file, seed, columns left out and why.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    table : str, optional
+        What was read, in place of the files that the rules name.
+    """
+    settings = rules.settings
+    files = settings.get("tables")
+    if table is None and isinstance(files, list) and files:
+        table = one_line(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    left_out: dict[str, list[str]] = {}
+    for name in rules.statistics.other_columns[:COLUMNS_SHOWN]:
+        left_out.setdefault(_reason(name, settings), []).append(one_line(name))
+    said = [f"{', '.join(names)} ({reason})" for reason, names in left_out.items()]
+    if (more := len(rules.statistics.other_columns) - COLUMNS_SHOWN) > 0:
+        said.append(f"{more:,} more")
+    parts = [
+        table or "",
+        f"seed {settings['seed']}" if "seed" in settings else "",
+        f"columns left out: {', '.join(said)}" if said else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def describe_origin(rules: RuleSet) -> str:
+    """Return from which rules a form was written, and by which version."""
+    return f"Rules with SHA-256 {rules.sha256}, written by shallowrules {version('shallowrules')}"
+
+
+def _reason(name: str, settings: Mapping[str, Any]) -> str:
+    """Return why a column of the table is not among those of the rules."""
+    for option in ("labels", "weight"):
+        if settings.get(option) == name:
+            return {"labels": "holds the labels", "weight": "holds the weights"}[option]
+    chosen = settings.get("columns") or (settings.get("explain") if "labels" in settings else None)
+    return "excluded" if not chosen or name in chosen else "not chosen"
 
 
 def describe_figures(rules: RuleSet) -> dict[str, str]:

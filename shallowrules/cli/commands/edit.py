@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from shallowrules.cli.fitting import prepare_model, with_table
 from shallowrules.cli.output import check_target, progress, show_message, warnings_shown, write_result
 from shallowrules.cli.reading_options import Tables, show_tables
-from shallowrules.cli.settings import options_of
+from shallowrules.cli.settings import options_of, with_tables
 from shallowrules.errors import DataError
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def command(
             f"{show_tables(where)} is not the table that {rules_file} was made from, or is clustered otherwise now: "
             "rules before and after the edit are measured on it, and clusters matched by the rows that they share",
         )
-    write_result(with_table(found.after, loaded, chosen).to_json(), output)
+    edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
+    write_result(edited.to_json(), output)
     click.echo(str(found), err=True)
 
 

@@ -129,6 +129,7 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
+    from shallowrules.exporters.wording import describe_made
     from shallowrules.sources import input_files
 
     names = repeated_names(names)
@@ -136,7 +137,6 @@ def command(
     wanted = {fact for choice in chosen for fact in choice.facts}
     stem, facts = _known_of(rows, table, wanted)
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
-    facts["made"] = _how_made(rows, fitting)
     check_numbers(names, fitting.clusters)
     if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
@@ -166,6 +166,8 @@ def command(
         clusters=None if names is None else rules.clusters,
         chosen=chosen,
     )
+    if not tables:  # the rules name no database
+        facts["made"] = describe_made(rules, show_tables(rows))
     written: dict[str, Mapping[str, str | bytes]] = {}
     left_out: list[str] = []
     with progress("writing the rules"):
@@ -190,20 +192,6 @@ def command(
     for message in left_out:
         show_message("warning", message)
     show_rules(rules, [str(folder / name) for name in named])
-
-
-def _how_made(rows: Tables | DatabaseRows, fitting: FitOptions) -> str:
-    """Return what the rules are made from and how, for those who read them; of files no folders, which others lack."""
-    shown = show_tables(_names_of(rows) if isinstance(rows, str | tuple) else rows)
-    left_out = f"; columns left out: {', '.join(fitting.exclude)}" if fitting.exclude else ""
-    return f"{shown}; seed {fitting.seed}{left_out}"
-
-
-def _names_of(tables: Tables) -> Tables:
-    """Return the names of files without their folders."""
-    if isinstance(tables, str):
-        return "standard input" if tables == "-" else Path(tables).name
-    return tuple(Path(table).name for table in tables)
 
 
 def _file_of(choice: ExporterChoice) -> str:

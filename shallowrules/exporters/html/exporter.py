@@ -34,7 +34,13 @@ from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.exporters.sql import SqlExporter
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.wording import describe_doubts, describe_figures, format_number
+from shallowrules.exporters.wording import (
+    describe_doubts,
+    describe_figures,
+    describe_made,
+    describe_origin,
+    format_number,
+)
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
 
@@ -121,6 +127,8 @@ class HtmlExporter:
             "title": settings.title,
             "tree": described[shown],
             "inputs": describe_inputs(trees),
+            "made": describe_made(rules),
+            "origin": describe_origin(rules),
             "forms": ["SQL", "Python", "Sheet"],
             "path": describe_path(trees, shown) if settings.path is not None else None,
             "script": Markup(script),  # a file of ours
