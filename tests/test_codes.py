@@ -86,6 +86,21 @@ def test_codes_that_are_none_are_refused(sales) -> None:
     )
 
 
+@pytest.mark.parametrize("memory", [[], ["--memory", "300MB"]], ids=["in memory", "in parts"])
+def test_numbers_that_are_none_are_refused(sales, memory) -> None:
+    with open("kinds.csv", "w", encoding="utf-8") as stream:
+        stream.write("zip,kind,part,w\n" + "".join(f"{100 * i % 7},{'ab'[i % 2]},{i % 3},1\n" for i in range(60)))
+    for options, message in (
+        (["--numbers", "nope"], "--numbers: column 'nope' is not read; the columns are: zip, kind, part"),
+        (["--numbers", "kind"], "--numbers: column 'kind' was read as text, which is no quantity"),
+        (["--numbers", "w", "--weight", "w"], "--numbers: column 'w' has the weights"),
+        (["--numbers", "part", "--exclude", "part"], "--numbers: column 'part' is not read"),
+    ):
+        assert message in refused("fit", "kinds.csv", "-k", 2, *options, *memory, status=2)
+    both = ["--categories", "zip", "--numbers", "part,zip"]
+    assert "column 'zip' is in --numbers and in --categories" in refused("fit", "kinds.csv", "-k", 2, *both, status=2)
+
+
 @pytest.mark.parametrize("place", [0, 150, 399])
 def test_leading_zeros_are_noted_and_kept(sales, place) -> None:
     rng = np.random.default_rng(1)

@@ -124,7 +124,14 @@ def fit_rules_in_parts(
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
     """Fit a table in parts, and name the clusters."""
-    from shallowrules.cli.preparation import columns_to_read, named_roles, refuse_excluded, refuse_ids, scale_notes
+    from shallowrules.cli.preparation import (
+        columns_to_read,
+        named_roles,
+        refuse_excluded,
+        refuse_ids,
+        refuse_no_numbers,
+        scale_notes,
+    )
     from shallowrules.estimator import ExplainableKMeans
     from shallowrules.partitions import Reading, open_partitions
 
@@ -152,6 +159,7 @@ def fit_rules_in_parts(
     ) as parts:
         refuse_excluded(chosen, named, parts.names, parts.all_names)
         used = [name for name in parts.names if name not in named]
+        refuse_no_numbers(chosen, named, {name: parts.types[name] for name in used})
         other_columns = tuple(name for name in parts.all_names if name not in used)
         if check is not None:
             check([*used, *other_columns])

@@ -37,6 +37,7 @@ __all__ = [
     "named_roles",
     "prepare",
     "refuse_ids",
+    "refuse_no_numbers",
     "scale_notes",
     "working_remedy",
 ]
@@ -210,6 +211,7 @@ def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list
         with worded(), open_source(where, **asdict(reading)) as source:
             table = source.table(columns, fit.exclude, findings=findings)
             refuse_excluded(fit, named, table.names, source.names)
+            refuse_no_numbers(fit, named, {column.name: column.type for column in table.columns})
             padded = source.zero_padded() & {column.name for column in table.columns if column.type == "integer"}
             table = _with_categories(_as_written(source, table, padded & {*fit.categories}), fit.categories, named)
             labels = None if fit.labels is None else _labels_as_written(source, table[fit.labels], reading)
@@ -246,13 +248,28 @@ def named_roles(fit: FitOptions) -> dict[str, str]:
     return named
 
 
+def refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str]) -> None:
+    """Raise OptionError if --numbers names what are no columns of numbers; `types` are those of the columns read."""
+    for name in fit.numbers:
+        _refuse_unread("--numbers", name, named, types)
+        if name in fit.categories:
+            raise OptionError(f"column {name!r} is in --numbers and in --categories: it is one or the other")
+        if types[name] not in ("integer", "float"):
+            raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is no quantity")
+
+
+def _refuse_unread(option: str, name: str, named: Mapping[str, str], read: Collection[str]) -> None:
+    """Raise OptionError unless a column that an option names is one of those read to cluster or explain by."""
+    if name in named:
+        raise OptionError(f"{option}: column {name!r} has the {named[name]}")
+    if name not in read:
+        raise OptionError(f"{option}: column {name!r} is not read; the columns are: {', '.join(read)}")
+
+
 def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str]) -> Table:
     """Return the table with whole numbers of some columns taken as categories."""
     for name in names:
-        if name in named:
-            raise OptionError(f"--categories: column {name!r} has the {named[name]}")
-        if name not in table.names:
-            raise OptionError(f"--categories: column {name!r} is not read; the columns are: {', '.join(table.names)}")
+        _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:
             raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
         if table[name].type == "float":
