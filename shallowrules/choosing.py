@@ -261,7 +261,10 @@ def compare_cluster_counts(
         own = clone(model).set_params(n_clusters=k)
         own.on_progress, own.on_best = model.on_progress, model.on_best
         data = prepare_fit(own, X, None, sample_weight)
-        [trees] = grow(data, [own.tradeoff], progress_of(own), log_of(own), own.on_best)
+        try:
+            [trees] = grow(data, [own.tradeoff], progress_of(own), log_of(own), own.on_best)
+        except OptionError as error:  # of a cut to keep, which some clusterings cannot start with
+            raise OptionError(*error.parts, f" (k = {k})", option=error.option) from error
         fitted(own, data, trees[-1])
         if total is None:
             clustered = data.encoding.X_cluster

@@ -16,6 +16,7 @@ from sklearn.metrics import silhouette_score
 from shallowrules import ExplainableKMeans, compare_cluster_counts
 from shallowrules.choosing import CHEAP, SMALL, STABLE, ClusterCount, ClusterCounts
 from shallowrules.errors import DataError, OptionError
+from shallowrules.rules import RuleSet
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +148,32 @@ def test_on_the_command_line(four, tmp_path, monkeypatch):
     assert "--from 5 is above --to 3" in refused("clusters", "t.csv", "--from", "5", "--to", "3", status=2)
     assert "No such option" in refused("clusters", "t.csv", "-k", "3", status=2)
     assert "must end in .png, .svg, .pdf" in refused("clusters", "t.csv", "--plot", "t.gif", status=2)
+    said = refused("clusters", "t.csv", "--from", "2", "--to", "500")
+    assert said == "500 clusters were asked for (--to), but there are only 400 rows: ask for fewer clusters"
+    for plot, message in (("no/p.svg", "there is no folder"), ("t.svg", "is a folder")):
+        (tmp_path / "t.svg").mkdir(exist_ok=True)
+        said = refused("clusters", "t.csv", "--plot", plot)
+        assert message in said
+        assert said.endswith("(--plot)")
+    kept = refused("clusters", "t.csv", "--from", "2", "--to", "3", "--keep", "a <= 900", status=2)
+    assert kept.startswith("--keep 'a <= 900': all clusters are on one side of it")
+    assert kept.endswith("(k = 2)")
+
+
+def test_options_are_those_of_run(four, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = four + np.random.default_rng(0).normal(size=four.shape) * 6
+    np.savetxt("t.csv", X, delimiter=",", header="a,b", comments="")
+    options = ["--scale", "none", "--method", "exgreedy", "--round-within", "1%", "--seed", "3"]
+    run = call("run", "t.csv", "-k", "4", *options, "--max-leaves", "4", "-o", "r", "--method", "exkmc")
+    assert run.exit_code == 0, run.stderr
+    settings = call("clusters", "--settings", "r/settings.json", "--from", "4", "--to", "4")
+    assert "note: max_leaves of r/settings.json is not for this command and is left out" in settings.stderr
+    typed = call("clusters", "t.csv", "--from", "4", "--to", "4", *options, "--method", "exkmc")
+    assert typed.exit_code == 0, typed.stderr
+    assert settings.stdout == typed.stdout
+    for options in (["--tradeoff", "0.5"], ["--keep", "a <= 9"], ["--round-within", "2%"], ["--method", "imm"]):
+        call("fit", "t.csv", "-k", "4", *options, "-o", "f.json")
+        found = call("clusters", "t.csv", "--from", "4", "--to", "4", *options).stdout.split("\n")[3].split()
+        statistics = RuleSet.from_json("f.json").statistics
+        assert found[4:6] == [f"{statistics.normalized_cost:.3f}", f"{statistics.waes:.2f}"], options

@@ -69,21 +69,21 @@ def _ask_to_replace(fact: str, kind: str) -> None:
     click.confirm(f"{fact}. Replace?", abort=True, err=True)
 
 
-def check_target(target: Path | None, *sources: str) -> None:
-    """Make sure, before the work, that a file can be written and is not one of the inputs."""
+def check_target(target: Path | None, *sources: str, option: str = "-o") -> None:
+    """Make sure, before the work, that a file, which an option names, can be written and is not one of the inputs."""
     if target is None:
         return
     if target.is_dir():
-        raise ShallowRulesError(f"{target} is a folder; name a file (-o)")
+        raise ShallowRulesError(f"{target} is a folder; name a file ({option})")
     if not target.exists() or target.is_file():  # not a pipe or a device
-        _check_writable(target.resolve().parent)
-    _check_unread(target, sources)
+        _check_writable(target.resolve().parent, option)
+    _check_unread(target, sources, option)
 
 
-def _check_unread(target: Path, sources: Iterable[str]) -> None:
+def _check_unread(target: Path, sources: Iterable[str], option: str = "-o") -> None:
     for source in sources:
         if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
-            raise ShallowRulesError(f"{target} is the file that is read; name another (-o)")
+            raise ShallowRulesError(f"{target} is the file that is read; name another ({option})")
 
 
 def write_result(content: str | bytes, target: Path | None) -> None:
@@ -241,8 +241,8 @@ def warnings_shown() -> Iterator[None]:
             show_message("warning", str(warning.message))
 
 
-def _check_writable(folder: Path) -> None:
+def _check_writable(folder: Path, option: str = "-o") -> None:
     if not folder.is_dir():
-        raise ShallowRulesError(f"there is no folder {folder}; make it first, or name another (-o)")
+        raise ShallowRulesError(f"there is no folder {folder}; make it first, or name another ({option})")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ShallowRulesError(f"the folder {folder} cannot be written to; name another (-o)")
+        raise ShallowRulesError(f"the folder {folder} cannot be written to; name another ({option})")

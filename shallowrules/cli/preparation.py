@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,15 @@ from shallowrules.encoding.checks import (
     find_too_many_values,
     find_without_values,
 )
-from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesError, ShallowRulesWarning, counted
+from shallowrules.errors import (
+    DataError,
+    Finding,
+    OptionError,
+    OptionName,
+    ShallowRulesError,
+    ShallowRulesWarning,
+    counted,
+)
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, input_files, open_source
 from shallowrules.table import Column, Table
@@ -528,7 +536,7 @@ def _checked_weights(weight: Column) -> NDArray[Any]:
 def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, clusters: int) -> None:
     """Refuse more clusters than there are distinct rows that count."""
     if clusters > table.n_rows:
-        raise DataError(f"{clusters} clusters were asked for (-k), but {_only(table.n_rows, 'row')}")
+        _refuse_clusters(clusters, _only(table.n_rows, "row"))
     counted = table if weights is None else table.take(weights > 0)
     coded = [c.numbers() if c.is_numeric else c.positions(categories(c)) for c in counted.columns]
     n_rows, distinct = 0, 0
@@ -538,7 +546,11 @@ def _refuse_too_many_clusters(table: Table, weights: NDArray[Any] | None, cluste
         distinct = len(np.unique(np.column_stack([codes[:n_rows] for codes in coded]), axis=0))
         if distinct >= clusters:
             return
-    raise DataError(f"{clusters} clusters were asked for (-k), but {_only(distinct, 'distinct row')}")
+    _refuse_clusters(clusters, _only(distinct, "distinct row"))
+
+
+def _refuse_clusters(clusters: int, fact: str) -> NoReturn:
+    raise DataError(f"{clusters} clusters were asked for (", OptionName("clusters"), f"), but {fact}")
 
 
 def _only(number: int, what: str) -> str:

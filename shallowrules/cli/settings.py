@@ -225,7 +225,8 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
         return
     document, folder = _load(path), os.path.dirname(path)
     try:
-        take_settings(context, document.get("options", {}), path)
+        options = document.get("options", {})
+        take_settings(context, options, path)
         if document.get("tables"):
             _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
         if "memory" in document:
@@ -239,6 +240,9 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
             _add_defaults(context, choice.option_defaults(values, lambda name: _seen_from(name, folder)))
     except (DataError, OptionError) as error:
         raise OptionError(f"--settings: {error}") from error
+    offered = {parameter.name for parameter in context.command.params}
+    if left_out := [name for name in options if name not in (*offered, "clusters", "histograms")]:
+        show_message("note", f"{', '.join(left_out)} of {path} is not for this command and is left out")
 
 
 def _load(path: str) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``made`` (what the rules were made from and how, empty if nobody knows), ``figures`` (what the sheet says of the whole: text by name), ``words`` (text, already Markdown) of
-every rule, ``above`` and ``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every
-condition, ``doubts`` (what to read before signing, with what to try), ``imputed``, ``categories``, ``categorical``
-and ``flags`` (whether some column has its missing values imputed, whether some column and whether some condition is
-of categories, and whether some condition is of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0
-and 1, whose share of 1 the tables of means show), and of every cluster ``quality`` (text, already Markdown),
-``precision_text`` and ``recall_text``, ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and
-``table``, both text, and ``mark``) and ``left_out`` (columns that the table lacks); and ``steps``, none unless the
+of the package), ``made`` (what the rules were made from and how, empty if nobody knows), ``figures`` (what the sheet
+says of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact
+text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (what to read before
+signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its
+missing values imputed, whether some column and whether some condition is of categories, and whether some condition is
+of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means
+show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``profile``
+(rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out``
+(columns that the table lacks); and ``steps``, none unless the
 style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the
 cluster and ``rows_text``, none where a row is in no cluster.
 """

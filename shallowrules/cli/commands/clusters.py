@@ -7,16 +7,18 @@ from typing import Any
 
 import click
 
+from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.fitting import prepare_model
-from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
+from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import check_target, progress
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
-from shallowrules.errors import OptionError
+from shallowrules.cli.settings import settings_option
+from shallowrules.errors import DataError, OptionError, OptionName
 
 __all__ = ["command"]
 
-DECIDED = ("clusters", "labels", "histograms")
+DECIDED = ("clusters", "labels", "histograms", "max_leaves", "max_cost", "max_conditions")
 """The options of a fit that are not to choose here."""
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -26,21 +28,20 @@ PICTURES = (".png", ".svg", ".pdf")
 @table_or_database
 @click.option("--from", "first", type=click.IntRange(min=2), default=2, show_default=True, metavar="K", help="Least k.")
 @click.option("--to", "last", type=click.IntRange(min=2), default=12, show_default=True, metavar="K", help="Largest k.")
-@refine_options
 @fit_options
+@method_options
+@settings_option
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figures over k here: .png, .svg or .pdf."
 )
 @reading_options
-def command(
-    tables: Tables, first: int, last: int, refine: str, budget: str | None, plot: Path | None, **options: Any
-) -> None:
+def command(tables: Tables, first: int, last: int, plot: Path | None, **options: Any) -> None:
     """Cluster TABLE into several numbers of clusters, show what each leads to, and say which to take and why.
 
     Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
     are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
-    without rules being 1. Each is fitted as `run` with this -k fits it. What speaks against the clusters of the one to
-    take is said as `run` says it.
+    without rules being 1. Each is fitted as `run` with this -k and these options fits it. What speaks against the
+    clusters of the one to take is said as `run` says it.
 
     \b
     Examples:
@@ -56,10 +57,14 @@ def command(
         raise click.UsageError(f"--from {first} is above --to {last}")
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise OptionError(f"--plot {plot}: the name must end in {', '.join(PICTURES)}")
-    chosen = gather(FitOptions, options | dict.fromkeys(DECIDED) | {"clusters": last})
+    options |= dict.fromkeys(DECIDED) | {"clusters": last}
+    chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     rows = rows_of(tables, options)
-    check_target(plot, *input_files(rows))
-    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
+    check_target(plot, *input_files(rows), option="--plot")
+    try:
+        loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), growing.parameters())
+    except DataError as error:
+        raise DataError(error.worded(_spell)) from error
     with progress(f"clustering from k = {first} to {last}") as show:
         found = compare_cluster_counts(
             model,
@@ -75,6 +80,11 @@ def command(
 
 
 command.params = [parameter for parameter in command.params if parameter.name not in DECIDED]
+
+
+def _spell(option: OptionName) -> str:
+    """Return a parameter as this command spells it: the largest number of clusters is what the rows have to allow."""
+    return "--to" if option.name == "clusters" else spell_plainly(option)
 
 
 def _draw(found: Any, path: Path) -> None:
