@@ -154,6 +154,19 @@ def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     assert "--keep does not work on a table in parts" in refused("fit", "later.csv", *some, status=2)
 
 
+@pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
+def test_a_refit_on_a_table_without_the_columns_is_refused(tmp_path, monkeypatch, memory):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i % 2 * 9 + i / 99},{i % 3 * 9 + i / 77}\n" for i in range(60))
+    for name in ("ab", "bc"):
+        (tmp_path / f"{name}.csv").write_text(f"{','.join(name)}\n{rows}")
+    call("fit", "ab.csv", "-k", 6, "-o", "rules.json")
+    message = refused("refit", "rules.json", "bc.csv", *memory)
+    assert message.endswith("the table lacks columns that rules.json tests: 'a'")
+    message = refused("refit", "rules.json", "ab.csv", "--exclude", "a", *memory, status=2)
+    assert message.startswith("rules.json tests 'a', which this fit does not use, so that the rows cannot tell")
+
+
 def test_a_refit_keeps_numbers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")

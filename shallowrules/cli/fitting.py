@@ -42,7 +42,7 @@ def fit_rules(
         return fit_rules_in_parts(rows, chosen, growing, reading, memory, check, names)
     loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
     if isinstance(names, NamedRules):
-        names.check_columns(loaded.table.names)
+        names.check_columns(loaded.table.names, loaded.other_columns)
     from shallowrules.rules.changes import count_pairs
     from shallowrules.tradeoff import fit_to_goal
 

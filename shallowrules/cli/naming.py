@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shallowrules.cli.output import show_message
-from shallowrules.errors import OptionError, counted
+from shallowrules.errors import DataError, OptionError, counted
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -31,14 +31,24 @@ class NamedRules:
     path: str
     keeps_numbers: bool = False
 
-    def check_columns(self, used: Iterable[str]) -> None:
-        """Raise OptionError unless the columns of a table, those that a fit uses, have what the rules test."""
-        tested = {self.rules.columns[feature].name for feature in self.rules.tested_columns}
-        lacking = sorted(tested - set(used))
+    def check_columns(self, used: Collection[str], unused: Collection[str]) -> None:
+        """Raise an error unless a fit uses the columns of a table that the rules test.
+
+        Parameters
+        ----------
+        used, unused : collection of str
+            The columns of the table that the fit uses, and the others.
+        """
+        tested = [self.rules.columns[feature].name for feature in self.rules.tested_columns]
+        lacking = [name for name in tested if name not in used]
+        absent = [name for name in lacking if name not in unused]
+        if absent and self.keeps_numbers:
+            raise DataError(f"the table lacks columns that {self.path} tests: {', '.join(map(repr, absent))}")
         if lacking:
+            option, way = ("", "") if self.keeps_numbers else ("--names: ", ": give a file of number, name and note")
             raise OptionError(
-                f"--names: {self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so that the "
-                "rows cannot tell which cluster is which: give a file of number, name and note"
+                f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so that the "
+                f"rows cannot tell which cluster is which{way}"
             )
 
 

@@ -164,7 +164,7 @@ def fit_rules_in_parts(
         if check is not None:
             check([*used, *other_columns])
         if isinstance(names, NamedRules):
-            names.check_columns(used)
+            names.check_columns(used, other_columns)
         refuse_ids(_first_rows(parts, used), (*(chosen.columns or ()), *(chosen.explain or ())))
         work = "taking labels of" if chosen.clusters is None else "clustering"
         with progress(f"{work} {show_tables(rows)} in parts and growing the tree") as show:
