@@ -275,6 +275,9 @@ def test_the_words_of_a_text():
     assert "(cluster 0: x <= 3)" in overlap
     assert "gap: no rule holds for 2 < x <= 3" in refusal(rules, "cluster 0: x <= 2\ncluster 1: x > 3")
     assert str(read_condition(" a and b > 2 ", rules.columns)) == "a and b > 2"
+    assert str(read_condition("12,500 < n <= 1,000,000", rules.columns)) == "12500 < n <= 1000000"
+    with pytest.raises(DataError, match=r"'income <= 3': .*; the columns are: x, n, city, paid, a and b, a$"):
+        read_condition("income <= 3", rules.columns)
     with pytest.raises(DataError, match="not one condition"):
         read_condition("x > 2 and n <= 3", rules.columns)
 
@@ -297,12 +300,15 @@ def test_values_are_replaced_in_all_rules():
         [("x", "float"), ("n", "integer"), ("city: old", "text")],
         (0, 0.5, (1, 3, 0, 1), (1, 3, (2, "A -> B", 2, 3), (2, "C", 4, 0))),
     )
+    grouped = edit(rules, replacements=["n: 3 -> 12,005", "x: 0.5 -> -1,234.5e1"]).nodes
+    assert [node.threshold for node in grouped if isinstance(node, Cut)] == [-12345, 12005, 12005]
     nodes = edit(rules, replacements=["n: 3 -> 5", " x: 0.5->.75", "city: old: 'A -> B' -> 'one more'"]).nodes
     assert [node.threshold for node in nodes if isinstance(node, Cut)] == [0.75, 5, 5]
     assert [node.values for node in nodes if isinstance(node, Membership)] == [("one more",), ("C",)]
     for text, words in (
         ("n: 4 -> 5", "no rule tests column 'n' against 4: they have 3"),
         ("n: 3 -> 5.5", "whole numbers: say 5"),
+        ("n: 3 -> 12,00", "'12,00' is no number"),
         ("n: 3", "no change of a value"),
         ("m: 3 -> 4", "of one of the columns"),
         ("city: old: C -> nowhere", "with a value that it has"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from commandline import call, refused
 from hypothesis import given, settings
@@ -89,6 +90,21 @@ def test_a_kept_cut_is_not_rounded():
     assert model.rules_.nodes[0].threshold == 2.0123
     others = [node.threshold for node in model.rules_.nodes[1:] if isinstance(node, Cut)]
     assert all(len(repr(value).strip("-0.")) <= 3 for value in others)
+
+
+@pytest.mark.parametrize("flags", [[0, 1], [0, 1, 2]])
+def test_a_column_of_0_and_1_is_kept_as_the_sheet_says_it(flags):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"Weekend": np.resize(flags, 240), "x": np.repeat([0.0, 5000.0], 120) + rng.normal(0, 9, 240)})
+    for keep in ("Weekend = 0", "Weekend = 1"):
+        model = ExplainableKMeans(4, scale="minmax", random_state=0, keep=[keep, "x <= 2,000"])
+        if 2 in flags:
+            with pytest.raises(OptionError, match="should be <= or > with a number"):
+                model.fit(table)
+            continue
+        rules = model.fit(table).rules_
+        assert (rules.columns[rules.nodes[0].column].name, rules.nodes[0].threshold) == ("Weekend", 0)
+        assert {node.threshold for node in rules.nodes[1:] if isinstance(node, Cut)} == {2000}
 
 
 def test_falling_columns_keep_their_cut():

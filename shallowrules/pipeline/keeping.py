@@ -16,6 +16,7 @@ from shallowrules.growing import GrownTree
 from shallowrules.pipeline.data import FitData
 from shallowrules.rules import Between, Condition, RuleColumn
 from shallowrules.rules.written import read_condition
+from shallowrules.table import Column
 from shallowrules.times import TIME_TYPES, average_text
 from shallowrules.tree import LEAF, compare
 
@@ -86,11 +87,17 @@ def kept_cuts(data: FitData) -> list[KeptCut]:
     """
     if not data.parameters.keep:
         return []
-    columns = [
-        RuleColumn(column.name, column.type, None, None, None, () if column.is_numeric else categories(column))  # type: ignore[arg-type]
-        for column in data.encoding.table.columns
-    ]
+    columns = [_readable(column) for column in data.encoding.table.columns]
     return [_kept_cut(text, columns, data) for text in data.parameters.keep]
+
+
+def _readable(column: Column) -> RuleColumn:
+    """Return what is to know of a column to read a condition: its categories, or its range, if it may be 0 and 1."""
+    if not column.is_numeric:
+        return RuleColumn(column.name, column.type, None, None, None, categories(column))  # type: ignore[arg-type]
+    values = column.values[~column.absent] if column.type == "integer" else column.values[:0]
+    lowest, highest = (int(values.min()), int(values.max())) if len(values) else (None, None)
+    return RuleColumn(column.name, column.type, None, lowest, highest, ())  # type: ignore[arg-type]
 
 
 def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCut:

@@ -18,7 +18,8 @@ from shallowrules.times import bound_text, threshold_of, time_pattern
 
 __all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""Thousands may be apart, as the sheet has them."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
 """What a printed rule says of its training rows, which nobody has to keep up to date."""
 HEAD = re.compile(r"cluster (-?[0-9]+)")
@@ -81,10 +82,13 @@ def read_condition(text: str, columns: Sequence[RuleColumn]) -> Condition:
         If it says none, or several.
     """
     _refuse_alike(columns)
+    reader = PrintedReader(text.strip(), columns)
     try:
-        [condition] = _read_conditions(text.strip(), columns)
+        [condition] = reader.read()
     except DataError as error:
-        raise DataError(f"the condition {text!r}: {error}") from error
+        is_unknown = reader.furthest <= 0
+        there = f"; the columns are: {', '.join(printable(column.name) for column in columns)}" if is_unknown else ""
+        raise DataError(f"the condition {text!r}: {error}{there}") from error
     except ValueError:
         raise DataError(f"{text!r} is not one condition, such as income <= 40 or city = 'Bonn'") from None
     return condition
@@ -102,6 +106,7 @@ def read_number(text: str, column: RuleColumn) -> Number:
         return read_time(text, column, bound_text(column.type, 0, above=False)[0])
     if not NUMBER.fullmatch(text):
         raise DataError(f"{text!r} is no number, and column {column.name!r} holds numbers")
+    text = text.replace(",", "")
     if column.is_whole:
         if not re.fullmatch("[+-]?[0-9]+", text):
             raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(float(text))}, not {text}")
@@ -254,7 +259,7 @@ class ConditionReader(ABC):
         if found is None:
             self.fail(place, "a time" if column.is_time else "a number")
             return
-        yield read_number(found[0].replace(",", ""), column), found.end()
+        yield read_number(found[0], column), found.end()
 
     def bound_at(self, column: RuleColumn, place: int, *, above: bool) -> Iterator[tuple[Number, int]]:
         """Yield the threshold of a comparison whose sign is at a place; times may have any sign that says so."""
