@@ -90,6 +90,8 @@ def edit_rules(
 
     Raises
     ------
+    OptionError
+        If a replacement cannot be read.
     DataError
         If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
 

@@ -28,7 +28,7 @@ from rulesets import (
 )
 
 from shallowrules import ExplainableKMeans, edit_rules, export
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, RuleSet
 from shallowrules.rules.conditions import is_empty, printable
@@ -313,7 +313,7 @@ def test_values_are_replaced_in_all_rules():
         ("m: 3 -> 4", "of one of the columns"),
         ("city: old: C -> nowhere", "with a value that it has"),
     ):
-        with pytest.raises(DataError, match=words.replace("(", r"\(")):
+        with pytest.raises(DataError if text == "n: 4 -> 5" else OptionError, match=words.replace("(", r"\(")):
             edit(rules, replacements=[text])
     with pytest.raises(DataError, match="no value meets 0.75 < x <= 0.5"):
         edit(make_rules([("x", "float")], (0, 0.5, (0, 0.25, 0, 1), 2)), replacements=["x: 0.25 -> 0.75"])
@@ -498,6 +498,9 @@ def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):
     name = rules.columns[cut.column].name
     assert "--table" in refused("edit", "rules.json", "--merge", "0,1", status=2)
     assert "as 3,4" in refused("edit", "rules.json", "--merge", "a", status=2)
+    for change in (f"{name} {cut.threshold} -> 7", f"x{name}: {cut.threshold} -> 7", f"{name}: a -> b"):
+        said = refused("edit", "rules.json", "--set", change, "--table", "people.csv", status=2)
+        assert said.startswith("--set: ")
     assert "no cluster 9" in refused("edit", "rules.json", "--merge", "0,9", "--table", "people.csv", "-o", "n.json")
     far = f"{name}: {cut.threshold} -> 99999999"
     assert "holds for no row of the table" in refused("edit", "rules.json", "--set", far, "--table", "people.csv")

@@ -219,6 +219,16 @@ def test_labels_are_the_names_of_all_clusters_where_one_is_named(table):
         assert {row[-1] for row in database.execute(select).fetchall()} == set(names.values())
 
 
+@pytest.mark.parametrize("command", [["export", "r.json", "sql"], ["label", "r.json", "t.csv", "-o", "o.csv"]])
+def test_names_of_no_cluster_are_an_error_of_the_option(table, command):
+    call("fit", "t.csv", "-k", 2, "-o", "r.json")
+    for content, message in (("2,Two", "there is no cluster 2 to name"), ("0,A\n1,A", "would both be called 'A'")):
+        Path("names.csv").write_text(f"number,name\n{content}\n")
+        said = refused(*command, "--names", "names.csv", status=2)
+        assert said.startswith("--names: ")
+        assert message in said
+
+
 def test_names_of_no_cluster_are_refused_before_the_work(table):
     with open("names.csv", "w") as file:
         file.write("number,name\n4,Four\n")

@@ -104,7 +104,10 @@ def with_names(
     if names is None:
         return rules
     if not isinstance(names, NamedRules):
-        return rules.with_names(names.names, names.notes)
+        try:
+            return rules.with_names(names.names, names.notes)
+        except DataError as error:
+            raise OptionError(f"--names: {error}") from error
     if counts is None:
         raise OptionError(
             f"--names: {names.path} holds rules, whose names are matched by the rows of a table: give it to `run` or "

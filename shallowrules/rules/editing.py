@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shallowrules.conversion import Number
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import format_value, is_empty, printable
 from shallowrules.rules.from_rules import nodes_of_rules
@@ -71,6 +71,8 @@ def edit(
 
     Raises
     ------
+    OptionError
+        If a replacement cannot be read.
     DataError
         If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
     """
@@ -83,7 +85,11 @@ def edit(
         names |= given
         words.append("rules read from text")
     for replacement in replacements:
-        nodes = _replaced(nodes, read_replacement(replacement, rules.columns), rules.columns)
+        try:
+            change = read_replacement(replacement, rules.columns)
+        except DataError as error:
+            raise OptionError(OptionName("replacements"), f": {error}") from error
+        nodes = _replaced(nodes, change, rules.columns)
         words.append(printable(replacement.strip()))
     known = sorted({node.cluster for node in nodes if isinstance(node, Leaf)})
     merged = _merged(merge, known)
