@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from shallowrules.errors import counted
+from shallowrules.errors import ShallowRulesWarning, counted
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.pipeline import Measuring, grow
 from shallowrules.rules import Changes, RuleSet, changes_between
@@ -71,7 +72,8 @@ def edit_rules(
     rules : RuleSet
     model : ExplainableKMeans
         With the parameters that the rules were made with; it need not be fitted and is not changed. The table is
-        clustered by it again, so that `random_state` has to be a number.
+        clustered by it again, so that `random_state` has to be a number. A warning says if that gives another
+        clustering than that of the rules.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
         As for ``fit``.
     text : str, optional
@@ -91,7 +93,7 @@ def edit_rules(
     Raises
     ------
     OptionError
-        If a replacement cannot be read.
+        If a replacement cannot be read, or an option has another type.
     DataError
         If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
 
@@ -111,6 +113,8 @@ def edit_rules(
     measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)
     table = measuring.data.encoding.table
     before = measuring.measure(rules.nodes)
+    if not measuring.is_same_clustering:
+        _warn_of_another_clustering(rules, before)
     notes = notes_of_edits(rules)
     after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
@@ -126,6 +130,19 @@ def edit_rules(
     )
     after = replace(after, statistics=statistics, settings=rules.settings)
     return RuleEdit(before, after, replace(changes, new=after), measuring.is_same_clustering)
+
+
+def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
+    """Warn that rules are measured otherwise than when they were made."""
+    said, found = rules.statistics, before.statistics
+    warnings.warn(
+        f"by what the rules say of themselves they cost {said.normalized_cost:.4g} times what the clustering without "
+        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {found.normalized_cost:.4g} times that, "
+        f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
+        "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
+        ShallowRulesWarning,
+        stacklevel=3,
+    )
 
 
 @dataclass(frozen=True)

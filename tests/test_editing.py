@@ -28,7 +28,7 @@ from rulesets import (
 )
 
 from shallowrules import ExplainableKMeans, edit_rules, export
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, RuleSet
 from shallowrules.rules.conditions import is_empty, printable
@@ -457,7 +457,7 @@ def test_another_table_is_measured_by_its_own_clustering(tmp_path, monkeypatch):
     call("fit", "people.csv", *OPTIONS[0], "-o", "rules.json")
     edited = call("edit", "rules.json", "--merge", "0,1", "--table", "later.csv", "-o", "new.json")
     assert edited.exit_code == 0, edited.stderr
-    assert "later.csv is not the table that rules.json was made from" in edited.stderr
+    assert "the table, or the parameters that cluster it, are not those that the rules were made with" in edited.stderr
     after = RuleSet.from_json(tmp_path / "new.json")
     assert after.assign(read_table("later.csv")).tolist() == [
         0 if label == 1 else label for label in RuleSet.from_json("rules.json").assign(read_table("later.csv")).tolist()
@@ -487,6 +487,32 @@ def test_in_python():
     assert "change cluster" in str(found)
     moved = int((found.after.assign(X) != model.rules_.assign(X)).sum())
     assert sum(change.rows for change in found.changes.moved) == moved > 0
+
+
+def test_a_model_with_other_parameters_is_said():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, [0.6, 60], (60, 2)) for center in ([0, 0], [5, 0], [0, 500])])
+    rules = ExplainableKMeans(3, random_state=0).fit(X).rules_
+    other = ExplainableKMeans(3, random_state=0, scale="standard").fit(X)
+    with pytest.warns(ShallowRulesWarning, match="measured here they cost") as caught:
+        found = edit_rules(rules, other, X, merge=[(0, 1)])
+    [said] = [str(warning.message) for warning in caught]
+    assert f"they cost {rules.statistics.normalized_cost:.4g} times" in said
+    assert f"measured here they cost {found.before.statistics.normalized_cost:.4g} times" in said
+    assert not found.same_table
+
+
+def test_options_of_another_type_are_refused():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 0.6, (60, 2)) for center in ([0, 0], [5, 0], [0, 5])])
+    model = ExplainableKMeans(3, random_state=0).fit(X)
+    for wrong in ("x0: 1 -> 2", [1], 5):
+        with pytest.raises(OptionError, match="replacements must be a list of changes, such as"):
+            edit_rules(model.rules_, model, X, replacements=wrong)
+    for wrong in ([1, 2], ["ab"], 3, [(0, 1.5)]):
+        with pytest.raises(OptionError, match="merge must be a list of groups of clusters, such as"):
+            edit_rules(model.rules_, model, X, merge=wrong)
+    assert edit_rules(model.rules_, model, X, merge=[np.array([0, 1])]).after.statistics.rows == 180
 
 
 def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,10 +73,11 @@ def edit(
     Raises
     ------
     OptionError
-        If a replacement cannot be read.
+        If a replacement cannot be read, or an option has another type.
     DataError
         If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
     """
+    replacements, groups = _checked_replacements(replacements), _checked_groups(merge)
     names = {each.index: each.name for each in rules.clusters if each.is_named}
     notes = {each.index: each.note for each in rules.clusters if each.note}
     nodes, words = rules.nodes, []
@@ -92,7 +94,7 @@ def edit(
         nodes = _replaced(nodes, change, rules.columns)
         words.append(printable(replacement.strip()))
     known = sorted({node.cluster for node in nodes if isinstance(node, Leaf)})
-    merged = _merged(merge, known)
+    merged = _merged(groups, known)
     for number in merged.values():
         together = sorted({number, *(other for other, to in merged.items() if to == number)})
         words.append(f"clusters {', '.join(map(str, together))} merged")
@@ -111,6 +113,26 @@ def edit(
         merged,
         tuple(dict.fromkeys(words)),
     )
+
+
+def _checked_replacements(given: Iterable[str]) -> tuple[str, ...]:
+    """Return replacements; OptionError unless they are a list of texts."""
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+    if not all(isinstance(each, str) for each in found):
+        raise OptionError(
+            OptionName("replacements"), f" must be a list of changes, such as ['proline: 755 -> 750'], not {given!r}"
+        )
+    return found  # type: ignore[return-value]  # all are texts
+
+
+def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return groups of clusters; OptionError unless they are a list of lists of whole numbers."""
+    try:
+        return [tuple(map(operator.index, group)) for group in given]
+    except TypeError:
+        raise OptionError(
+            OptionName("merge"), f" must be a list of groups of clusters, such as [(3, 4)], not {given!r}"
+        ) from None
 
 
 def read_replacement(text: str, columns: Sequence[RuleColumn]) -> Replacement:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shallowrules.cli.fitting import prepare_model, with_table
-from shallowrules.cli.output import check_target, progress, show_message, warnings_shown, write_result
+from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import Tables, show_tables
 from shallowrules.cli.settings import options_of, with_tables
 from shallowrules.errors import DataError
@@ -111,12 +111,6 @@ def command(
             replacements=replacements,
             merge=merge,
             sample_weight=loaded.weight,
-        )
-    if not found.same_table:
-        show_message(
-            "note",
-            f"{show_tables(where)} is not the table that {rules_file} was made from, or is clustered otherwise now: "
-            "rules before and after the edit are measured on it, and clusters matched by the rows that they share",
         )
     edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
     write_result(edited.to_json(), output)
