@@ -66,7 +66,8 @@ class Move:
 
     def __str__(self) -> str:
         if self.above is not None:
-            target = f"just above {self.column.show(self.above)}"
+            just = "" if self.column.is_time else "just "  # a duration, which has no next one that a person would say
+            target = f"{just}above {self.column.show(self.above)}"
         else:
             target = "another value" if self.to is None else self.column.show(self.to)
         return (
@@ -210,7 +211,7 @@ class _Target(ConditionVisitor[Target | None]):
         assert column.maximum is not None
         span = float(column.maximum) - float(column.minimum)
         distance = abs(float(to) - float(self.value)) / (span if span > 0 else 1.0)
-        return to, None if integer else above, distance
+        return to, None if integer and column.type != "duration" else above, distance
 
     def one_of(self, condition: OneOf) -> Target | None:
         """Return the most frequent of the categories."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shallowrules.errors import Finding
+from shallowrules.sources.arrow_schema import duration_units
 from shallowrules.sources.base import Provenance
 from shallowrules.sources.engine import DuckDBSource, Field, batched, file_literal, quote_name
 from shallowrules.times import TimeType
@@ -24,6 +25,12 @@ TIMES: Mapping[str, TimeType] = {
 }
 """By the name that DuckDB has for a type."""
 
+DURATION = "BIGINT of a duration"
+"""What a column is that only the schema of Arrow knows to be of durations."""
+
+MICROSECONDS = 10**6
+"""In a second."""
+
 WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "BIGNUM", "VARINT")
 
 
@@ -40,6 +47,10 @@ class ParquetSource(DuckDBSource):
                 names.append(name)
                 within = 1
             within += (children or 0) - 1
+        kept = database.execute(
+            f"SELECT value FROM parquet_kv_metadata({file_literal(file)}) WHERE key = 'ARROW:schema'::BLOB"
+        ).fetchone()
+        self.durations = {} if kept is None else duration_units(kept[0])
         # A folder called a=1 would add a column.
         relation = f"read_parquet({file_literal(file)}, hive_partitioning=false)"
         super().__init__(database, names, Provenance("parquet", (shown,)), relation)
@@ -51,7 +62,11 @@ class ParquetSource(DuckDBSource):
     def _fields(self, positions: Sequence[int], findings: list[Finding]) -> list[Field]:
         described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
         declared = {j: (quote_name(described[j][0]), described[j][1]) for j in positions}
-        checked = [j for j, (_, kind) in declared.items() if kind in WIDE_INTEGERS or kind in TIMES]
+        for j, (name, kind) in declared.items():
+            unit = self.durations.get(self.names[j])
+            if kind == "BIGINT" and unit is not None:
+                declared[j] = _microseconds(name, unit), DURATION
+        checked = [j for j, (_, kind) in declared.items() if kind in (*WIDE_INTEGERS, *TIMES, DURATION)]
         fits: dict[int, bool] = {}
         for batch in batched(checked):
             counts = self.row(*(_fits(*declared[j]) for j in batch))
@@ -59,9 +74,18 @@ class ParquetSource(DuckDBSource):
         return [_field(*declared[j], fits.get(j)) for j in positions]
 
 
+def _microseconds(name: str, per_second: int) -> str:
+    """Return SQL for the microseconds of a duration in other units; what is finer is cut off, towards the past."""
+    wide = f"CAST({name} AS HUGEINT)"
+    if per_second <= MICROSECONDS:
+        return f"({wide} * {MICROSECONDS // per_second})"
+    step = per_second // MICROSECONDS
+    return f"(({wide} - ({wide} % {step} + {step}) % {step}) // {step})"
+
+
 def _fits(name: str, declared: str) -> str:
     """Return SQL for whether all wide integers of a column have 64 bits, or all its times are within the years."""
-    if declared in WIDE_INTEGERS:
+    if declared in (*WIDE_INTEGERS, DURATION):
         return f"count({name}) = count(TRY_CAST({name} AS BIGINT))"
     if declared == "INTERVAL":
         return "true"
@@ -75,6 +99,8 @@ def _field(name: str, declared: str, fits: bool | None) -> Field:
     if fits is not None and declared in WIDE_INTEGERS:
         # All of them in 64 bits, or as the double that a database compares them as.
         return Field("integer" if fits else "float", f"CAST({name} AS {'BIGINT' if fits else 'DOUBLE'})")
+    if declared == DURATION and fits:
+        return Field("duration", f"to_microseconds(CAST({name} AS BIGINT))")
     if declared in ("FLOAT", "DOUBLE"):
         return Field("float", name)
     if declared.startswith("DECIMAL"):
