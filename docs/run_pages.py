@@ -106,6 +106,7 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Shell]]] = {
     "index": folder,
     "clusters": folder,
     "sheet": folder,
+    "tables": folder,
     "editing": folder,
     "commands": folder,
     "database": cellar,
