@@ -69,6 +69,8 @@ def test_nothing_of_a_database_is_in_it(table) -> None:
     text = (table / "out" / "settings.json").read_text()
     assert "shop" not in text
     assert "tables" not in text
+    assert "| Made from | table t in sqlite:///shop.db; seed 0 |" in (table / "out" / "report.md").read_text()
+    assert "tables" not in json.loads((table / "out" / "rules.json").read_text())["settings"]
     again = call("run", "--database", "sqlite:///shop.db", "--table", "t", "--settings", "out/settings.json", "-o", "b")
     assert again.exit_code == 0, again.stderr
     assert (table / "b" / "rules.json").read_bytes() == (table / "out" / "rules.json").read_bytes()
@@ -120,6 +122,15 @@ def test_names_of_earlier_rules_are_repeated(table) -> None:
     text = (table / "first" / "rules.json").read_text()
     assert '"Low"' in text
     assert (table / "again" / "rules.json").read_text() == text
+
+
+def test_a_run_in_parts_is_repeated_in_parts(table) -> None:
+    call("run", "t.csv", "-k", 3, "--memory", "64MB", "--columns", "a,b", "-o", "first")
+    assert json.loads((table / "first" / "settings.json").read_text())["memory"] == "64000000"
+    again = call("run", "--settings", "first/settings.json", "-o", "again")
+    assert again.exit_code == 0, again.stderr
+    for name in ("rules.json", "settings.json"):
+        assert (table / "again" / name).read_bytes() == (table / "first" / name).read_bytes()
 
 
 def test_a_run_is_repeated_from_another_folder(table, monkeypatch) -> None:
