@@ -65,6 +65,8 @@ def test_rules_of_labels_are_those_of_the_whole_table(sales, options):
     parts, _ = rules_of(
         "fit", "sales/*.parquet", "--labels", "segment", *options, "-o", "rules.json", "--memory", "1GB"
     )
+    assert whole["settings"].pop("tables") == ["whole.parquet"]
+    assert parts["settings"].pop("tables") == ["*.parquet"]
     assert parts == whole
 
 
