@@ -100,7 +100,7 @@ class Changes:
         lines += [
             f"cluster {new[other]} was called {names[index].name!r}"
             for index, other in sorted(self.pairs.items())
-            if index == other and names[index].given_name != others[other].given_name
+            if index == other and _given(names[index]) != _given(others[other])
         ]
         lines += [f"cluster {title} is gone" for index, title in old.items() if index not in self.pairs]
         lines += [f"cluster {title} is new" for index, title in new.items() if index not in self.pairs.values()]
@@ -223,6 +223,11 @@ def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
     """Return whether both test some column, or one of them none."""
     before, now = _tested(old), _tested(new)
     return bool(before & now) or not before or not now
+
+
+def _given(cluster: Cluster) -> str | None:
+    """Return the name that a person gave to a cluster."""
+    return cluster.name if cluster.is_named else None
 
 
 def _tested(rules: RuleSet) -> set[str]:
