@@ -33,6 +33,9 @@ __all__ = [
     "sum_moves",
 ]
 
+MAX_TABLE = 1 << 20
+"""Keys up to this one are looked up in a table; more are sorted."""
+
 MAX_MOVED = 0.02
 """A threshold that moves more than this share of the weight is no candidate; so the rows that it moves are few."""
 
@@ -51,6 +54,10 @@ class RoundedRows(Protocol):
     @property
     def weight(self) -> NDArray[np.float64] | None:
         """Weights whose sums are exact, all positive."""
+
+    @property
+    def leaves(self) -> dict[bytes, NDArray[np.int32]] | None:
+        """The leaf of each row by the thresholds of a tree, where rows stay between calls; kept by `Moving`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +78,12 @@ class Moving:
 
     def leaf_of(self, rows: RoundedRows, threshold: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
         """Return the leaf that each row comes to, with other thresholds if they are given."""
-        return self._routed(rows.matrix, self.tree.threshold if threshold is None else threshold)
+        threshold = self.tree.threshold if threshold is None else threshold
+        known = {} if rows.leaves is None else rows.leaves
+        found = known.get(threshold.tobytes())
+        if found is None:
+            found = known[threshold.tobytes()] = self._routed(rows.matrix, threshold)
+        return found
 
     def across(self, rows: RoundedRows, which: NDArray[np.intp], node: int, *, goes_left: bool) -> NDArray[np.int32]:
         """Return the leaf that rows of a node come to if they go to one side of it."""
@@ -93,18 +105,30 @@ class Moving:
         ends = _subtree_ends(self.tree)
         for node in nodes:
             which = order[begins[node] : begins[ends[node]]]
-            yield node, which, rows.matrix[which, self.tree.feature[node]].astype(np.float64, copy=False)
+            yield node, which, rows.matrix[:, self.tree.feature[node]][which].astype(np.float64, copy=False)
 
     def summed(self, rows: RoundedRows, which: NDArray[np.intp], keys: NDArray[np.int64]) -> dict[int, Group]:
         """Return the sums of some rows, those of equal keys together."""
         if not len(which):
             return {}
-        known, groups = np.unique(keys, return_inverse=True)
+        known, groups = _renumbered(keys)
         weight = None if rows.weight is None else rows.weight[which]
         sums = self.grid.add_up(rows.X_cluster[which], groups, len(known), weight, self.n_threads)
         counts = np.bincount(groups, minlength=len(known))
         weights = np.bincount(groups, weight, len(known)).astype(np.float64)
         return {key: Group(int(counts[i]), float(weights[i]), sums[:, i]) for i, key in enumerate(known.tolist())}
+
+
+def _renumbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different keys, ascending, and for each key its place among them."""
+    n_keys = int(keys.max()) + 1
+    if n_keys > MAX_TABLE:
+        return np.unique(keys, return_inverse=True)
+    place = np.zeros(n_keys, dtype=np.int64)
+    place[keys] = 1
+    known = np.flatnonzero(place)
+    place[known] = np.arange(len(known))
+    return known, place[keys]
 
 
 def _subtree_ends(tree: Tree) -> NDArray[np.intp]:

@@ -65,6 +65,10 @@ class EncodedRows(Rows):
         """Number of rows, which may be 0."""
         return self.table.n_rows
 
+    @property
+    def leaves(self) -> None:
+        """None: the rows of a part are encoded anew in each pass."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowEncoder:

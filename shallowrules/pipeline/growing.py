@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -90,12 +90,13 @@ def _round_all(
     def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
         if not rounds(within, tree):
             return tree
+        here = replace(rows, leaves={})
         found = round_thresholds(
             tree,
             encoding.encoder,
             encoding.table,
             grid,
-            lambda function, state: function(rows, state),
+            lambda function, state: function(here, state),
             tree.objectives or _objectives(data, tree, tradeoff),
             within=within,
             n_threads=n_threads,
@@ -104,7 +105,10 @@ def _round_all(
             return tree
         for note in found.notes[len(tree.notes) :]:
             log(note)
-        leaf = route_rows(encoding.matrix, found.feature, found.cut, found.left, found.right, n_threads=n_threads)
+        if len(rows.matrix) == len(encoding.matrix):
+            leaf = here.leaves[found.cut.tobytes()]
+        else:
+            leaf = route_rows(encoding.matrix, found.feature, found.cut, found.left, found.right, n_threads=n_threads)
         labels = found.center[leaf]
         return replace(found, labels=labels if weight is None else np.where(weight > 0, labels, np.int32(LEAF)))
 
@@ -124,6 +128,7 @@ class _Rows:
     matrix: NDArray[Any]
     X_cluster: NDArray[Any]
     weight: NDArray[np.float64] | None
+    leaves: dict[bytes, NDArray[np.int32]] = field(default_factory=dict)
 
 
 def _objectives(data: FitData, tree: GrownTree, tradeoff: float) -> Objectives:
