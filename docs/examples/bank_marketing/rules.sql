@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 ffe8333c1328725f1a64bf5c5372b20fd02a430d05b0a7d692dc2d8ad0432566.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 8b688cb9d5246db180dac59aee62af3f0a0f5d3b2de5cdcb4e629ea734cdbcfd.
 -- 4,521 rows, 5 clusters; k-means cost 0.999 times that of the clusters without rules; 78.2 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

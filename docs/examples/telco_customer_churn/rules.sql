@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 363ee6f044944a0cdb99179b4c405ac1810023aa5916d34a90f9893cd5ed2777.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 edd60984bc019a215a769167486f1808a6b9407ff22a7ef88681ebad80ac9e1b.
 -- 7,043 rows, 5 clusters; k-means cost 1.023 times that of the clusters without rules; 89.0 % of the rows in the same cluster as there.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.
