@@ -120,7 +120,8 @@ def settings_text(
         from shallowrules.rules.naming import list_names
 
         document["names"] = list_names(clusters)
-    document["write"] = [choice.name for choice in chosen]
+    if any(choice.required for choice in chosen):  # else what is usual, of which a form may be left out
+        document["write"] = [choice.name for choice in chosen]
     exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
     document["exporters"] = {name: values for name, values in exporters.items() if values}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

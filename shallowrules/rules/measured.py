@@ -111,7 +111,7 @@ def _to_float(number: Number) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def _confusion_fault(cluster: Cluster) -> str | None:

@@ -18,7 +18,7 @@ from shallowrules.times import bound_text, threshold_of, time_pattern
 
 __all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Thousands may be apart, as the sheet has them."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
 """What a printed rule says of its training rows, which nobody has to keep up to date."""

@@ -23,7 +23,7 @@ from shallowrules.times import TIME_TYPES, TimeType
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
+__all__ = ["DatabaseRows", "DatabaseSource", "as_times", "open_rows"]
 
 BATCH_VALUES = 1 << 20
 """Values of a batch at most, which are objects of Python: 0.1 GB."""
@@ -163,7 +163,7 @@ class DatabaseSource(Source):
         if kind == "other":
             return _as_other(column)
         if kind in TIME_TYPES:
-            return _as_times(column, kind)
+            return as_times(column, kind)
         in_table = declared.get(column.name)
         if in_table is None:
             return column
@@ -297,7 +297,7 @@ def _as_truths(column: Column) -> Column:
     return Column(column.name, "boolean", truths)
 
 
-def _as_times(column: Column, kind: TimeType) -> Column:
+def as_times(column: Column, kind: TimeType) -> Column:
     """Return a column of times as of the type that the database declares, where the values do not say it all."""
     if column.absent.all():
         n_rows = len(column.values)

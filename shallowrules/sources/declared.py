@@ -63,7 +63,9 @@ _MICROSECONDS = " + ".join(
 )
 INTERVAL = DeclaredType(
     "duration",
-    f"CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), {time_range('duration')[0]}) AS BIGINT)",
+    # GREATEST and LEAST leave out what is NULL.
+    f"CASE WHEN {{column}} IS NOT NULL THEN CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), "
+    f"{time_range('duration')[0]}) AS BIGINT) END",
 )
 """Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver takes a year for 365."""
 

@@ -193,10 +193,7 @@ _SQLITE_CLOCK = (
     "21 AND 26 AND substr({text}, 20) GLOB '.[0-9]*' AND substr({text}, 21) NOT GLOB '*[^0-9]*')))"
 )
 _SQLITE_TEXT = "trim({value})"
-_SQLITE_GUARDS = {
-    "date": f"{_SQLITE_DAY} AND length({{text}}) = 10",
-    "timestamp": f"{_SQLITE_DAY} AND {_SQLITE_CLOCK}",
-}
+_SQLITE_GUARD = f"{_SQLITE_DAY} AND {_SQLITE_CLOCK}".replace("{text}", _SQLITE_TEXT)
 
 _TIMES: Mapping[str, Times] = {
     # Dates are text there. A text that begins as another one and ends is less, so that literals end before their zeros.
@@ -207,7 +204,7 @@ _TIMES: Mapping[str, Times] = {
             "timestamp": f"replace({_SQLITE_TEXT}, 'T', ' ') COLLATE BINARY",
             "date": f"{_SQLITE_TEXT} COLLATE BINARY",
         },
-        guards={kind: guard.replace("{text}", _SQLITE_TEXT) for kind, guard in _SQLITE_GUARDS.items()},
+        guards=dict.fromkeys(("date", "timestamp"), _SQLITE_GUARD),
     ),
     "duckdb": Times(
         literals={**_BY_OFFSET, "timestamptz": "TIMESTAMPTZ '{text}+00'", "duration": "INTERVAL '{parts}'"}
