@@ -23,7 +23,7 @@ from shallowrules.times import TIME_TYPES, TimeType
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["DatabaseRows", "DatabaseSource", "as_times", "open_rows"]
+__all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
 BATCH_VALUES = 1 << 20
 """Values of a batch at most, which are objects of Python: 0.1 GB."""
@@ -152,6 +152,10 @@ class DatabaseSource(Source):
             columns = self._build(positions)
         self._n_rows = len(columns[0].values)
         self.count_rows()  # refuses a table without rows
+        return self.as_declared(columns, positions)
+
+    def as_declared(self, columns: Sequence[Column], positions: Sequence[int]) -> list[Column]:
+        """Return columns of values, by position, as their declarations say more of them than they do."""
         declared = self._declared_in_table()
         return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 
@@ -163,8 +167,8 @@ class DatabaseSource(Source):
         if kind == "other":
             return _as_other(column)
         if kind in TIME_TYPES:
-            return as_times(column, kind)
-        in_table = declared.get(column.name)
+            return _as_times(column, kind)
+        in_table = declared.get(self.names[position])
         if in_table is None:
             return column
         return _as_truths(column) if in_table == "boolean" else _as_times_of_text(column, in_table)
@@ -297,7 +301,7 @@ def _as_truths(column: Column) -> Column:
     return Column(column.name, "boolean", truths)
 
 
-def as_times(column: Column, kind: TimeType) -> Column:
+def _as_times(column: Column, kind: TimeType) -> Column:
     """Return a column of times as of the type that the database declares, where the values do not say it all."""
     if column.absent.all():
         n_rows = len(column.values)

@@ -25,10 +25,9 @@ from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
-from shallowrules.sources.database import DatabaseSource, as_times, open_rows
+from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.table import Column, Table
 from shallowrules.tested_columns import find_tested_columns
-from shallowrules.times import TIME_TYPES
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
@@ -301,9 +300,7 @@ class _Verification:
                 for builder, cells in zip(builders, values, strict=True):
                     builder.add(cells)
         finished = [_decoded(b.column()) if self.dialect == "mysql" else b.column() for b in builders]
-        kinds = [self.source.declared[position].kind for position in self.positions]
-        finished = [as_times(c, kind) if kind in TIME_TYPES else c for c, kind in zip(finished, kinds, strict=True)]
-        columns = dict(zip(self.rules.tested_columns, finished, strict=True))
+        columns = dict(zip(self.rules.tested_columns, self.source.as_declared(finished, self.positions), strict=True))
         numbers_found = np.concatenate(found) if found else np.zeros(0, np.int64)
         table = Table(tuple(columns.values()), len(numbers_found))
         strays: dict[int, NDArray[np.bool_]] = {}
