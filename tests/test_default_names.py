@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
 from shallowrules.rules import RuleSet
-from shallowrules.rules.default_names import default_names
+from shallowrules.rules.conditions import both, is_empty
+from shallowrules.rules.default_names import _tell_apart, default_names
 
 
 def names_of(rules: RuleSet) -> dict[int, str]:
@@ -86,7 +87,7 @@ NUMBERS = [("x", "float"), ("y", "float"), ("kind", "text")]
         ((2, "Bonn", 0, (2, "Kiel", 0, 1)), {0: "Bonn or Kiel", 1: "one more"}),
         (
             (0, 5, (1, 3, 0, (2, "Bonn", 0, 1)), (1, 4, 0, 1)),
-            {0: "y <= 3; or 2 other rules", 1: "y > 4 or one more"},
+            {0: "y <= 3; or 2 other rules", 1: "high x, y > 4; or low x, y > 3, one more"},
         ),
     ],
 )
@@ -137,3 +138,20 @@ def test_a_person_may_take_any_name_and_default_ones_give_way() -> None:
     assert named.clusters[1].named_by_rules
     with pytest.raises(DataError, match="would both be called"):
         rules.with_names({0: "a", 1: "a"})
+
+
+@given(rule_sets(max_depth=4))
+def test_what_is_common_to_several_rules_tells_them_from_all_others(rules):
+    """The rules of two clusters in one: what its name says holds for no row of the others, or it names both."""
+    indexes = [cluster.index for cluster in rules.clusters]
+    if len(indexes) < 3:
+        return
+    ours = set(indexes[:2])
+    merged = [replace(rule, cluster=indexes[0]) if rule.cluster in ours else rule for rule in rules]
+    parts = _tell_apart(rules.nodes, merged)[indexes[0]]
+    if len(parts) > 1 or sum(rule.cluster == indexes[0] for rule in merged) == 1:
+        return
+    for rule in merged:
+        if rule.cluster != indexes[0]:
+            own = {condition.feature: condition for condition in rule.conditions}
+            assert any(c.feature in own and is_empty(both(c, own[c.feature])) for c in parts[0])

@@ -14,7 +14,17 @@ from operator import and_
 
 from shallowrules.conversion import Number
 from shallowrules.errors import counted
-from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, either, printable
+from shallowrules.rules.conditions import (
+    Between,
+    Condition,
+    ConditionVisitor,
+    NoneOf,
+    OneOf,
+    both,
+    either,
+    is_empty,
+    printable,
+)
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Leaf, Node, Rule
 
@@ -87,19 +97,21 @@ def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[
         own_bits[rule.cluster] |= 1 << i
         for key in asked[rule.leaf].keys:
             having[key] |= 1 << i
-    for index, found in common.items():
-        for key in found.keys:
-            having[key] |= own_bits[index]
     told: dict[int, list[Sequence[Condition]]] = {}
     for index in sorted(of_cluster):
         own, bits = of_cluster[index], own_bits[index]
-        if index in common and (fewest := common[index].fewest(MIN_WORDS, having, bits)):
+        if index in common and (fewest := common[index].fewest(MIN_WORDS, common[index].met_by(rules), bits)):
             told[index] = [fewest]
         else:
-            least = MIN_WORDS if len(own) == 1 else 1
-            told[index] = [
-                asked[rule.leaf].fewest(least, having, bits) or asked[rule.leaf].first(range(MAX_WORDS)) for rule in own
-            ]
+            told[index] = []
+            for rule in own:
+                parts = asked[rule.leaf]
+                found = (
+                    parts.fewest(MIN_WORDS, having, bits)
+                    if len(own) == 1
+                    else parts.fewest(1, parts.met_by(rules), bits)
+                )
+                told[index].append(found or parts.first(range(MAX_WORDS)))
     return told
 
 
@@ -144,8 +156,22 @@ class _Asked:
         order = order[:MAX_CONDITIONS]
         return cls(conditions, order, [EXACT(conditions[i]) for i in order])
 
+    def met_by(self, rules: Sequence[Rule]) -> dict[str, int]:
+        """Return for each condition the rules of which some row may meet it, a bit for each."""
+        found = dict.fromkeys(self.keys, 0)
+        for i, rule in enumerate(rules):
+            own = {condition.feature: condition for condition in rule.conditions}
+            for place, key in zip(self.order, self.keys, strict=True):
+                condition = self.conditions[place]
+                if condition.feature not in own or not is_empty(both(condition, own[condition.feature])):
+                    found[key] |= 1 << i
+        return found
+
     def fewest(self, least: int, having: Mapping[str, int], own: int) -> Sequence[Condition]:
-        """Return the fewest conditions that no rule but a cluster's own has all of, the first ones first, if any."""
+        """Return the fewest conditions that no rule but a cluster's own has all of, the first ones first, if any.
+
+        having: by condition the rules that have it or may meet it, a bit for each.
+        """
         for size in range(min(least, len(self.order)), MAX_WORDS + 1):
             for some in combinations(range(len(self.order)), size):
                 if not reduce(and_, (having[self.keys[i]] for i in some), ALL) & ~own:

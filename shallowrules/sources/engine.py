@@ -17,7 +17,7 @@ from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding, MissingExtraError, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.table import Column, ColumnType, time_column
-from shallowrules.times import FORMS, SPAN, TIME_TYPES, TimeType
+from shallowrules.times import DAY, FORMS, SPAN, TIME_TYPES, TimeType, time_range
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -224,10 +224,11 @@ def time_cast(text: str, kind: str) -> str:
 
 
 def duration_cast(text: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a duration; NULL where it is none in the form of `SPAN`."""
+    """Return SQL for a text, blanks around it apart, as a duration; NULL where it is none as rules compare them."""
     size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign is one of days and clock together
     signed = f"CASE WHEN trim({text}) LIKE '-%' THEN -{size} ELSE {size} END"
-    return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(SPAN)}) THEN {signed} END"
+    longest = f"INTERVAL '{time_range('duration')[-1] // DAY} days'"
+    return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(SPAN)}) AND {size} <= {longest} THEN {signed} END"
 
 
 def nearly_numeric(
