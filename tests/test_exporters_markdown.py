@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from goldenfiles import assert_golden
@@ -193,3 +194,9 @@ def test_the_title():
 def test_many_rules_are_not_listed_in_the_contents():
     text = export(balanced_rules(5000), "markdown")
     assert "one of 715 rules, see below" in text
+
+
+def test_rules_of_a_database_say_so_and_no_more():
+    rules = replace(make_rules([("x", "float")], (0, 1.0, 0, 1)), settings={"seed": 0})
+    for form in ("markdown", "html"):
+        assert "rows of a database; seed 0" in export(rules, form)

@@ -256,6 +256,8 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
     files = settings.get("tables")
     if table is None and isinstance(files, list) and files:
         table = one_line(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    if table is None and settings and not files:  # a database: its address may hold a password
+        table = "rows of a database"
     left_out: dict[str, list[str]] = {}
     for name in rules.statistics.other_columns[:COLUMNS_SHOWN]:
         left_out.setdefault(_reason(name, settings), []).append(one_line(name))
