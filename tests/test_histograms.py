@@ -246,6 +246,8 @@ REFUSED = [
     (change("columns", 0, "edges", [-5.0, 5.0, 100.0]), "a histogram of column 'x' by which its mean"),
     (change("clusters", 1, "histograms", DELETE), "cluster 1 has 0 histograms for 1 column with bins"),
     (change("clusters", 1, "histograms", 0, 0, -1), "with a weight that is negative"),
+    (change("clusters", 1, "histograms", 0, 0, 10**400), "with a weight that is negative or not finite"),
+    (change("clusters", 1, "histograms", 0, 0, -(10**400)), "with a weight that is negative or not finite"),
     (change("clusters", 1, "histograms", 0, 0, 100), "a histogram of column 'x' that weighs 103, not 12"),
     (change("clusters", 1, "reference_weights", [11]), "1 reference_weights for 2 reference_clusters"),
     (change("clusters", 1, "reference_clusters", [2, 1]), "not numbers of clusters, ascending"),

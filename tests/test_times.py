@@ -739,3 +739,47 @@ def test_settings_of_a_session_change_no_time(database, fill, adbc, session, mon
     assert table["z"].values[order].tolist()[:4] == moments
     assert table["z"].values[order].tolist()[4] == parse_time("timestamptz", "2024-03-31 10:00Z")
     assert set(table["d"].values.tolist()) == {parse_time("date", "2024-03-31")}
+
+
+def test_arrow_columns_with_a_zone_are_no_points_in_time_without_one():
+    pa = pytest.importorskip("pyarrow")
+    rules = make_rules([("t", "timestamp")], (0, parse_time("timestamp", "2024-04-01") - 1, 0, 1))
+    namespace = {}
+    exec(export(rules, "python", vectorized=True), namespace)
+    naive = pa.array([datetime(2024, 3, 31, 23), datetime(2024, 4, 1)], pa.timestamp("us"))
+    assert namespace["assign_clusters"](pa.table({"t": naive})).tolist() == [0, 1]
+    with pytest.raises(TypeError, match="which is no point in time"):
+        namespace["assign_clusters"](pa.table({"t": naive.cast(pa.timestamp("us", "America/New_York"))}))
+
+
+def test_durations_from_end_to_end(folder):
+    duckdb = pytest.importorskip("duckdb")
+    hours = [*range(10), *range(100, 120), *range(500, 520)]
+    rows = ", ".join(f"(INTERVAL '{hour} hours', {i % 3})" for i, hour in enumerate(hours))
+    with duckdb.connect() as database:
+        database.execute(f"COPY (SELECT * FROM (VALUES {rows}) AS t (stay, x)) TO '{folder / 'd.parquet'}'")
+    made = call("run", "d.parquet", "-k", "3", "--scale", "standard", "-o", "out")
+    assert made.exit_code == 0, made.stderr
+    assert "rules.sql is not written: dialect 'ansi' has no columns of type duration" in made.stderr
+    assert not Path("out/rules.sql").exists()
+    assert Path("out/report.md").exists()
+    again = call("run", "--settings", "out/settings.json", "-o", "again")  # a run that left a form out can be repeated
+    assert again.exit_code == 0, again.stderr
+    assert Path("again/rules.json").read_bytes() == Path("out/rules.json").read_bytes()
+    assert "sql" in refused("run", "d.parquet", "-k", "3", "--write", "sql", "-o", "named")
+    verified = call("verify", "out/rules.json", "d.parquet")
+    assert verified.exit_code == 0, verified.stdout
+    assert "sqlite: dialect 'sqlite' has no columns of type duration" in " ".join(verified.stdout.split())
+
+
+def test_label_reads_durations_of_a_file_of_text(folder):
+    rules = make_rules([("t", "duration")], (0, 2 * DAY, 0, 1))
+    rules.to_json("rules.json")
+    texts = ["2 days", "2 days 00:00:01", "-3 days 12:00", "99:59", " 49:00:00.5 ", ""]
+    Path("t.csv").write_text("t\n" + "".join(f'"{text}"\n' for text in texts))
+    call("label", "rules.json", "t.csv", "-o", "out.csv")
+    assert [line.rpartition(",")[2] for line in Path("out.csv").read_text().splitlines()[1:]] == [
+        *("0", "1", "0", "1", "1", ""),
+    ]
+    Path("t.csv").write_text("t\n9999999 days\n")  # beyond what rules compare
+    assert "column 't' was read as text" in refused("label", "rules.json", "t.csv", "-o", "out.csv", "--force")
