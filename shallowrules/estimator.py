@@ -594,13 +594,14 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
         else:
             validate_data(model, X, reset=reset, skip_check_array=True)
     else:
-        if _kind_of(X) in "mM":
-            times = np.asarray(X)
-            validate_data(model, times.view(np.int64), reset=reset, dtype=None)
+        kind = _kind_of(X)
+        if kind in "mM":
+            times = np.asanyarray(X)  # what is masked stays missing
+            validate_data(model, np.asarray(times).view(np.int64), reset=reset, dtype=None)
             table = Table.of(times)
             return GivenTable(table, table, None, None)
-        X = unmasked(X)
-        integral = _kind_of(X) in "biu"
+        given, X = X, unmasked(X)
+        integral = (kind if X is given else _kind_of(X)) in "biu"
         matrix = validate_data(model, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
         table = Table.of(np.asarray(X) if integral else matrix)
     return GivenTable(X, table, matrix, getattr(model, "feature_names_in_", None))

@@ -43,6 +43,7 @@ __all__ = [
     "Table",
     "Value",
     "is_number_text",
+    "nearest_double",
     "time_column",
     "times_of_text",
     "unmasked",
@@ -676,7 +677,7 @@ def _from_categories(name: str, values: NDArray[Any]) -> Column:
 
 def number_text(number: Any) -> str:
     """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are one."""
-    return str(int(number)) if _nearest_double(number).is_integer() else repr(float(number))
+    return str(int(number)) if nearest_double(number).is_integer() else repr(float(number))
 
 
 def is_number_text(category: Value) -> bool:
@@ -690,10 +691,10 @@ def _nearest_doubles(numbers: NDArray[Any]) -> NDArray[np.float64]:
     try:
         return np.fromiter(map(float, numbers), np.float64, len(numbers))
     except OverflowError:  # of an integer
-        return np.fromiter(map(_nearest_double, numbers), np.float64, len(numbers))
+        return np.fromiter(map(nearest_double, numbers), np.float64, len(numbers))
 
 
-def _nearest_double(number: Any) -> float:
+def nearest_double(number: Any) -> float:
     """Return a number as a double, infinity where it is beyond the largest."""
     try:
         return float(number)

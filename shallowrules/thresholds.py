@@ -68,8 +68,8 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     if math.nextafter(lower, math.inf) >= upper or (integer and upper - lower == 1):
         return lower + 0  # turns -0.0 into 0.0
     # Whole numbers over one denominator, because the middle of two floats need not be a float, nor its sum finite.
-    gap = _Gap.between(lower, upper)
-    if gap.low <= 0 <= gap.high:
+    half = _MiddleHalf.between(lower, upper)
+    if half.low <= 0 <= half.high:
         return 0 if integer else 0.0
 
     # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal
@@ -78,13 +78,13 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     while True:
         digits += 1
         found = []
-        for decimal in gap.decimals(digits):
+        for decimal in half.decimals(digits):
             if integer and decimal.exponent < 0:
                 continue
             value = decimal.value(integer=integer)
             # A decimal inside the gap may round to a float on its border.
             if lower <= float(value) < upper and (integer or value != lower):
-                found.append((gap.distance(decimal), -decimal.exponent, value))
+                found.append((half.distance(decimal), -decimal.exponent, value))
         if found:
             return min(found)[-1]
 
@@ -158,7 +158,7 @@ class _Decimal:
 
 
 @dataclass(frozen=True)
-class _Gap:
+class _MiddleHalf:
     """The middle half of a gap, its middle and its ends as whole numbers over one denominator."""
 
     low: int
@@ -167,7 +167,7 @@ class _Gap:
     denominator: int
 
     @classmethod
-    def between(cls, lower: float, upper: float) -> _Gap:
+    def between(cls, lower: float, upper: float) -> _MiddleHalf:
         """Return that of the gap between two numbers."""
         (a, below), (b, above) = lower.as_integer_ratio(), upper.as_integer_ratio()
         denominator = max(below, above)  # both are powers of two

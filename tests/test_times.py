@@ -240,9 +240,11 @@ def test_an_array_of_times_holds_times(nature, unit):
     assert model.rules_.columns[0].is_time
     assert model.predict(X).tolist() == model.labels_.tolist()
     assert model.rules_.assign(X).tolist() == model.labels_.tolist()
+    masked = np.ma.masked_array(X, [[True], *[[False]] * 3])
     X[0] = "NaT"
-    with pytest.raises(DataError, match="missing"):
-        ExplainableKMeans(2).fit(X)
+    for missing in (X, masked):
+        with pytest.raises(DataError, match="missing"):
+            ExplainableKMeans(2).fit(missing)
 
 
 def test_times_of_several_kinds_are_no_column():

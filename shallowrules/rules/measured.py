@@ -20,6 +20,7 @@ from shallowrules.labels import is_label
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.validation import TOLERANCE
+from shallowrules.table import nearest_double
 
 __all__ = ["MAX_EDGES", "check_histograms"]
 
@@ -104,14 +105,7 @@ def _as_floats(numbers: Sequence[Any]) -> NDArray[np.float64]:
     try:
         return np.array(numbers, dtype=np.float64)
     except OverflowError:
-        return np.asarray(np.vectorize(_to_float, otypes=[np.float64])(np.array(numbers, dtype=object)))
-
-
-def _to_float(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        return np.asarray(np.vectorize(nearest_double, otypes=[np.float64])(np.array(numbers, dtype=object)))
 
 
 def _confusion_fault(cluster: Cluster) -> str | None:
