@@ -27,10 +27,10 @@ def test_a_path_is_the_tree_of_each_tradeoff(problem, tradeoffs):
             assert equal == (one is two)
 
 
-@pytest.mark.parametrize("dense_limit", [None, 1, 5])
-def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense_limit):
+@pytest.mark.parametrize(("dense_limit", "kept_distances"), [(None, 0), (1, 0), (5, 5), (128, 4), (128, 128)])
+def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense_limit, kept_distances):
     tradeoffs = [0.0, 0.3, 0.01, 0.03, 0.031, 0.3]
-    with version(dense_limit=dense_limit):
+    with version(dense_limit=dense_limit, kept_distances=kept_distances):
         path = grow_path(*table.arrays, weight=table.weight, tradeoffs=tradeoffs, n_threads=2)
     for tradeoff, tree in zip(tradeoffs, path, strict=True):
         assert_same(tree, grow(*table.arrays, weight=table.weight, tradeoff=tradeoff))

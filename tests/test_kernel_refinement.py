@@ -455,16 +455,19 @@ def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions)
     assert_equal_trees(look_ahead(problem, penalty)[0], look_ahead(problem, penalty, instructions=instructions)[0])
 
 
-@pytest.mark.parametrize("dense_limit", [1, 5, 20])
+@pytest.mark.parametrize("dense_limit", [1, 5, 20, 128])
+@pytest.mark.parametrize("kept_distances", [0, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, weighted):
+def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, kept_distances, weighted):
     random = np.random.default_rng(5)
     problem = one_space(blobs(random, 1500, 5, 20, 3.0), 40, random)
     if weighted:
         problem = replace(problem, weight=random.choice([0.5, 1.0, 3.0], 1500))
     expected = look_ahead(problem, 0.5)[0]
     for instructions in (0, 2):
-        assert_equal_trees(expected, look_ahead(problem, 0.5, dense_limit=dense_limit, instructions=instructions)[0])
+        options = {"dense_limit": dense_limit, "kept_distances": kept_distances, "instructions": instructions}
+        found, _ = look_ahead(problem, 0.5, **options)
+        assert_equal_trees(expected, found)
 
 
 def test_looking_ahead_counts_rows_too_far_for_the_bounds():
@@ -480,7 +483,9 @@ def test_threads_change_nothing_in_looking_ahead():
     for dense_limit in (128, 1):
         expected = look_ahead(problem, 0.3, dense_limit=dense_limit)[0]
         for n_threads in (2, 7):
-            assert_equal_trees(expected, look_ahead(problem, 0.3, dense_limit=dense_limit, n_threads=n_threads)[0])
+            for kept in (0, 6):
+                options = {"dense_limit": dense_limit, "n_threads": n_threads, "kept_distances": kept}
+                assert_equal_trees(expected, look_ahead(problem, 0.3, **options)[0])
 
 
 @ends

@@ -17,8 +17,13 @@ pytestmark = pytest.mark.slow
 some = random_tables(150)
 
 
-# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none.
-VERSIONS = [{"instructions": i, "dense_limit": limit} for i in (0, 1, 2) for limit in (1, 5, 128)]
+# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none; distances that
+# are kept for the nodes below, and taken anew.
+VERSIONS = [
+    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
+    for i in (0, 1, 2)
+    for limit, kept in ((1, 0), (5, 0), (5, 5), (128, 0), (128, 4), (128, 128))
+]
 
 
 @some
@@ -38,7 +43,7 @@ def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options
 
 
 # Dense nodes: sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.
-dense = pytest.mark.parametrize("options", [{"instructions": i, "dense_limit": 128} for i in (0, 1, 2)], ids=str)
+dense = pytest.mark.parametrize("options", [options for options in VERSIONS if options["dense_limit"] == 128], ids=str)
 
 
 nearly = pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def grow_tree(
     progress: _Progress = None,
     instructions: int = 2,
     dense_limit: int | None = None,
+    kept_distances: int | None = None,
 ) -> _Nodes: ...
 def grow_path(
     inputs: GrowthInput,
@@ -139,6 +140,7 @@ def grow_path(
     progress: _Progress = None,
     instructions: int = 2,
     dense_limit: int | None = None,
+    kept_distances: int | None = None,
 ) -> _Nodes: ...
 def grow_imm(
     inputs: GrowthInput,
@@ -168,6 +170,7 @@ def grow_ahead(
     progress: _Progress = None,
     instructions: int = 2,
     dense_limit: int | None = None,
+    kept_distances: int | None = None,
 ) -> _Nodes: ...
 def improve_tree(
     inputs: CodedRows,

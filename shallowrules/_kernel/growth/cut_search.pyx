@@ -33,7 +33,7 @@ from shallowrules._kernel.growth.objective cimport (
 )
 from shallowrules._kernel.growth.state cimport (
     MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, Scratch, Slots, State, Table,
-    chunks_of, costs_of_node, is_dense, is_imm
+    chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
 
@@ -113,7 +113,11 @@ cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threa
 
 
 cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil:
-    """Put a node that was cut in order again, so that it can be cut differently: its centers, and its lists."""
+    """Put a node that was cut in order again, so that it can be cut differently: its centers, and its lists.
+
+    Of its distances each side of the cut has those to its own centers only; the nodes below take them anew.
+    """
+    node.has_distances = False
     _sort_centers(&state.table, &state.centers, node)
     prepare_node(state, node, scratches, n_threads, True)
 
@@ -248,14 +252,18 @@ cdef void _bound_features(
     """Fill the histograms that bound every feature's cuts, and sum the node's cost, by chunks to `costs` first."""
     cdef Node* node = search.node
     cdef Scratch* scratches = search.scratches
-    cdef int t, f, n_threads = search.n_threads
+    cdef int t, f, n_threads = search.n_threads, place
     cdef int64_t weight = 0
     cdef double scale = bound_scale(table, slots, centers, node, &scratches.rows)
+    cdef bint keeps = not node.has_distances and keeps_distances(slots, node)
+    for place in range(search.of_node.n_centers if keeps else 0):
+        slots.distance_place[centers.order[node.first_center + place]] = place
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         bound_rows(
             table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, scale,
             share_of(0, chunks_of(node), t, n_threads), costs,
         )
+    node.has_distances |= keeps
     _sum_chunks(node, costs)
     search.of_node.cost = node.cost
     for t in range(n_threads):

@@ -2,9 +2,11 @@
 
 The first bounds it from below for all features, in 32-bit integers, many rows at once (`dense_sweep.h`). That is
 enough to choose a cut at nearly every node (`cut_search._choose_if_certain`). If not, the second adds it up exactly, in
-64 bits, for the features whose bound leaves room for the lowest objective. Nothing is kept by row between nodes:
-distances are taken anew, which costs less than to keep lists of nearest centers, and lets a node be cut in several
-ways.
+64 bits, for the features whose bound leaves room for the lowest objective.
+
+Distances are read from `slots.distance` if they stand there. If not, they are taken anew, and written there if they
+take no more room than the rows themselves: the nodes below read them, in place of the rows. Lists of nearest centers
+would cost more than they save here, and would not let a node be cut in several ways.
 """
 
 from libc.math cimport INFINITY
@@ -16,7 +18,8 @@ from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histogr
 from shallowrules._kernel.shared.matrix cimport load_block, prefetch_rows
 from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally
+    BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally,
+    keeps_distances
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
@@ -55,12 +58,43 @@ cdef double MAX_ROW_CAP = 1024.0
 
 
 cdef void _measure(
-    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, int n_members,
+    const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,
 ) noexcept nogil:
     """Write the distances of up to 16 slots to the node's centers to rows.lane_distance; the next go on to `end`."""
-    prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
-    _measure_rows(table, slots.row + first, last - first, n_members, rows)
+    cdef int n_members = node.last_center - node.first_center, j
+    cdef Py_ssize_t r
+    cdef const double* kept
+    cdef double* lanes = rows.lane_distance
+    if not node.has_distances:
+        prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
+        _measure_rows(table, slots.row + first, last - first, n_members, rows)
+        return
+    for j in range(n_members):
+        kept = _distances_to(table, slots, rows.members[j]) + first
+        if last - first == LANES:
+            memcpy(lanes, kept, LANES * sizeof(double))
+        else:
+            for r in range(LANES):  # lanes beyond the last row repeat it
+                lanes[r] = kept[min(r, last - first - 1)]
+        lanes += LANES
+
+
+cdef inline double* _distances_to(const Table* table, const Slots* slots, int center) noexcept nogil:
+    """Return where the distances of all slots to a center are kept."""
+    return slots.distance + slots.distance_place[center] * table.n_rows
+
+
+cdef void _keep_distances(
+    const Table* table, const Slots* slots, const RowBuffers* rows, int n_members, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Copy the distances of up to 16 slots from rows.lane_distance to where the nodes below find them."""
+    cdef int j
+    for j in range(n_members):
+        memcpy(
+            _distances_to(table, slots, rows.members[j]) + first, rows.lane_distance + j * LANES,
+            (last - first) * sizeof(double),
+        )
 
 
 cdef void _measure_rows(
@@ -120,7 +154,7 @@ cdef double bound_scale(
     for g in range(SAMPLE_GROUPS):
         begin = node.first + n * g // SAMPLE_GROUPS
         end = min(begin + LANES, node.last)
-        _measure(table, slots, begin, end, end, n_members, rows)
+        _measure(table, slots, node, begin, end, end, rows)
         for r in range(end - begin):
             weight = 1.0 if slots.weight == NULL else slots.weight[begin + r]
             nearest = far = rows.lane_distance[r]
@@ -159,7 +193,7 @@ cdef void _flush_sums(
 
 
 cdef double _take_units(
-    const Table* table, const Slots* slots, int n_members, RowBuffers* rows, DenseBuffers* dense, double scale,
+    const Table* table, const Slots* slots, const Node* node, RowBuffers* rows, DenseBuffers* dense, double scale,
     Share block, Py_ssize_t last, int* largest, double cost,
 ) noexcept nogil:
     """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
@@ -168,12 +202,16 @@ cdef double _take_units(
     """
     cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot
+    cdef int n_members = node.last_center - node.first_center
+    cdef bint keeps = not node.has_distances and keeps_distances(slots, node)
     cdef const double* weight
     cdef double buffer[LANES]
     cdef double nearest[LANES]
     for g in range(n_groups):
         slot = begin + g * LANES
-        _measure(table, slots, slot, min(slot + LANES, end), last, n_members, rows)
+        _measure(table, slots, node, slot, min(slot + LANES, end), last, rows)
+        if keeps:
+            _keep_distances(table, slots, rows, n_members, slot, min(slot + LANES, end))
         weight = _weights(slots, slot, end, buffer)
         sr_dense_units(
             table.instructions, rows.lane_distance, n_members, weight, scale,
@@ -244,7 +282,7 @@ cdef void bound_rows(
     block.first = node.first + chunks.first * CHUNK
     while block.first < last:
         block.last = min(block.first + n_rows, last)
-        cost = _take_units(table, slots, n_members, rows, dense, scale, block, last, largest, cost)
+        cost = _take_units(table, slots, node, rows, dense, scale, block, last, largest, cost)
         _sweep_block(table, slots, centers, node, histograms, dense, block)
         block.first = block.last
         n_unflushed += n_rows // LANES
@@ -261,17 +299,18 @@ cdef void bound_rows(
 
 
 cdef void _take_exact_units(
-    const Table* table, const Slots* slots, Share block, int n_members, RowBuffers* rows, const FixedPoint* fixed,
+    const Table* table, const Slots* slots, const Node* node, Share block, RowBuffers* rows, const FixedPoint* fixed,
     int64_t* units, ExactCost* cost,
 ) noexcept nogil:
     """Write what the rows of a block add with each center to `units`, lanes beyond the last row 0; add their costs."""
     cdef Py_ssize_t begin = block.first, end, r, j
+    cdef int n_members = node.last_center - node.first_center
     cdef const double* weight
     cdef double buffer[LANES]
     cdef double nearest[LANES]
     while begin < block.last:
         end = min(begin + LANES, block.last)
-        _measure(table, slots, begin, end, block.last, n_members, rows)
+        _measure(table, slots, node, begin, end, block.last, rows)
         weight = _weights(slots, begin, end, buffer)
         sr_dense_exact_units(
             table.instructions, rows.lane_distance, n_members, weight, fixed.scale, fixed.cap, units
@@ -343,7 +382,7 @@ cdef void sum_rows(
     memset(dense.exact_sums, 0, n_members * LANES * sizeof(int64_t))
     while begin < last:
         end = min(begin + LANES, last)
-        _measure(table, slots, begin, end, last, n_members, rows)
+        _measure(table, slots, node, begin, end, last, rows)
         sr_dense_exact_units(
             table.instructions, rows.lane_distance, n_members,
             _weights(slots, begin, end, buffer), fixed.scale, fixed.cap, dense.exact_units,
@@ -383,7 +422,7 @@ cdef void sum_all_features(
         memcpy(all_features.edge + f * n_members, dense.edge, n_members * sizeof(int))
     while block.first < node.last:
         block.last = min(block.first + BLOCK, node.last)
-        _take_exact_units(table, slots, block, n_members, rows, fixed, all_features.units, cost)
+        _take_exact_units(table, slots, node, block, rows, fixed, all_features.units, cost)
         n_groups = (block.last - block.first + LANES - 1) // LANES
         for f in range(table.n_features):
             edge = all_features.edge + f * n_members
@@ -441,10 +480,17 @@ cdef void dense_steps(
     cdef int n_members = node.last_center - node.first_center, code, r, j
     cdef int here[LANES]
     cdef double weight, d, left, right, nearest
-    for r in range(count):
-        here[r] = slots.row[picked[r]]
+    cdef const double* kept
     list_members(centers, node, rows.members)
-    _measure_rows(table, here, count, n_members, rows)
+    if node.has_distances:
+        for j in range(n_members):
+            kept = _distances_to(table, slots, rows.members[j])
+            for r in range(count):
+                rows.lane_distance[j * LANES + r] = kept[picked[r]]
+    else:
+        for r in range(count):
+            here[r] = slots.row[picked[r]]
+        _measure_rows(table, here, count, n_members, rows)
     for r in range(count):
         code = codes[picked[r]]
         left = right = INFINITY

@@ -124,14 +124,16 @@ cdef void _grow_forest(State* state, Scratch* scratches, int n_threads, Forest* 
             poll_interrupts(&state.progress, done / (forest.n_tradeoffs * work_below(&state.nodes[0])))
 
 
-def grow_path(inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None):
+def grow_path(
+    inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None, kept_distances=None
+):
     """Grow ExShallow's trees of several trade-offs, the nodes that they share only once.
 
     Parameters
     ----------
     tradeoffs : ndarray of float64, shape (t,)
         At most 64.
-    inputs, n_threads, progress, instructions, dense_limit
+    inputs, n_threads, progress, instructions, dense_limit, kept_distances
         As for `grow_tree`.
 
     Returns
@@ -149,6 +151,7 @@ def grow_path(inputs, tradeoffs, *, int n_threads=1, progress=None, int instruct
     cdef Scratch* scratches
     cdef Forest forest
     workspace.allocate_scratches(True)
+    workspace.keep_distances(kept_distances)
     scratches = workspace.scratches
     forest.n_tradeoffs, forest.n_places = n_tradeoffs, 1
     forest.tradeoffs = <const double*><size_t>address_of(tradeoffs)

@@ -5,7 +5,9 @@ from libc.math cimport INFINITY, log2
 
 from shallowrules._kernel.growth.nearest_lists cimport distance_to
 from shallowrules._kernel.growth.objective cimport tie_limit
-from shallowrules._kernel.growth.partition cimport mark_sides, partition_centers, partition_rows
+from shallowrules._kernel.growth.partition cimport (
+    mark_sides, partition_centers, partition_distances, partition_rows
+)
 from shallowrules._kernel.growth.state cimport (
     LEAF, NOT_CUT_YET, CenterOrder, Cut, Node, RowBuffers, Slots, State, Table
 )
@@ -57,12 +59,14 @@ cdef void cut_node(
     right : -1 for the place after those that the left subtree fills if it begins at `left`
     """
     cdef Node* node = &state.nodes[index]
-    cdef Py_ssize_t n_rows_left
+    cdef Py_ssize_t n_rows_left, n_pairs
     cdef int n_left
     node.feature = cut.feature
     n_rows_left = mark_sides(&state.table, &state.slots, node, cut)
     n_left = partition_centers(&state.table, &state.centers, node, cut, buffer)
-    partition_rows(&state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left, n_threads)
+    n_pairs = partition_rows(&state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left, n_threads)
+    if node.has_distances:
+        partition_distances(&state.table, &state.slots, &state.centers, node, n_pairs, n_threads)
     make_children(state.nodes, index, n_rows_left, n_left, left, left + 2 * n_left - 1 if right < 0 else right)
 
 
@@ -80,6 +84,7 @@ cdef void make_children(
         child.parent = index
         child.is_left = side == 1
         child.feature = NOT_CUT_YET
+        child.has_distances = node.has_distances
         child.first = node.first if side else node.first + n_rows_left
         child.last = child.last_counted = node.first + n_rows_left if side else node.last
         child.first_center = node.first_center if side else node.first_center + n_left

@@ -143,11 +143,43 @@ cdef void _swap_rows(
                 lists.distance[p], lists.distance[q] = lists.distance[q], lists.distance[p]
 
 
-cdef void partition_rows(
+cdef Py_ssize_t partition_rows(
     const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t last,
     Py_ssize_t n_left, int n_threads,
 ) noexcept nogil:
-    """Move the slots of side 1, of which there are n_left, before the others."""
+    """Move the slots of side 1, of which there are n_left, before the others; return how many pairs changed places."""
     cdef Py_ssize_t n_pairs = _pair_rows(slots, first, last, n_left), what
     for what in prange(table.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
         _swap_rows(table, slots, lists, first, n_pairs, what)
+    return n_pairs
+
+
+cdef void _move_distances(
+    const Slots* slots, double* distance, Py_ssize_t first, Py_ssize_t n_pairs, bint to_left
+) noexcept nogil:
+    """Move the distances to a center of rows that changed places and came to its side."""
+    cdef const int* left = slots.swap_left + first // 2
+    cdef const int* right = slots.swap_right + first // 2
+    cdef Py_ssize_t i
+    if to_left:
+        for i in range(n_pairs):
+            distance[left[i]] = distance[right[i]]
+    else:
+        for i in range(n_pairs):
+            distance[right[i]] = distance[left[i]]
+
+
+cdef void partition_distances(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Py_ssize_t n_pairs,
+    int n_threads,
+) noexcept nogil:
+    """Move the distances of rows as `partition_rows` did the rows: those to the centers of their own side."""
+    cdef int i, center
+    for i in prange(
+        node.first_center, node.last_center, num_threads=n_threads, schedule="dynamic", chunksize=1
+    ):
+        center = centers.order[i]
+        _move_distances(
+            slots, slots.distance + slots.distance_place[center] * table.n_rows, node.first, n_pairs,
+            centers.side[center],
+        )

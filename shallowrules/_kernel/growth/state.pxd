@@ -19,6 +19,7 @@ cdef enum:
     LANES = 16              # rows whose distances are taken together, SR_LANES of lanes.h
     MAX_RUNS = 16           # runs of cuts listed at a node; if there are more, its rows are summed exactly instead
     LEAF = -1               # as a node's feature
+    MAX_LAST_CENTERS = 2    # of a node with nothing but leaves below
     UNUSED_PLACE = -2
     NOT_CUT_YET = -3
 
@@ -49,6 +50,9 @@ cdef struct Slots:
     int* codes                  # [d, n]
     double* weight              # NULL if all are equal
     int* assigned               # each row's center, -1 once a cut separated them; NULL unless the tree is IMM's
+    double* distance            # [n_distances, n] squared distances to some centers, see `keeps_distances`
+    int* distance_place         # [k] which of them a center's are
+    int n_distances             # 0: none are kept
     unsigned char* side         # where the cut being made sends the row: 1 is left
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
@@ -82,6 +86,7 @@ cdef struct Node:
     Py_ssize_t last_counted     # rows from here on are not counted in costs: IMM leaves out mistaken rows
     int first_center, last_center
     double cost                 # CurrentCost
+    bint has_distances          # its rows' distances to its centers stand in slots.distance
     int feature                 # LEAF, UNUSED_PLACE, NOT_CUT_YET or what it is cut by
     int left, right
     int center                  # a leaf's
@@ -106,6 +111,11 @@ cdef struct State:
 
 cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
     return node.last_center - node.first_center <= table.dense_limit
+
+
+cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
+    """Return whether a dense node's distances are written down when they are first taken, for the nodes below it."""
+    return MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
 
 
 cdef inline bint is_imm(const Slots* slots) noexcept nogil:

@@ -140,7 +140,10 @@ cdef grow_nodes(Workspace workspace, double tradeoff):
     del arrays
 
 
-def grow_tree(inputs, double tradeoff, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None):
+def grow_tree(
+    inputs, double tradeoff, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None,
+    kept_distances=None
+):
     """Grow ExShallow's tree.
 
     Parameters
@@ -159,6 +162,8 @@ def grow_tree(inputs, double tradeoff, *, int n_threads=1, progress=None, int in
         does not depend on it.
     dense_limit : int, optional
         For tests. Nodes of more centers keep lists of nearest centers. The tree does not depend on it.
+    kept_distances : int, optional
+        For tests. Nodes of more centers take distances anew. The tree does not depend on it.
 
     Returns
     -------
@@ -171,6 +176,7 @@ def grow_tree(inputs, double tradeoff, *, int n_threads=1, progress=None, int in
         dense_limit=dense_limit,
     )
     workspace.allocate_scratches(True)
+    workspace.keep_distances(kept_distances)
     grow_nodes(workspace, tradeoff)
     return workspace.finish()
 

@@ -23,6 +23,9 @@ from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_R
 
 from shallowrules._kernel.shared.binning import encode
 
+cdef enum:
+    MIN_KEPT_WIDTH = 256    # bytes of a row from which on its distances are kept
+
 
 def openmp_enabled():
     """Return whether the kernel was built with OpenMP, and so uses more than one thread."""
@@ -156,6 +159,27 @@ cdef class Workspace:
                 (<size_t>&state.lists.distance, (r, LIST_LENGTH), np.float64),
                 (<size_t>&state.lists.length, r, np.uint8),
             ]))
+
+    cdef keep_distances(self, wanted):
+        """Let dense nodes write down the distances that they take, in half of the memory that the rows take.
+
+        Rows of a few cache lines are read again sooner than distances are written.
+
+        Parameters
+        ----------
+        wanted : int or None
+            Distances of a row, in place of what the memory of the rows says.
+        """
+        cdef State* state = &self.state
+        cdef Py_ssize_t k = state.table.n_centers
+        cdef Py_ssize_t width = state.table.X_cluster.n_columns * (4 if state.table.X_cluster.is_float32 else 8)
+        if wanted is None:
+            wanted = width // (2 * sizeof(double)) if width >= MIN_KEPT_WIDTH else 0
+        state.slots.n_distances = <int>min(k, state.table.dense_limit, wanted)
+        self.keep(allocate([
+            (<size_t>&state.slots.distance, (state.slots.n_distances, state.table.n_rows), np.float64),
+            (<size_t>&state.slots.distance_place, k, np.int32),
+        ]))
 
     cdef list _scan_fields(self, Scratch* scratch):
         """Return what every mode needs: histograms, and buffers to scan features and to partition nodes."""

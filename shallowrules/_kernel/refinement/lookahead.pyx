@@ -130,7 +130,8 @@ cdef double _look_ahead(
 
 
 def grow_ahead(
-    inputs, double tradeoff, lookahead, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None
+    inputs, double tradeoff, lookahead, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None,
+    kept_distances=None
 ):
     """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
 
@@ -143,7 +144,7 @@ def grow_ahead(
     dense_limit : int, optional
         As for `grow_tree`, but cuts are compared by rounded sums here: of nearly equal ones it may decide. The default
         is the same on every machine.
-    inputs, tradeoff, n_threads, progress, instructions
+    inputs, tradeoff, n_threads, progress, instructions, kept_distances
         As for `grow_tree`.
 
     Returns
@@ -161,6 +162,7 @@ def grow_ahead(
     cdef Scratch* scratches
     cdef Lookahead ahead
     workspace.allocate_scratches(True)
+    workspace.keep_distances(kept_distances)
     scratches = workspace.scratches
     ahead.tradeoff = tradeoff
     ahead.levels, ahead.width, ahead.condition_penalty, ahead.max_work = lookahead
