@@ -34,8 +34,8 @@ __all__ = [
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
 BASES = ("none", "imm")
 
-MAX_CENTERS = 65535
-"""The kernel numbers centers in 16 bits."""
+MAX_CENTERS = 25_000
+"""Codes have 16 bits: room for two for each center, and for those of the bins between them."""
 MAX_TRADEOFFS = 64
 """The kernel marks in 64 bits which trade-offs a node belongs to; more are grown in several calls."""
 MAX_ROWS = 2**31 - 1
@@ -59,7 +59,7 @@ class GrowthData:
         Space of the distances; the same object where there is one space.
     explain_centers : ndarray of float64, shape (k, d)
     cluster_centers : ndarray of float64, shape (k, m)
-        At most 65535 of them.
+        At most `MAX_CENTERS` of them.
     weight : ndarray of float64, shape (n_rows,), or None
         Not negative, not all 0. Rows of weight 0 do not count; a row of weight w stands for w equal rows.
     explain_ranges, cluster_ranges : Ranges, optional

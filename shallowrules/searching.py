@@ -233,7 +233,7 @@ def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_cod
     if with_codes:
         codes, single_valued = _codes(data.X_explain, rows, n_threads)
     else:
-        codes, single_valued = np.empty((0, 0), np.int32), np.zeros((data.X_explain.shape[1], 1), np.uint8)
+        codes, single_valued = np.empty((0, 0), np.uint16), np.zeros((data.X_explain.shape[1], 1), np.uint8)
     coded = CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued)
     return CodedTable(coded, keys, tree.labels[rows], n_threads)
 
@@ -258,7 +258,7 @@ def key_order(
 
 def _codes(
     X_explain: NDArray[Any], rows: NDArray[np.int32], n_threads: int
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     """Return the codes of rows, and which codes have one value."""
     some_center = X_explain[rows[:1]].astype(np.float64)  # `encode` wants one
     codes, _, _, single_valued, _ = encode(X_explain, rows, some_center, n_threads, ranks=MAX_BINS)
@@ -350,7 +350,7 @@ def sampled(
     own: NDArray[np.float64],
     totals: NDArray[np.float64],
     n_threads: int,
-    codes: tuple[NDArray[np.int32], NDArray[np.uint8]] | None = None,
+    codes: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None = None,
 ) -> CodedTable:
     """Return rows of a table as a table, weighted so that the clusters keep their weight.
 

@@ -15,8 +15,9 @@ from strategies import Problem, problems, random_tables
 from tables import TABLES, blobs
 
 from shallowrules import growing
-from shallowrules._kernel import GrowthInput, grow_tree, openmp_enabled
+from shallowrules._kernel import GrowthInput, encode, grow_tree, openmp_enabled
 from shallowrules.errors import DataError, OptionError
+from shallowrules.growing import MAX_CENTERS
 
 pytestmark = pytest.mark.slow
 
@@ -209,8 +210,22 @@ def test_values_whose_squares_overflow_are_refused():
 
 def test_more_centers_than_can_be_numbered_are_refused():
     X = np.zeros((2, 1))
-    with pytest.raises(OptionError, match="65535"):
-        grow(X, X, np.zeros((65536, 1)), np.zeros((65536, 1)))
+    centers = np.zeros((MAX_CENTERS + 1, 1))
+    with pytest.raises(OptionError, match=f"more than the {MAX_CENTERS}"):
+        grow(X, X, centers, centers)
+
+
+@pytest.mark.parametrize("ranks", [0, 256])
+@pytest.mark.parametrize("power", [1, 9])
+def test_as_many_centers_as_there_may_be_have_codes(power, ranks):
+    random = np.random.default_rng(power)
+    X = random.normal(size=(200_000, 1)) ** power  # a power of 9 crowds in few cells
+    X[: len(X) // 3] = random.integers(0, 3000, len(X) // 3)[:, None]  # values of many rows
+    rows, centers = np.arange(len(X), dtype=np.int32), random.permutation(X)[:MAX_CENTERS] + 1e-9
+    codes, center_codes, n_codes, _, _ = encode(X, rows, centers, 2, ranks=ranks)
+    assert codes.max() < n_codes
+    order = np.argsort(np.concatenate([X[:, 0], centers[:, 0]]), kind="stable")
+    assert (np.diff(np.concatenate([codes[0].astype(int), center_codes[0]])[order]) >= 0).all()
 
 
 def test_grow_keeps_its_default_tradeoff():

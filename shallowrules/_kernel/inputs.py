@@ -71,7 +71,7 @@ class CodedRows(NamedTuple):
         The rows to use.
     weight : ndarray of float64, shape (r,), or None
         Positive weights of these rows.
-    codes : ndarray of int32, shape (r, d)
+    codes : ndarray of uint16, shape (r, d)
         The transpose of what `encode` returns.
     single_valued : ndarray of uint8, shape (d, n_codes)
         Whether all rows of a code have the same value.
@@ -81,5 +81,5 @@ class CodedRows(NamedTuple):
     X_cluster: NDArray[Any]
     rows: NDArray[np.int32]
     weight: NDArray[np.float64] | None
-    codes: NDArray[np.int32]
+    codes: NDArray[np.uint16]
     single_valued: NDArray[np.uint8]

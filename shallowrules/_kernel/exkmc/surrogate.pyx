@@ -9,7 +9,7 @@ and a row costs at most `MAX_ROW_COST` times what the whole leaf does: a side th
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
@@ -106,7 +106,7 @@ cdef void _fill_bins(
 ) noexcept nogil:
     """Add some slots to the bins of all features."""
     cdef Py_ssize_t begin = share.first, count, r, f, k = table.n_centers
-    cdef const int* codes
+    cdef const uint16_t* codes
     cdef const int* bin_of
     memset(scratch.bin_rows, 0, table.n_features * bins.n_bins * sizeof(int))
     while begin < share.last:
@@ -164,7 +164,7 @@ cdef bint _open_bin(
     bin_of: [n_codes], of the feature.
     """
     cdef int feature = search.feature
-    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef const uint16_t* codes = slots.codes + feature * table.n_rows
     cdef Py_ssize_t slot, count = 0, i, k = table.n_centers
     cdef Item* items = scratch.items
     cdef double objective

@@ -9,7 +9,7 @@
 #define SR_SCAN_BLOCK 64 /* rows that are tested together */
 
 /* Whether one of the codes is `first` or `second`, or lies between; for codes that few rows have. */
-static inline int sr_any_within(const int32_t *codes, ptrdiff_t count, int32_t first, int32_t second)
+static inline int sr_any_within(const uint16_t *codes, ptrdiff_t count, int32_t first, int32_t second)
 {
     int found = 0;
     for (ptrdiff_t i = 0; i < count; i++)
@@ -17,7 +17,7 @@ static inline int sr_any_within(const int32_t *codes, ptrdiff_t count, int32_t f
     return found;
 }
 
-static inline int sr_any_equal(const int32_t *codes, ptrdiff_t count, int32_t first, int32_t second)
+static inline int sr_any_equal(const uint16_t *codes, ptrdiff_t count, int32_t first, int32_t second)
 {
     int found = 0;
     for (ptrdiff_t i = 0; i < count; i++)
@@ -27,7 +27,7 @@ static inline int sr_any_equal(const int32_t *codes, ptrdiff_t count, int32_t fi
 
 /* side: 1 where the code is at most `below`; highest: of these codes; lowest: of those from `above` on.
  * Returns how many rows have side 1. */
-static inline ptrdiff_t sr_mark_sides(const int32_t *codes, ptrdiff_t count, int32_t below, int32_t above,
+static inline ptrdiff_t sr_mark_sides(const uint16_t *codes, ptrdiff_t count, int32_t below, int32_t above,
                                       unsigned char *side, int32_t *highest, int32_t *lowest)
 {
     ptrdiff_t n_left = 0;

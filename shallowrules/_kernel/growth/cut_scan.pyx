@@ -10,7 +10,7 @@ What a cut costs, and what its bound is, `objective.pxd` says.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -30,7 +30,7 @@ from shallowrules._kernel.shared.matrix cimport entry
 
 cdef extern from "growth/code_scan.h" nogil:
     const int SCAN_BLOCK "SR_SCAN_BLOCK"
-    bint sr_any_within(const int* codes, Py_ssize_t count, int first, int second) noexcept
+    bint sr_any_within(const uint16_t* codes, Py_ssize_t count, int first, int second) noexcept
 
 
 cdef struct ScanPosition:
@@ -99,7 +99,7 @@ cdef Py_ssize_t gather_rows(
     cdef Py_ssize_t picked[LANES]
     cdef int n_left
     cdef const Slots* slots = rows.slots
-    cdef const int* codes
+    cdef const uint16_t* codes
     cdef Item* items = scan.items
     if rows.items != NULL:
         for slot in range(rows.n_items):

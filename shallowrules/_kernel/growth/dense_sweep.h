@@ -82,16 +82,19 @@ static inline void sr_nearest_portable(const double *distances, ptrdiff_t n_cent
 SR_DEFINE_UNITS(_portable, )
 
 /* Codes clipped to those of the outermost centers; beyond `count`, up to the end of a group, the lowest. */
-static inline void sr_dense_places(const int32_t *codes, ptrdiff_t count, int32_t low, int32_t high, int32_t *place)
-{
-    ptrdiff_t i = 0;
-    for (; i < count; i++) {
-        const int32_t code = codes[i] < low ? low : codes[i];
-        place[i] = code > high ? high : code;
+#define SR_DEFINE_PLACES(SUFFIX, ATTRIBUTE)                                                                        \
+    ATTRIBUTE static void sr_dense_places##SUFFIX(const uint16_t *restrict codes, ptrdiff_t count, int32_t low,    \
+                                                  int32_t high, int32_t *restrict place)                           \
+    {                                                                                                              \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                                    \
+            const int32_t code = codes[i] < low ? low : codes[i];                                                  \
+            place[i] = code > high ? high : code;                                                                  \
+        }                                                                                                          \
+        for (ptrdiff_t i = count; i % SR_LANES; i++)                                                               \
+            place[i] = low;                                                                                        \
     }
-    for (; i % SR_LANES; i++)
-        place[i] = low;
-}
+
+SR_DEFINE_PLACES(_portable, )
 
 /* units: per group of 16 rows, K x 16; at: place of each center in `units`; q: codes of the centers;
  * place: clipped codes, 16 per group; sums: K x 16, added to; own: by row. */
@@ -149,6 +152,8 @@ SR_DEFINE_NEAREST(sr_nearest_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm256_s
 SR_DEFINE_NEAREST(sr_nearest_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_min_pd)
 SR_DEFINE_UNITS(_avx2, __attribute__((target("avx2"))))
 SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
+SR_DEFINE_PLACES(_avx2, __attribute__((target("avx2"))))
+SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
 
 /* The same, W rows in a vector. Two groups go through together: they share what is read of the centers, and the sums
  * are written once for both. */
@@ -242,6 +247,12 @@ SR_DEFINE_DENSE(sr_dense_exact_avx512, "avx512f", int64_t, INT64_MAX, 8, __m512i
                 SR_STORE_512, SR_CODES_512_LONG, _mm512_set1_epi64, _mm512_min_epi64, _mm512_add_epi64,
                 _mm512_sub_epi64, _mm512_cmpgt_epi64_mask, SR_FRESH_512, _mm512_mask_blend_epi64)
 #endif
+
+static inline void sr_dense_places(int instructions, const uint16_t *codes, ptrdiff_t count, int32_t low,
+                                   int32_t high, int32_t *place)
+{
+    SR_CHOOSE(sr_dense_places, codes, count, low, high, place);
+}
 
 static inline void sr_dense_units(int instructions, const double *distances, ptrdiff_t n_centers,
                                   const double *weight, double scale, int32_t *units, double *first,

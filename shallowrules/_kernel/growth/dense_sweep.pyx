@@ -10,7 +10,7 @@ would cost more than they save here, and would not let a node be cut in several 
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.fixed_point cimport ExactCost, FixedPoint, add_cost, in_units, llrint
@@ -36,7 +36,8 @@ cdef extern from "growth/dense_sweep.h" nogil:
     void sr_dense_exact_units(
         int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale, double cap,
         int64_t* units) noexcept
-    void sr_dense_places(const int* codes, Py_ssize_t count, int low, int high, int* place) noexcept
+    void sr_dense_places(
+        int instructions, const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
     void sr_dense_sweep(
         int instructions, const int* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
         const int* place, int* sums, int* own) noexcept
@@ -240,8 +241,8 @@ cdef void _sweep_block(
     for f in range(table.n_features):
         _line_up(table, centers, node, dense, f)
         sr_dense_places(
-            slots.codes + f * table.n_rows + begin, end - begin, dense.edge[0], dense.edge[n_members - 1],
-            place,
+            table.instructions, slots.codes + f * table.n_rows + begin, end - begin, dense.edge[0],
+            dense.edge[n_members - 1], place,
         )
         sr_dense_sweep(
             table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
@@ -371,7 +372,7 @@ cdef void sum_rows(
     """Add up exactly what some slots add to every cut of one feature."""
     cdef Py_ssize_t begin = share.first, last = share.last, end, r, j, k = table.n_centers
     cdef int n_members = node.last_center - node.first_center
-    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef const uint16_t* codes = slots.codes + feature * table.n_rows
     cdef Tally* tally = histograms.tally + feature * table.n_codes
     cdef double buffer[LANES]
     cdef int64_t own[LANES]
@@ -390,7 +391,9 @@ cdef void sum_rows(
         for r in range(end - begin, LANES):
             for j in range(n_members):
                 dense.exact_units[j * LANES + r] = 0
-        sr_dense_places(codes + begin, end - begin, dense.edge[0], dense.edge[n_members - 1], place)
+        sr_dense_places(
+            table.instructions, codes + begin, end - begin, dense.edge[0], dense.edge[n_members - 1], place
+        )
         sr_dense_exact(
             table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
             dense.exact_sums, own,
@@ -427,8 +430,8 @@ cdef void sum_all_features(
         for f in range(table.n_features):
             edge = all_features.edge + f * n_members
             sr_dense_places(
-                slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0], edge[n_members - 1],
-                place,
+                table.instructions, slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0],
+                edge[n_members - 1], place,
             )
             sr_dense_exact(
                 table.instructions, all_features.units, n_groups, n_members, all_features.at + f * n_members, edge,
@@ -476,7 +479,7 @@ cdef void dense_steps(
     picked: the slots of the rows, at most LANES.
     """
     cdef const int* center_codes = table.center_codes + feature * table.n_centers
-    cdef const int* codes = slots.codes + feature * table.n_rows
+    cdef const uint16_t* codes = slots.codes + feature * table.n_rows
     cdef int n_members = node.last_center - node.first_center, code, r, j
     cdef int here[LANES]
     cdef double weight, d, left, right, nearest

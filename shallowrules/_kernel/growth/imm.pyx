@@ -5,7 +5,7 @@ center, or from its center up to its own value, with its weight, and of no other
 its center, the row counts nowhere below; it stays behind the other rows of its node, because the tree still routes it.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.partition cimport partition_rows
@@ -28,7 +28,7 @@ cdef void count_mistakes(
     cdef int code, own, low, high
     cdef int64_t weight
     cdef const int* center_codes
-    cdef const int* codes
+    cdef const uint16_t* codes
     cdef Tally* tally
     cdef int64_t* center_step
     while begin < share.last:

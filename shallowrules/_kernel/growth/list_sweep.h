@@ -17,7 +17,7 @@
 /* near: count x 8 center numbers; codes: of the rows; center_codes: by center. Rows are clipped to
  * the codes low .. high of the outermost centers (place). Bit j of bits[i]: center j of row i lies on
  * the row's side of its center 0; codes are complemented for rows right of center 0, which mirrors them. */
-static inline void sr_sides_portable(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides_portable(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
                               const int32_t *center_codes, int32_t low, int32_t high,
                               int32_t *place, uint8_t *bits)
 {
@@ -37,7 +37,7 @@ static inline void sr_sides_portable(const uint16_t *near, const int32_t *codes,
 
 #if SR_HAS_X86
 __attribute__((target("avx2")))
-static inline void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides_avx2(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
                           const int32_t *center_codes, int32_t low, int32_t high,
                           int32_t *place, uint8_t *bits)
 {
@@ -58,7 +58,7 @@ static inline void sr_sides_avx2(const uint16_t *near, const int32_t *codes, ptr
 
 #endif
 
-static inline void sr_sides(int instructions, const uint16_t *near, const int32_t *codes, ptrdiff_t count,
+static inline void sr_sides(int instructions, const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
                             const int32_t *center_codes, int32_t low, int32_t high, int32_t *place, uint8_t *bits)
 {
 #if SR_HAS_X86

@@ -30,7 +30,7 @@ from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/list_sweep.h" nogil:
     void sr_sides(
-        int instructions, const uint16_t* near, const int* codes, Py_ssize_t count, const int* center_codes,
+        int instructions, const uint16_t* near, const uint16_t* codes, Py_ssize_t count, const int* center_codes,
         int low, int high, int* place, unsigned char* bits) noexcept
     Py_ssize_t sr_first_steps(
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,

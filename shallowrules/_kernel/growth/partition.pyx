@@ -6,21 +6,22 @@ streams. Rows are exchanged in pairs, so that as few as possible move.
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
+from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.growth.state cimport LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table
 
 cdef extern from "growth/code_scan.h" nogil:
     const int SCAN_BLOCK "SR_SCAN_BLOCK"
-    bint sr_any_equal(const int* codes, Py_ssize_t count, int first, int second) noexcept
+    bint sr_any_equal(const uint16_t* codes, Py_ssize_t count, int first, int second) noexcept
     Py_ssize_t sr_mark_sides(
-        const int* codes, Py_ssize_t count, int below, int above, unsigned char* side, int* highest, int* lowest
+        const uint16_t* codes, Py_ssize_t count, int below, int above, unsigned char* side, int* highest, int* lowest
     ) noexcept
 
 
 cdef Py_ssize_t mark_sides(const Table* table, const Slots* slots, Node* node, const Cut* cut) noexcept nogil:
     """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const int* codes = slots.codes + node.feature * table.n_rows + node.first
+    cdef const uint16_t* codes = slots.codes + node.feature * table.n_rows + node.first
     cdef unsigned char* side = slots.side + node.first
     cdef const int* row = slots.row + node.first
     cdef Py_ssize_t count = node.last - node.first, begin, end, i
@@ -120,7 +121,7 @@ cdef void _swap_rows(
     cdef const int* left = slots.swap_left + first // 2
     cdef const int* right = slots.swap_right + first // 2
     cdef Py_ssize_t i, j, a, b, p, q
-    cdef int* codes
+    cdef uint16_t* codes
     if what < table.n_features:
         codes = slots.codes + what * table.n_rows
         for i in range(n_pairs):

@@ -47,7 +47,7 @@ cdef struct Table:
 cdef struct Slots:
     # By slot.
     int* row                    # row of the table
-    int* codes                  # [d, n]
+    uint16_t* codes             # [d, n]
     double* weight              # NULL if all are equal
     int* assigned               # each row's center, -1 once a cut separated them; NULL unless the tree is IMM's
     double* distance            # [n_distances, n] squared distances to some centers, see `keeps_distances`

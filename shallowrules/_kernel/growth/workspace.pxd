@@ -8,7 +8,7 @@ cdef class Workspace:
     cdef Scratch* scratches     # one per thread
     cdef readonly int n_threads
     cdef readonly Py_ssize_t n_places       # for nodes
-    cdef readonly object codes              # ndarray of int32, shape (d, r)
+    cdef readonly object codes              # ndarray of uint16, shape (d, r)
     cdef readonly object single_valued      # ndarray of uint8, shape (d, n_codes)
     cdef Py_ssize_t largest_bin             # rows of the fullest code that is not single-valued
     cdef list _keep

@@ -9,7 +9,7 @@ more centers than a dense node may have.
 import numpy as np
 
 from libc.math cimport frexp, ldexp
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.dense_sweep cimport (
     MAX_BLOCK_UNITS, MAX_DENSE, default_dense_limit, instructions_of_machine
@@ -94,7 +94,7 @@ cdef class Workspace:
         state.centers.order = <int*><size_t>address_of(order)
         if inputs.path_sides is not None:
             state.table.path_sides = <const unsigned char*><size_t>address_of(inputs.path_sides)
-        state.slots.codes = <int*><size_t>address_of(codes)
+        state.slots.codes = <uint16_t*><size_t>address_of(codes)
 
     cdef _set_slots(self, inputs, assigned):
         """Say where the arrays of the rows are, which are the caller's, and allocate what goes with them."""

@@ -9,7 +9,7 @@ further. A cut is taken if the true objective falls and no leaf loses all its ro
 
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -73,7 +73,7 @@ cdef void _tally_terms(
     cdef int slot
     cdef Py_ssize_t left, right
     cdef double w, extra
-    cdef const int* code
+    cdef const uint16_t* code
     cdef const EdgePenalty* penalty = &recut.penalty
     for f in range(first, last):
         codes.low[f] = rows.n_codes

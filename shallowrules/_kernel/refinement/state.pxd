@@ -3,7 +3,7 @@
 A slot is a place in the arrays of the rows; `order` lists the slots so that those of a node are contiguous.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from shallowrules._kernel.shared.interrupts cimport Progress
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, prefetch_rows
@@ -25,7 +25,7 @@ cdef struct Rows:
     Matrix X_cluster
     Py_ssize_t n_features, n_columns        # of these
     int n_codes
-    const int* codes                        # [r, d]
+    const uint16_t* codes                   # [r, d]
     const unsigned char* single_valued      # [d, n_codes] whether all rows of a code have the same value
     const int* row                          # row of the table, by slot
     const double* weight                    # by slot, or NULL

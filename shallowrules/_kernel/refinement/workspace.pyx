@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from libc.stdint cimport uint16_t
+
 from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
 from shallowrules._kernel.refinement.state cimport Move, Rows, Stale, TermAt, Tree, Work
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
@@ -24,7 +26,7 @@ cdef list _set_rows(Rows* table, inputs):
     table.X_explain, table.X_cluster = matrix_of(inputs.X_explain), matrix_of(inputs.X_cluster)
     table.n_features, table.n_columns = inputs.X_explain.shape[1], inputs.X_cluster.shape[1]
     table.n_codes = inputs.single_valued.shape[1]
-    table.codes = <const int*><size_t>address_of(inputs.codes)
+    table.codes = <const uint16_t*><size_t>address_of(inputs.codes)
     table.single_valued = <const unsigned char*><size_t>address_of(inputs.single_valued)
     table.row = &rows[0]
     table.weight = NULL if inputs.weight is None else <const double*><size_t>address_of(inputs.weight)

@@ -13,6 +13,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport floor, isfinite
+from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.matrix import column_ranges
@@ -21,6 +22,7 @@ MAX_CELLS = 2048        # of a column
 MIN_CELLS = 16
 MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
 MANY_COLUMNS = 64
+MAX_CODES = 1 << 16
 SAMPLE_ROWS = 8192      # from which the distribution of values is estimated
 CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
 
@@ -167,7 +169,7 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
 
     Returns
     -------
-    codes : ndarray of int32, shape (d, m)
+    codes : ndarray of uint16, shape (d, m)
     center_codes : ndarray of int32, shape (d, k)
     n_codes : int
         One more than the largest code.
@@ -207,6 +209,8 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
         )
         for c in range(center_codes.shape[1]):
             center_codes[f, c] = code_of(grid, coordinates[f, c])
+    if n_codes > MAX_CODES:
+        raise OverflowError(f"{n_codes} codes are more than the {MAX_CODES} that 16 bits tell apart")
     codes, single_valued, largest = _code_rows(&matrix, rows, <const Grid*>&grids[0, 0], n_codes, n_threads)
     return codes, center_codes_array, n_codes, single_valued, largest
 
@@ -279,11 +283,11 @@ cdef int _make_grid(
 cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, int n_codes, int n_threads):
     """Code all rows; return the codes, which of them are single-valued, and the rows of the fullest that is not."""
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, t, largest
-    codes_array = np.empty((d, m), dtype=np.int32)
+    codes_array = np.empty((d, m), dtype=np.uint16)
     tallies_array, values_array = np.zeros((n_threads, d * n_codes), dtype=np.int32), np.empty((n_threads, d * n_codes))
     buffer_array = np.empty((n_threads, d * ROWS))
     single_valued_array = np.empty((d, n_codes), dtype=np.uint8)
-    cdef int[:, ::1] codes = codes_array
+    cdef uint16_t[:, ::1] codes = codes_array
     cdef int[:, ::1] tallies = tallies_array
     cdef double[:, ::1] values = values_array
     cdef double[:, ::1] buffer = buffer_array
@@ -300,10 +304,10 @@ cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, in
 
 cdef void _encode_part(
     const Matrix* matrix, const int* rows, Py_ssize_t first, Py_ssize_t last, Py_ssize_t m,
-    const Grid* grids, int n_codes, double* buffer, int* codes, Buckets buckets,
+    const Grid* grids, int n_codes, double* buffer, uint16_t* codes, Buckets buckets,
 ) noexcept nogil:
     cdef Py_ssize_t i = first, f, r, count
-    cdef int* out
+    cdef uint16_t* out
     cdef int* rows_of
     cdef double* first_of
     cdef double value
@@ -324,7 +328,7 @@ cdef void _encode_part(
                 code = whole[cells[r]]
                 if code < 0:
                     code = code_of(&grids[f], value)
-                out[r] = code
+                out[r] = <uint16_t>code
                 seen = rows_of[code]
                 if seen < 0:
                     rows_of[code] = seen - 1
