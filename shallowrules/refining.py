@@ -19,7 +19,8 @@ cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -30,13 +31,16 @@ from scipy.optimize import linear_sum_assignment
 from shallowrules.growing import CutTree, GrownTree, GrowthData, Objectives, Progress, UniqueRows, routed
 from shallowrules.searching import (
     FEWER_STREAM_PASSES,
+    MAX_ROWS_BESIDE,
     MIN_STREAM_VISITS,
     ROUND_FACTORS,
     STREAM_PASSES,
     TIE,
     Aim,
+    Coded,
     CodedTable,
     Found,
+    code_rows,
     coded_table,
     different,
     few_of,
@@ -134,6 +138,7 @@ def refine(
     moves_leaves: bool = True,
     random_seed: int = 0,
     thorough: Thorough | None = None,
+    coded: Future[Coded] | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement:
@@ -157,6 +162,8 @@ def refine(
         Not negative. With it the search is the same for the same table.
     thorough : Thorough, optional
         To search on for as long as it says.
+    coded : Future, optional
+        What `code_rows` returns of the rows, if they were coded while the tree was grown.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -171,7 +178,8 @@ def refine(
     aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k, moves_leaves=moves_leaves)
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
     by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
-    table = coded_table(unique, tree, n_threads, with_codes=not by_part)
+    rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
+    table = coded_table(rows, tree, n_threads)
     greedy = table.measure(tree, aim)
     if by_part:
         outcome = search.finalists(few_of(table))
@@ -391,16 +399,25 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
 def _neither_dearer_nor_longer(table: CodedTable, found: list[Found], greedy: Found, aim: Aim) -> list[Found]:
     """Improve the best tree with other condition penalties, until one is neither dearer nor longer than the greedy."""
     best = min(found, key=aim.objective)
-    more: list[Found] = []
     if best.no_worse_than(greedy):
-        return more
+        return []
     longer = best.figures[1] > greedy.figures[1]
-    for factor in PENALTY_FACTORS:
+
+    def improved(factor: float, _: Progress | None = None) -> list[Found]:
         other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
-        more.append(table.improve(best.tree, other))
-        if more[-1].no_worse_than(greedy):
+        return [table.improve(best.tree, other)]
+
+    if table.n_threads > 1 and len(table.rows) <= MAX_ROWS_BESIDE:
+        tasks = [partial(improved, factor) for factor in PENALTY_FACTORS]
+        more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
+    else:
+        more = (one for factor in PENALTY_FACTORS for one in improved(factor))
+    found = []
+    for one in more:
+        found.append(one)
+        if one.no_worse_than(greedy):
             break
-    return more
+    return found
 
 
 def _shared_weights(

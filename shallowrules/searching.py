@@ -21,18 +21,22 @@ from shallowrules.tree import LEAF
 
 __all__ = [
     "FEWER_STREAM_PASSES",
+    "MAX_ROWS_BESIDE",
     "MIN_STREAM_VISITS",
     "TIE",
     "Aim",
+    "Coded",
     "CodedTable",
     "Found",
     "broad_sizes",
+    "code_rows",
     "coded_table",
     "different",
     "few_of",
     "group_centers",
     "grown_ahead",
     "highest_keys",
+    "is_coded_beside",
     "key_order",
     "leaf_means",
     "look_ahead",
@@ -84,6 +88,8 @@ its k-means with two threads (0.57 of it)."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
+MAX_ROWS_BESIDE = 32767
+"""Tables of at most this many rows are searched on by tasks side by side: the kernel works on each with one thread."""
 TINY = 1e-300
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
@@ -222,8 +228,17 @@ class CodedTable:
         return tree.route(self.coded.X_explain, self.n_threads)[self.rows]
 
 
-def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_codes: bool) -> CodedTable:
-    """Return the rows of a table; small tables in the order of their keys."""
+Coded = tuple[CodedRows, NDArray[np.uint64]]
+"""The rows of a table with their codes, and their keys."""
+
+
+def is_coded_beside(unique: UniqueRows, n_threads: int) -> bool:
+    """Return whether a table may be coded while its tree is grown, which leaves a thread free and its rows in place."""
+    return n_threads > 1 and unique.weight is None and len(unique.first) <= MAX_ROWS_BESIDE
+
+
+def code_rows(unique: UniqueRows, n_threads: int, *, with_codes: bool) -> Coded:
+    """Return the rows of a table, their codes and their keys; small tables in the order of the keys."""
     weight, data = unique.weight, unique.data
     rows = unique.first if weight is None else unique.order  # weights are in the kernel's order; the table's is faster
     keys = row_keys(data.X_cluster, rows, n_threads)
@@ -234,8 +249,13 @@ def coded_table(unique: UniqueRows, tree: GrownTree, n_threads: int, *, with_cod
         codes, single_valued = _codes(data.X_explain, rows, n_threads)
     else:
         codes, single_valued = np.empty((0, 0), np.uint16), np.zeros((data.X_explain.shape[1], 1), np.uint8)
-    coded = CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued)
-    return CodedTable(coded, keys, tree.labels[rows], n_threads)
+    return CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued), keys
+
+
+def coded_table(coded: Coded, tree: GrownTree, n_threads: int) -> CodedTable:
+    """Return the rows of a table as trees are searched on them; `tree` is the greedy one."""
+    rows, keys = coded
+    return CodedTable(rows, keys, tree.labels[rows.rows], n_threads)
 
 
 def key_order(
@@ -394,10 +414,10 @@ def look_ahead(
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
     found: list[Found] = []
     for i, factor in enumerate(ROUND_FACTORS[:n_rounds]):
-        part = part_of(progress, i, n_rounds)
-        found += grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, part)
         if found:
             centers = leaf_means(sample, min(found, key=aim.objective).tree, data.k)
+        part = part_of(progress, i, n_rounds)
+        found += grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, part)
     return found
 
 

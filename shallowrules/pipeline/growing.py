@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -23,7 +24,7 @@ from shallowrules.pipeline.keeping import Region, divide, join, kept_cuts, regio
 from shallowrules.refining import refine
 from shallowrules.rounding import round_thresholds, rounds
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.searching import part_of
+from shallowrules.searching import Coded, code_rows, is_coded_beside, part_of
 from shallowrules.summation import SumGrid, WeightFacts
 from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
@@ -206,19 +207,23 @@ def _grow_region(
     )
     n_parts = 1 + refines * len(tradeoffs)
     first_part = part_of(progress, 0, n_parts)
-    if len(tradeoffs) > 1:
-        greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
-    else:
-        tree = growing.grow(
-            unique,
-            method=method,
-            tradeoff=tradeoffs[0],
-            max_leaves=parameters.max_leaves,
-            base=parameters.base,
-            n_threads=n_threads,
-            progress=first_part,
-        )
-        greedy = [tree]
+    coded = None
+    with ThreadPoolExecutor(1) as beside:
+        if refines and is_coded_beside(unique, n_threads):
+            coded = beside.submit(code_rows, unique, 1, with_codes=True)
+        if len(tradeoffs) > 1:
+            greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
+        else:
+            tree = growing.grow(
+                unique,
+                method=method,
+                tradeoff=tradeoffs[0],
+                max_leaves=parameters.max_leaves,
+                base=parameters.base,
+                n_threads=n_threads,
+                progress=first_part,
+            )
+            greedy = [tree]
     by_model_column = {id(tree): over_the_table(renumber_centers(tree, kept), encoding.encoder) for tree in greedy}
     grown = []
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
@@ -226,7 +231,7 @@ def _grow_region(
         if refines and tree.n_leaves == len(kept) > 1:
             thorough = thorough_of(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
-            refined = _refined(tree, unique, data, rows, kept, tradeoff, thorough, log, part)
+            refined = _refined(tree, unique, data, rows, kept, tradeoff, thorough, coded, log, part)
             trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
         grown.append(tuple(trees))
     return grown
@@ -275,6 +280,7 @@ def _refined(
     kept: NDArray[np.integer],
     tradeoff: float,
     thorough: Thorough | None,
+    coded: Future[Coded] | None,
     log: Log,
     progress: Progress | None,
 ) -> GrownTree:
@@ -290,6 +296,7 @@ def _refined(
             moves_leaves=parameters.clusterer is None,
             random_seed=seed_of(parameters.random_state),
             thorough=thorough,
+            coded=coded,
             n_threads=parameters.n_threads,
             progress=progress,
         )

@@ -7,6 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
+from shallowrules._kernel.shared.threads cimport threads_for_values
 
 
 cdef uint64_t _key_of(const Matrix* matrix, Py_ssize_t row) noexcept nogil:
@@ -38,6 +39,7 @@ def row_keys(X, const int[::1] rows, int n_threads=1):
     cdef Py_ssize_t i
     array = np.empty(len(rows), dtype=np.uint64)
     cdef uint64_t[::1] keys = array
+    n_threads = threads_for_values(rows.shape[0] * matrix.n_columns, n_threads)
     for i in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
         keys[i] = _key_of(&matrix, rows[i])
     return array

@@ -5,7 +5,7 @@ import numpy as np
 from cython.parallel cimport prange
 
 from shallowrules._kernel.inputs import Ranges
-from shallowrules._kernel.shared.threads cimport MIN_SHARED_VALUES
+from shallowrules._kernel.shared.threads cimport threads_for_values
 
 cdef extern from "shared/prefetch.h" nogil:
     void sr_prefetch(const void* place) noexcept
@@ -108,8 +108,7 @@ def column_ranges(array, int n_threads=1):
     """
     cdef Matrix matrix = matrix_of(array)
     cdef Py_ssize_t n = array.shape[0], m = matrix.n_columns, t
-    if n * m < MIN_SHARED_VALUES:
-        n_threads = 1
+    n_threads = threads_for_values(n * m, n_threads)
     # Threads that write to the same cache line would wait for each other all the time.
     low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
     missing_array = np.zeros((n_threads, m + APART))

@@ -5,6 +5,7 @@ import numpy as np
 from cython.parallel cimport prange
 
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
+from shallowrules._kernel.shared.threads cimport threads_for
 
 
 def route_rows(
@@ -30,6 +31,7 @@ def route_rows(
     cdef int node
     leaf_array = np.empty(n, dtype=np.int32)
     cdef int[::1] leaf = leaf_array
+    n_threads = threads_for(n, n_threads)
     for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
         node = 0
         while feature[node] >= 0:

@@ -185,6 +185,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
         if w == NULL or (w[i] > 0 and w[i] >= NEXT_TO_NOTHING * heaviest[labels[i]]):
             seen[labels[i]] = 1
             origin_array[labels[i]] = X_cluster[i]
+    n_threads = threads_for(n, n_threads)
     for part in prange(N_PARTS, nogil=True, num_threads=n_threads, schedule="static"):
         _add_up(
             &matrix, &labels[0], k, w, n * part // N_PARTS, n * (part + 1) // N_PARTS, &origin[0, 0],
