@@ -7,9 +7,10 @@ a table is cut into parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ __all__ = [
 MAX_TABLE = 1 << 20
 """Keys up to this one are looked up in a table; more are sorted."""
 
+MIN_ROWS_BESIDE = 32768
+"""Rows from which on several nodes are worked on at a time."""
+
 MAX_MOVED = 0.02
 """A threshold that moves more than this share of the weight is no candidate; so the rows that it moves are few."""
 
@@ -58,6 +62,17 @@ class RoundedRows(Protocol):
     @property
     def leaves(self) -> dict[bytes, NDArray[np.int32]] | None:
         """The leaf of each row by the thresholds of a tree, where rows stay between calls; kept by `Moving`."""
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class OfNode(Protocol[T_co]):
+    """What is found for a node from its rows, and from what they have in its column."""
+
+    def __call__(self, on: Moving, node: int, members: NDArray[np.intp], values: NDArray[np.float64], /) -> T_co:
+        """Return it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +104,34 @@ class Moving:
         """Return the leaf that rows of a node come to if they go to one side of it."""
         threshold = self.tree.threshold.copy()
         threshold[node] = math.inf if goes_left else -math.inf
-        return self._routed(rows.matrix[which], threshold)
+        return self._routed(rows.matrix, threshold, which)
 
-    def _routed(self, matrix: NDArray[Any], threshold: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _routed(
+        self, matrix: NDArray[Any], threshold: NDArray[np.float64], which: NDArray[np.intp] | None = None
+    ) -> NDArray[np.int32]:
         tree = self.tree
-        return route_rows(matrix, tree.feature, threshold, tree.left, tree.right, n_threads=self.n_threads)
+        return route_rows(matrix, tree.feature, threshold, tree.left, tree.right, n_threads=self.n_threads, rows=which)
 
-    def values_of_nodes(
-        self, rows: RoundedRows, leaf: NDArray[np.int32], nodes: Iterable[int]
-    ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.float64]]]:
-        """Yield each node with its rows and what they have in its column."""
+    def each_node(
+        self, rows: RoundedRows, leaf: NDArray[np.int32], nodes: Iterable[int], function: OfNode[T]
+    ) -> dict[int, T]:
+        """Return what a function returns for each node, several nodes at a time where there are threads."""
         # Parents come first, and left before right: a subtree is contiguous. Of short integers NumPy sorts by digits.
         order = np.argsort(leaf.astype(np.min_scalar_type(self.tree.n_nodes)), kind="stable")
         begins = np.append(0, np.cumsum(np.bincount(leaf, minlength=self.tree.n_nodes)))
         ends = _subtree_ends(self.tree)
-        for node in nodes:
+        one = replace(self, n_threads=1)
+
+        def of_node(node: int) -> T:
             which = order[begins[node] : begins[ends[node]]]
-            yield node, which, rows.matrix[:, self.tree.feature[node]][which].astype(np.float64, copy=False)
+            values = rows.matrix[:, self.tree.feature[node]][which].astype(np.float64, copy=False)
+            return function(one, node, which, values)
+
+        nodes = list(nodes)
+        if self.n_threads == 1 or len(leaf) < MIN_ROWS_BESIDE:
+            return {node: of_node(node) for node in nodes}
+        with ThreadPoolExecutor(self.n_threads) as threads:
+            return dict(zip(nodes, threads.map(of_node, nodes), strict=True))
 
     def summed(self, rows: RoundedRows, which: NDArray[np.intp], keys: NDArray[np.int64]) -> dict[int, Group]:
         """Return the sums of some rows, those of equal keys together."""
@@ -113,7 +139,7 @@ class Moving:
             return {}
         known, groups = _renumbered(keys)
         weight = None if rows.weight is None else rows.weight[which]
-        sums = self.grid.add_up(rows.X_cluster[which], groups, len(known), weight, self.n_threads)
+        sums = self.grid.add_up(rows.X_cluster, groups, len(known), weight, self.n_threads, which)
         counts = np.bincount(groups, minlength=len(known))
         weights = np.bincount(groups, weight, len(known)).astype(np.float64)
         return {key: Group(int(counts[i]), float(weights[i]), sums[:, i]) for i, key in enumerate(known.tolist())}
@@ -206,11 +232,11 @@ def sum_leaves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Rou
     """Return the sums of the leaves, and what candidates move; the state is what to add up for, and the candidates."""
     on, cuts = state
     leaf = on.leaf_of(rows)
-    moved = {
-        node: _moved_weights(on, rows, node, members, values, cuts[node])
-        for node, members, values in on.values_of_nodes(rows, leaf, cuts)
-    }
-    return _leaf_sums(on, rows, leaf, moved)
+
+    def moved(on: Moving, node: int, members: NDArray[np.intp], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _moved_weights(on, rows, node, members, values, cuts[node])
+
+    return _leaf_sums(on, rows, leaf, on.each_node(rows, leaf, cuts, moved))
 
 
 def _leaf_sums(
@@ -264,12 +290,11 @@ def sum_moves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Roun
     """Return what the candidates of each node move; the state is what to add up for, and the candidates."""
     on, cuts = state
     leaf = on.leaf_of(rows)
-    return Moves(
-        {
-            node: _moves_of_node(on, rows, leaf, node, members, values, cuts[node])
-            for node, members, values in on.values_of_nodes(rows, leaf, cuts)
-        }
-    )
+
+    def moves(on: Moving, node: int, members: NDArray[np.intp], values: NDArray[np.float64]) -> dict[int, Group]:
+        return _moves_of_node(on, rows, leaf, node, members, values, cuts[node])
+
+    return Moves(on.each_node(rows, leaf, cuts, moves))
 
 
 def _moves_of_node(
@@ -297,14 +322,19 @@ def _moves_of_node(
 def sum_both(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[RounderCut]]]) -> tuple[Leaves, Moves]:
     """Return what `sum_leaves` does of a whole table, and `sum_moves` for the candidates that move little."""
     on, cuts = state
-    leaf, moved, moves = on.leaf_of(rows), {}, {}
+    leaf = on.leaf_of(rows)
     most = MAX_MOVED * (len(leaf) if rows.weight is None else float(rows.weight.sum()))
-    for node, members, values in on.values_of_nodes(rows, leaf, cuts):
-        moved[node] = _moved_weights(on, rows, node, members, values, cuts[node])
-        few = _few(cuts[node], moved[node], most)
-        if few:
-            moves[node] = _moves_of_node(on, rows, leaf, node, members, values, few)
-    return _leaf_sums(on, rows, leaf, moved), Moves(moves)
+
+    def both(
+        on: Moving, node: int, members: NDArray[np.intp], values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], dict[int, Group] | None]:
+        moved = _moved_weights(on, rows, node, members, values, cuts[node])
+        few = _few(cuts[node], moved, most)
+        return moved, _moves_of_node(on, rows, leaf, node, members, values, few) if few else None
+
+    found = on.each_node(rows, leaf, cuts, both)
+    moves = {node: groups for node, (_, groups) in found.items() if groups is not None}
+    return _leaf_sums(on, rows, leaf, {node: moved for node, (moved, _) in found.items()}), Moves(moves)
 
 
 def edges_of(threshold: float, cuts: Sequence[RounderCut]) -> NDArray[np.float64]:

@@ -213,10 +213,12 @@ class SumGrid:
         n_groups: int,
         weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        rows: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
         """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
 
-        Those of parts of a table add up exactly to those of the whole.
+        Those of parts of a table add up exactly to those of the whole. `rows` are those that `groups` and `weight` are
+        of, by default all.
         """
         exponent = self.exponent
         # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
@@ -230,6 +232,7 @@ class SumGrid:
             self.rounder,
             n_threads,
             rounds_products=self.weight_exponent is not None,
+            rows=rows,
         )
 
     def sums(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -227,6 +227,7 @@ def route_rows(
     right: NDArray[np.int32],
     *,
     n_threads: int,
+    rows: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]: ...
 def sums_of_parts(
     X: NDArray[Any],
@@ -238,6 +239,7 @@ def sums_of_parts(
     n_threads: int,
     *,
     rounds_products: bool = False,
+    rows: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]: ...
 def exact_squares(
     X_cluster: NDArray[Any],
