@@ -4,9 +4,9 @@ The first bounds it from below for all features, in 32-bit integers, many rows a
 enough to choose a cut at nearly every node (`cut_search._choose_if_certain`). If not, the second adds it up exactly, in
 64 bits, for the features whose bound leaves room for the lowest objective.
 
-Distances are read from `slots.distance` if they stand there. If not, they are taken anew, and written there if they
-take no more room than the rows themselves: the nodes below read them, in place of the rows. Lists of nearest centers
-would cost more than they save here, and would not let a node be cut in several ways.
+Distances are read from `slots.distance` if they stand there. If not, they are taken anew; and of a node of few centers
+on wide rows they are written there (`Workspace.keep_distances`): the nodes below read them, in place of the rows. Lists
+of nearest centers would cost more than they save here, and would not let a node be cut in several ways.
 """
 
 from libc.math cimport INFINITY
