@@ -255,7 +255,7 @@ cdef void _bound_features(
     cdef int t, f, n_threads = search.n_threads, place
     cdef int64_t weight = 0
     cdef double scale = bound_scale(table, slots, centers, node, &scratches.rows)
-    cdef bint keeps = not node.has_distances and keeps_distances(slots, node)
+    cdef bint keeps = keeps_distances(slots, node)
     for place in range(search.of_node.n_centers if keeps else 0):
         slots.distance_place[centers.order[node.first_center + place]] = place
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):

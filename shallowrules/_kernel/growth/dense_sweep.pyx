@@ -19,7 +19,7 @@ from shallowrules._kernel.shared.matrix cimport load_block, prefetch_rows
 from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally,
-    keeps_distances
+    distances_to, keeps_distances
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
@@ -72,18 +72,13 @@ cdef void _measure(
         _measure_rows(table, slots.row + first, last - first, n_members, rows)
         return
     for j in range(n_members):
-        kept = _distances_to(table, slots, rows.members[j]) + first
+        kept = distances_to(table, slots, rows.members[j]) + first
         if last - first == LANES:
             memcpy(lanes, kept, LANES * sizeof(double))
         else:
             for r in range(LANES):  # lanes beyond the last row repeat it
                 lanes[r] = kept[min(r, last - first - 1)]
         lanes += LANES
-
-
-cdef inline double* _distances_to(const Table* table, const Slots* slots, int center) noexcept nogil:
-    """Return where the distances of all slots to a center are kept."""
-    return slots.distance + slots.distance_place[center] * table.n_rows
 
 
 cdef void _keep_distances(
@@ -93,7 +88,7 @@ cdef void _keep_distances(
     cdef int j
     for j in range(n_members):
         memcpy(
-            _distances_to(table, slots, rows.members[j]) + first, rows.lane_distance + j * LANES,
+            distances_to(table, slots, rows.members[j]) + first, rows.lane_distance + j * LANES,
             (last - first) * sizeof(double),
         )
 
@@ -204,7 +199,7 @@ cdef double _take_units(
     cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot
     cdef int n_members = node.last_center - node.first_center
-    cdef bint keeps = not node.has_distances and keeps_distances(slots, node)
+    cdef bint keeps = keeps_distances(slots, node)
     cdef const double* weight
     cdef double buffer[LANES]
     cdef double nearest[LANES]
@@ -487,7 +482,7 @@ cdef void dense_steps(
     list_members(centers, node, rows.members)
     if node.has_distances:
         for j in range(n_members):
-            kept = _distances_to(table, slots, rows.members[j])
+            kept = distances_to(table, slots, rows.members[j])
             for r in range(count):
                 rows.lane_distance[j * LANES + r] = kept[picked[r]]
     else:

@@ -9,7 +9,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.growth.state cimport LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table
+from shallowrules._kernel.growth.state cimport (
+    LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table, distances_to
+)
 
 cdef extern from "growth/code_scan.h" nogil:
     const int SCAN_BLOCK "SR_SCAN_BLOCK"
@@ -180,7 +182,4 @@ cdef void partition_distances(
         node.first_center, node.last_center, num_threads=n_threads, schedule="dynamic", chunksize=1
     ):
         center = centers.order[i]
-        _move_distances(
-            slots, slots.distance + slots.distance_place[center] * table.n_rows, node.first, n_pairs,
-            centers.side[center],
-        )
+        _move_distances(slots, distances_to(table, slots, center), node.first, n_pairs, centers.side[center])

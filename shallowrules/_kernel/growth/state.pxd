@@ -114,8 +114,13 @@ cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
 
 
 cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
-    """Return whether a dense node's distances are written down when they are first taken, for the nodes below it."""
-    return MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
+    """Return whether a dense node's distances are to be written down as they are taken, for the nodes below it."""
+    return not node.has_distances and MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
+
+
+cdef inline double* distances_to(const Table* table, const Slots* slots, int center) noexcept nogil:
+    """Return where the distances of all slots to a center are kept."""
+    return slots.distance + slots.distance_place[center] * table.n_rows
 
 
 cdef inline bint is_imm(const Slots* slots) noexcept nogil:

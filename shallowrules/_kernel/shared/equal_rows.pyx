@@ -11,7 +11,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
-from shallowrules._kernel.shared.threads cimport MIN_SHARED_ROWS
+from shallowrules._kernel.shared.threads cimport threads_for
 
 
 cdef extern from "shared/prefetch.h" nogil:
@@ -60,8 +60,7 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef Matrix one = matrix_of(X_explain), two = matrix_of(X_cluster)
     cdef bint same = X_explain is X_cluster
     cdef Py_ssize_t n = X_explain.shape[0], i, n_groups, size = 16
-    if n < MIN_SHARED_ROWS:  # waking threads takes longer
-        n_threads = 1
+    n_threads = threads_for(n, n_threads)
     while size < 2 * n:
         size *= 2
     hash_array = np.empty(n, dtype=np.uint64)
