@@ -18,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from shallowrules._kernel import Ranges, nearest_centers
+from shallowrules._kernel import Ranges, keeps_all_distances, nearest_centers
 from shallowrules.blas import single_threaded_blas
 from shallowrules.encoding import Encoding
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
@@ -107,6 +107,23 @@ def _by_text(values: NDArray[Any]) -> tuple[tuple[str, ...], list[int]]:
     return names, [place[text] for text in texts]
 
 
+class HeldDistances:
+    """Squared distances of rows to centers, held from finding the nearest center until a tree is grown.
+
+    Parameters
+    ----------
+    distances : ndarray of float64, shape (k, n_rows)
+    """
+
+    def __init__(self, distances: NDArray[np.float64]) -> None:
+        self._distances: NDArray[np.float64] | None = distances
+
+    def take(self) -> NDArray[np.float64] | None:
+        """Return the distances, and hold them no longer: growth reorders them. None from the second time on."""
+        distances, self._distances = self._distances, None
+        return distances
+
+
 @dataclass(frozen=True, eq=False)
 class Reference:
     """The unrestricted partition and its centers.
@@ -128,6 +145,8 @@ class Reference:
         Whether the labels are the clustering's own, and not those of the nearest center.
     notes : tuple of str
         What a reader of the rules should know about the clustering.
+    distances : HeldDistances, optional
+        Of all rows to all centers, where they are wanted and growth can take them over.
     """
 
     centers: NDArray[np.float64]
@@ -137,6 +156,7 @@ class Reference:
     classes: tuple[int, ...]
     labelled: bool
     notes: tuple[str, ...] = ()
+    distances: HeldDistances | None = None
 
 
 def reference_clustering(
@@ -148,6 +168,7 @@ def reference_clustering(
     *,
     names: Sequence[str] | None = None,
     source: Any = None,
+    holds_distances: bool = False,
     n_threads: int = 1,
 ) -> tuple[Reference, Encoding, Any]:
     """Cluster the table, or take over a clustering that was made before.
@@ -165,6 +186,8 @@ def reference_clustering(
         Names of the clustered columns, where they have some.
     source : array-like or dataframe, optional
         The clustered columns as the user has them: what a Pipeline is given.
+    holds_distances : bool
+        Whether a tree is grown next that can take over the distances to the centers.
     n_threads : int
         For what is done beside the clusterer's own work; no result depends on it.
 
@@ -189,7 +212,10 @@ def reference_clustering(
     if clusterer is None:
         clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
     if not hasattr(clusterer, "fit"):
-        return _from_centers(encoding, clusterer, sample_weight, n_threads=n_threads), encoding, None
+        reference = _from_centers(
+            encoding, clusterer, sample_weight, holds_distances=holds_distances, n_threads=n_threads
+        )
+        return reference, encoding, None
     transformers, _ = _split(clusterer)
     if transformers and encoding.encoder.scaler is not None:
         raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
@@ -199,7 +225,9 @@ def reference_clustering(
         _check_names(fitted, names)
         encoding = encoding.in_space(into_space(fitted, encoding.X_cluster, X))
         names = None  # the transformers may name their columns otherwise
-    reference = _take_over(encoding, _split(fitted)[1], sample_weight, seen, names, n_threads)
+    reference = _take_over(
+        encoding, _split(fitted)[1], sample_weight, seen, names, holds_distances=holds_distances, n_threads=n_threads
+    )
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
 
 
@@ -285,15 +313,20 @@ MAX_TOGETHER = 1 << 18
 """At most this many differences are computed at once: a second-level cache holds them."""
 
 
-def nearest_labels(X: NDArray[Any], centers: NDArray[np.float64], n_threads: int) -> NDArray[np.int32]:
+def nearest_labels(
+    X: NDArray[Any],
+    centers: NDArray[np.float64],
+    n_threads: int,
+    distances: NDArray[np.float64] | None = None,
+) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
     The labels of a fitted KMeans are not taken in its place: it takes distances from a product of matrices, which
     rounds differently from one place in the table to another, and to know where that could decide takes the distance
-    to the second nearest center, hence all of them.
+    to the second nearest center, hence all of them. `distances` is filled with them, as by `nearest_centers`.
     """
     centers = np.ascontiguousarray(centers, dtype=np.float64)
-    labels, doubtful = nearest_centers(X, centers, n_threads=n_threads)
+    labels, doubtful = nearest_centers(X, centers, distances=distances, n_threads=n_threads)
     rows = np.flatnonzero(doubtful)
     step = max(1, MAX_TOGETHER // max(1, centers.size))
     for first in range(0, len(rows), step):
@@ -400,6 +433,8 @@ def _take_over(
     sample_weight: NDArray[np.float64] | None,
     seen: NDArray[np.bool_] | None,
     names: Sequence[str] | None,
+    *,
+    holds_distances: bool,
     n_threads: int,
 ) -> Reference:
     """Return the centers of a fitted clusterer if it has some for this space, else its labels."""
@@ -411,7 +446,14 @@ def _take_over(
     centers = np.asarray([] if centers is None else centers)
     if len(centers) and _is_matrix(centers, X.shape[1]):
         _check_names(fitted, names)
-        reference = _from_centers(encoding, centers, sample_weight, _predicted(fitted, X, centers), n_threads=n_threads)
+        reference = _from_centers(
+            encoding,
+            centers,
+            sample_weight,
+            _predicted(fitted, X, centers),
+            holds_distances=holds_distances,
+            n_threads=n_threads,
+        )
         if given is None or not given.notes:  # no noise
             return reference
         labels = np.where(given.noise, np.int32(UNLABELLED), reference.labels)
@@ -546,20 +588,25 @@ def _from_centers(
     sample_weight: NDArray[np.float64] | None,
     labels: NDArray[np.int32] | None = None,
     *,
+    holds_distances: bool,
     n_threads: int,
 ) -> Reference:
     """Return the clustering by given centers: by its own labels, or those of the nearest center."""
     X = encoding.X_cluster
     centers = read_centers(centers, X.shape[1])
     labelled = labels is not None
+    distances = None
     if labels is None:
-        labels = nearest_labels(X, centers, n_threads)
+        if holds_distances and keeps_all_distances(X, len(centers)):
+            distances = np.empty((len(centers), len(X)))
+        labels = nearest_labels(X, centers, n_threads, distances)
     explain_centers = centers
     if not encoding.one_space:
         ranges = encoding.explain_ranges
         explain_centers = _means(encoding.X_explain, labels, centers, X, sample_weight, n_threads, ranges)
     classes = tuple(range(len(centers)))
-    return Reference(centers, explain_centers, labels, tuple(map(str, classes)), classes, labelled)
+    held = None if distances is None else HeldDistances(distances)
+    return Reference(centers, explain_centers, labels, tuple(map(str, classes)), classes, labelled, distances=held)
 
 
 def _from_labels(

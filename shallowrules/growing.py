@@ -131,12 +131,12 @@ class UniqueRows:
             return self.labels.copy()
         return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
 
-    def kernel_input(self) -> GrowthInput:
-        """Return what the kernel grows a tree from."""
+    def kernel_input(self, distances: NDArray[np.float64] | None = None) -> GrowthInput:
+        """Return what the kernel grows a tree from; `distances` as for `grow`."""
         data = self.data
         centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
         table = data.X_explain, data.X_cluster, self.order, self.weight
-        return GrowthInput(*table, *centers, data.explain_ranges, data.path_sides)
+        return GrowthInput(*table, *centers, data.explain_ranges, data.path_sides, distances=distances)
 
     def leaf_of_rows(
         self, leaves: NDArray[np.intp], begins: NDArray[np.integer], ends: NDArray[np.integer]
@@ -280,6 +280,7 @@ def grow(
     tradeoff: float = 0.03,
     max_leaves: int | None = None,
     base: str = "none",
+    distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> GrownTree:
@@ -298,6 +299,9 @@ def grow(
         ExKMC's: leaves to stop at, at least k; by default k.
     base : {"none", "imm"}
         ExKMC's: what it starts from, one leaf or IMM's tree.
+    distances : ndarray of float64, shape (k, n_unique), optional
+        Squared distances of the rows `first` to the centers, where they are known; they are reordered. ExShallow's and
+        ExGreedy's.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -307,7 +311,7 @@ def grow(
     -------
     GrownTree
     """
-    inputs, n_threads = unique.kernel_input(), max(1, n_threads)
+    inputs, n_threads = unique.kernel_input(distances), max(1, n_threads)
     progress = progress if unique.data.k > 1 else None  # one center is one leaf: no work to have a share of
     if method == "exkmc":
         n_leaves = unique.data.k if max_leaves is None else max_leaves
@@ -325,6 +329,7 @@ def grow_path(
     unique: UniqueRows,
     tradeoffs: Sequence[float],
     *,
+    distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> list[GrownTree]:
@@ -338,7 +343,7 @@ def grow_path(
         One per trade-off, in their order; the same object where trees are equal.
     """
     data, n_threads = unique.data, max(1, n_threads)
-    inputs = unique.kernel_input()
+    inputs = unique.kernel_input(distances)
     progress = progress if data.k > 1 else None  # as in `grow`
     found: dict[bytes, GrownTree] = {}
     grown = []

@@ -29,7 +29,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
+from shallowrules import ExplainableKMeans, _kernel, clustering, fit_to_goal, tradeoff_path
 from shallowrules.clustering import Labelling
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.metrics import agreement, partition_cost, precision_and_recall
@@ -582,3 +582,64 @@ def test_a_clusterer_of_other_numbers_is_refused_beside_categories(customers):
 def test_a_transformer_chooses_the_columns(customers, parameter):
     with pytest.raises(OptionError, match="transformer chooses the columns"):
         ExplainableKMeans(3, transformer=encoder(), **{parameter: ["months"]}).fit(customers[MIXTURE])
+
+
+# Distances that finding the nearest centers leaves to growth ---------------------------------------
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Whether each growth of a tree or a path was given the distances."""
+    given = []
+    for name in ("grow_tree", "grow_path"):
+        entry = getattr(_kernel, name)
+
+        def spy(inputs, *args, entry=entry, **options):
+            given.append(inputs.distances is not None)
+            return entry(inputs, *args, **options)
+
+        monkeypatch.setattr(_kernel, name, spy)
+    return given
+
+
+def wide_table(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(300, 64)).round(3)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [("plain", True), ("path", True), ("weights", True), ("equal rows", False), ("centers", True), ("columns", True)],
+)
+def test_growth_takes_over_distances_and_the_tree_is_the_same(how, expected, n_jobs, taken, monkeypatch):
+    X, weight = wide_table(3), None
+    if how == "weights":
+        weight = np.random.default_rng(1).integers(1, 5, len(X)).astype(float)
+    if how == "equal rows":
+        X[100:200] = X[:100]
+    clusterer = X[:6].copy() if how == "centers" else KMeans(6, n_init=1, random_state=0)
+
+    def fitted():
+        options = {"explain_columns": [1, 5, 9]} if how == "columns" else {}
+        model = ExplainableKMeans(6, clusterer=clusterer, n_jobs=n_jobs, **options)
+        if how == "path":
+            path = tradeoff_path(model, X, tradeoffs=[0.0, 0.1])
+            return path.points, path.rule_sets().to_dict()
+        return model.fit(X, sample_weight=weight).rules_.to_dict()
+
+    with_them = fitted()
+    assert taken
+    assert taken[0] is expected
+    assert not any(taken[1:])  # held for one growth only
+    monkeypatch.setattr(clustering, "keeps_all_distances", lambda X, k: False)
+    taken.clear()
+    assert fitted() == with_them
+    assert not any(taken)
+
+
+def test_distances_are_held_only_where_growth_takes_them(taken):
+    X = wide_table(0)
+    ExplainableKMeans(6, method="imm", random_state=0).fit(X)
+    ExplainableKMeans(40, random_state=0).fit(X)  # more distances than half of the memory of a row
+    ExplainableKMeans(6, random_state=0).fit(X[:, :20])  # narrow rows
+    assert not any(taken)

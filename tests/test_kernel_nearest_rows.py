@@ -36,8 +36,11 @@ def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem)
             tied = ascending[:, 1] <= ascending[:, 0] * (1 + 1e-15)
             assert doubtful[tied].all()
             assert not doubtful[ascending[:, 1] > ascending[:, 0] * (1 + 1e-13)].any()
-        some, _ = nearest_centers(problem.X_cluster, problem.centers, picked, instructions=instructions)
+        kept = np.full((len(problem.centers), len(picked)), np.nan)
+        some, _ = nearest_centers(problem.X_cluster, problem.centers, picked, distances=kept, instructions=instructions)
         np.testing.assert_array_equal(some, nearest[picked])
+        np.testing.assert_array_equal(kept.argmin(axis=0), some)
+        np.testing.assert_allclose(kept, expected[picked].T, rtol=1e-12)
 
 
 @random_tables(60)
@@ -66,7 +69,10 @@ def test_threads_and_layout_change_no_label(dtype, order):
     centers = random.integers(-2, 3, (9, 4)) / 2.0
     expected = distances(X, centers).argmin(axis=1)
     for threads in (1, 2, 7):
-        np.testing.assert_array_equal(nearest_centers(X, centers, n_threads=threads)[0], expected)
+        kept = np.full((9, len(X)), np.nan)
+        nearest, _ = nearest_centers(X, centers, distances=kept, n_threads=threads)
+        np.testing.assert_array_equal(nearest, expected)
+        np.testing.assert_array_equal(kept, distances(X, centers).T)  # quarters: every sum is exact
 
 
 def test_no_rows_have_no_centers():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from growths import assert_same, check, grow, grow_path, grown, version
+from growths import assert_same, check, grow, grow_path, grown, unique_rows, version
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems, random_tables
 from tables import blobs
 
+from shallowrules import _kernel, growing
 from shallowrules.growing import GrownTree
 
 pytestmark = pytest.mark.slow
@@ -40,6 +43,46 @@ def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options
     with version(**options):
         for n_threads in (1, 2):
             assert_same(expected, grown(table, n_threads))
+
+
+def with_known_distances(problem: Problem, n_threads: int = 1) -> tuple[GrownTree, list[GrownTree]]:
+    """Grow a tree, and a path, from the distances that finding the nearest centers leaves."""
+
+    def grown_from(entry: Any, *args: Any, **options: Any) -> Any:
+        unique = unique_rows(*problem.arrays, weight=problem.weight)
+        known = np.empty((len(problem.centers), len(unique.first)))
+        _kernel.nearest_centers(problem.X_cluster, problem.centers, unique.first, distances=known)
+        return entry(unique, *args, distances=known, n_threads=n_threads, **options)
+
+    return grown_from(growing.grow, tradeoff=problem.tradeoff), grown_from(growing.grow_path, TRADEOFFS)
+
+
+# Distances that growth takes over, and such as it must not, for it keeps none, or not as many.
+KNOWN = [
+    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
+    for i in (0, 2)
+    for limit, kept in ((128, 128), (128, 4), (5, 128))
+]
+TRADEOFFS = [0.0, 0.03, 0.5]
+
+
+@some
+@given(problems(), st.sampled_from(KNOWN))
+def test_known_distances_change_nothing_on_small_tables(problem, options):
+    expected, path = grown(problem), grow_path(*problem.arrays, weight=problem.weight, tradeoffs=TRADEOFFS)
+    with version(**options):
+        tree, trees = with_known_distances(problem)
+    assert_same(expected, tree)
+    for one, two in zip(path, trees, strict=True):
+        assert_same(one, two)
+
+
+@pytest.mark.parametrize("options", KNOWN, ids=str)
+def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
+    expected = grown(table)
+    with version(**options):
+        for n_threads in (1, 2):
+            assert_same(expected, with_known_distances(table, n_threads)[0])
 
 
 # Dense nodes: sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.

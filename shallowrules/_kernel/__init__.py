@@ -5,7 +5,7 @@ from shallowrules._kernel.growth.depth import eval_wad
 from shallowrules._kernel.growth.forest import grow_path
 from shallowrules._kernel.growth.parts import NodeRows, NodeScan, cost_of, fixed_point
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
-from shallowrules._kernel.growth.workspace import openmp_enabled
+from shallowrules._kernel.growth.workspace import keeps_all_distances, openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
 from shallowrules._kernel.reading.byte_scan import ByteScan
 from shallowrules._kernel.reading.number_fields import read_number_rows
@@ -44,6 +44,7 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
+    "keeps_all_distances",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",

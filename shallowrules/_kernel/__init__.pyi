@@ -32,6 +32,7 @@ __all__ = [
     "grow_path",
     "grow_tree",
     "improve_tree",
+    "keeps_all_distances",
     "nearest_centers",
     "numbers_of",
     "openmp_enabled",
@@ -196,11 +197,13 @@ def perturb_tree(
     instructions: int = 2,
 ) -> list[dict[str, Any]]: ...
 def row_keys(X: NDArray[Any], rows: NDArray[np.int32], n_threads: int = 1) -> NDArray[np.uint64]: ...
+def keeps_all_distances(X_cluster: NDArray[Any], k: int) -> bool: ...
 def nearest_centers(
     X_cluster: NDArray[Any],
     centers: NDArray[np.float64],
     rows: NDArray[np.int32] | None = None,
     *,
+    distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     instructions: int = 2,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...

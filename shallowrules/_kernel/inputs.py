@@ -45,6 +45,9 @@ class GrowthInput(NamedTuple):
     sample : ndarray of float64, shape (s, d), optional
         Explained values that say what the bins are, so that they are the same in all parts of a table; by default a
         sample of the rows.
+    distances : ndarray of float64, shape (k, r), optional
+        Squared distances of these rows to the centers, as `nearest_centers` fills them, where they are known. Reordered
+        like `rows`.
     """
 
     X_explain: NDArray[Any]
@@ -56,6 +59,7 @@ class GrowthInput(NamedTuple):
     ranges: Ranges | None = None
     path_sides: NDArray[np.uint8] | None = None
     sample: NDArray[np.float64] | None = None
+    distances: NDArray[np.float64] | None = None
 
 
 class CodedRows(NamedTuple):

@@ -212,7 +212,13 @@ def _grow_region(
         if refines and is_coded_beside(unique, n_threads):
             coded = beside.submit(code_rows, unique, 1, with_codes=True)
         if len(tradeoffs) > 1:
-            greedy = growing.grow_path(unique, tradeoffs, n_threads=n_threads, progress=first_part)
+            greedy = growing.grow_path(
+                unique,
+                tradeoffs,
+                distances=_known_distances(data, region, unique),
+                n_threads=n_threads,
+                progress=first_part,
+            )
         else:
             tree = growing.grow(
                 unique,
@@ -220,6 +226,7 @@ def _grow_region(
                 tradeoff=tradeoffs[0],
                 max_leaves=parameters.max_leaves,
                 base=parameters.base,
+                distances=_known_distances(data, region, unique),
                 n_threads=n_threads,
                 progress=first_part,
             )
@@ -270,6 +277,14 @@ class _RegionRows:
         return cls(
             X_explain, X_cluster, None if weight is None else weight[rows], labels[rows], data.reference_cost * share
         )
+
+
+def _known_distances(data: FitData, region: Region, unique: UniqueRows) -> NDArray[np.float64] | None:
+    """Return the distances that finding the nearest centers left, if they are those of a region's rows and centers."""
+    held = data.reference.distances
+    distances = None if held is None else held.take()
+    is_whole = region.rows is None and unique.group is None and len(region.centers) == len(data.reference.centers)
+    return distances if is_whole else None
 
 
 def _refined(

@@ -68,6 +68,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
             # A clusterer of columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,
             source=_pipeline_input(given, encoding.encoder, cluster_columns),
+            holds_distances=parameters.method in ("exshallow", "exgreedy"),
             n_threads=parameters.n_threads,
         )
     for note in reference.notes:

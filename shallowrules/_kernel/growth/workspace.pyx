@@ -32,6 +32,29 @@ def openmp_enabled():
     return bool(HAS_OPENMP)
 
 
+def keeps_all_distances(X_cluster, Py_ssize_t k):
+    """Return whether a growth keeps the distances of each row to all of its centers.
+
+    If so, it takes them over from its `GrowthInput`, where they are known.
+
+    Parameters
+    ----------
+    X_cluster : ndarray of float32 or float64, shape (n, m)
+    k : int
+        Number of centers.
+    """
+    cdef Py_ssize_t width = X_cluster.shape[1] * X_cluster.itemsize
+    return k <= min(_n_kept(width), default_dense_limit(instructions_of_machine()), MAX_DENSE)
+
+
+cdef Py_ssize_t _n_kept(Py_ssize_t width) noexcept:
+    """Return how many distances of a row of so many bytes are kept: in half of its memory.
+
+    Rows of a few cache lines are read again sooner than distances are written.
+    """
+    return width // (2 * <Py_ssize_t>sizeof(double)) if width >= MIN_KEPT_WIDTH else 0
+
+
 cdef class Workspace:
     """The memory of one growth.
 
@@ -161,9 +184,7 @@ cdef class Workspace:
             ]))
 
     cdef keep_distances(self, wanted):
-        """Let dense nodes write down the distances that they take, in half of the memory that the rows take.
-
-        Rows of a few cache lines are read again sooner than distances are written.
+        """Let dense nodes write down the distances that they take, or the root have those that are known.
 
         Parameters
         ----------
@@ -174,12 +195,19 @@ cdef class Workspace:
         cdef Py_ssize_t k = state.table.n_centers
         cdef Py_ssize_t width = state.table.X_cluster.n_columns * (4 if state.table.X_cluster.is_float32 else 8)
         if wanted is None:
-            wanted = width // (2 * sizeof(double)) if width >= MIN_KEPT_WIDTH else 0
+            wanted = _n_kept(width)
         state.slots.n_distances = <int>min(k, state.table.dense_limit, wanted)
-        self.keep(allocate([
-            (<size_t>&state.slots.distance, (state.slots.n_distances, state.table.n_rows), np.float64),
-            (<size_t>&state.slots.distance_place, k, np.int32),
-        ]))
+        known = self._keep[0].distances
+        if known is None or state.slots.n_distances < k:
+            known = np.empty((state.slots.n_distances, state.table.n_rows))
+        elif known.shape != (k, state.table.n_rows) or known.dtype != np.float64:
+            raise ValueError("distances must be doubles, a row for each center and a column for each of the rows")
+        else:
+            state.nodes[0].has_distances = True
+        place = np.arange(k, dtype=np.int32)
+        state.slots.distance = <double*><size_t>address_of(known)
+        state.slots.distance_place = <int*><size_t>address_of(place)
+        self.keep([known, place])
 
     cdef list _scan_fields(self, Scratch* scratch):
         """Return what every mode needs: histograms, and buffers to scan features and to partition nodes."""

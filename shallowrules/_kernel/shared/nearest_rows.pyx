@@ -3,6 +3,7 @@
 import numpy as np
 
 from cython.parallel cimport prange
+from libc.string cimport memcpy
 
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
@@ -22,7 +23,9 @@ cdef extern from "shared/lanes.h" nogil:
 cdef double ROUNDING = 2.0 ** -52
 
 
-def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n_threads=1, int instructions=2):
+def nearest_centers(
+    X_cluster, const double[:, ::1] centers, rows=None, *, distances=None, int n_threads=1, int instructions=2
+):
     """Return the nearest center of each row, and where rounding may decide which it is.
 
     Parameters
@@ -32,6 +35,8 @@ def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n
         At least one.
     rows : ndarray of int32, shape (r,), optional
         The rows to look at, by default all.
+    distances : ndarray of float64, shape (k, r), optional
+        Filled with the squared distances, as the kernel sums them everywhere.
     n_threads : int
         The result does not depend on it.
     instructions : int
@@ -54,6 +59,8 @@ def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n
     nearest_array, doubtful_array = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
     cdef int[::1] nearest = nearest_array, ids = np.arange(k, dtype=np.int32)
     cdef unsigned char[::1] doubtful = doubtful_array
+    cdef double[:, ::1] found = np.empty((0, 0)) if distances is None else distances
+    cdef double* kept = NULL if distances is None or n == 0 else &found[0, 0]
     cdef double[:, ::1] lanes = np.empty((threads, m * LANES + LANES)), distance = np.empty((threads, (k + 1) * LANES))
     cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
     if n == 0:
@@ -64,6 +71,7 @@ def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n
             _find_nearest(
                 &matrix, row, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &centers[0, 0], &ids[0], k, slack,
                 instructions, &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0],
+                kept, n,
             )
     return nearest_array, doubtful_array
 
@@ -71,9 +79,9 @@ def nearest_centers(X_cluster, const double[:, ::1] centers, rows=None, *, int n
 cdef void _find_nearest(
     const Matrix* matrix, const int* row, Py_ssize_t first, Py_ssize_t last, const double* centers, const int* ids,
     Py_ssize_t k, double slack, int instructions, double* lanes, double* distance, int* nearest,
-    unsigned char* doubtful,
+    unsigned char* doubtful, double* kept, Py_ssize_t n,
 ) noexcept nogil:
-    cdef Py_ssize_t begin = first, r, count
+    cdef Py_ssize_t begin = first, r, count, center
     cdef int[LANES] here
     cdef double[LANES] smallest, second, place
     while begin < last:
@@ -82,6 +90,8 @@ cdef void _find_nearest(
             here[r] = <int>(begin + r) if row == NULL else row[begin + r]
         load_block(matrix, here, count, lanes, LANES)
         sr_lane_distances(instructions, lanes, matrix.n_columns, centers, ids, k, distance)
+        for center in range(0 if kept == NULL else k):
+            memcpy(kept + center * n + begin, distance + center * LANES, count * sizeof(double))
         sr_lane_smallest(instructions, distance, k, smallest, second, place)
         for r in range(count):
             nearest[begin + r] = <int>place[r]
