@@ -67,7 +67,7 @@ MAX_TREES = 6.0
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 12.0, 1024
 """Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
 Without it diabetes gains 3.2 % in place of 4.1; on all rows of the sample digits gains 0.5 % more, and takes longer."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 65.0, 34.0, 27e3
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 65.0, 42.0, 27e3
 """A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is the table or
 nearly so, where a visit costs more growths. On a very small table more again, so that it visits so many rows in all."""
 LEAF_SHARE, MIN_STEP, MAX_RISE, MAX_SPLIT_FEATURES = 0.6, 1e-4, 0.3, 8
