@@ -300,8 +300,8 @@ def grow(
     base : {"none", "imm"}
         ExKMC's: what it starts from, one leaf or IMM's tree.
     distances : ndarray of float64, shape (k, n_unique), optional
-        Squared distances of the rows `first` to the centers, where they are known; they are reordered. ExShallow's and
-        ExGreedy's.
+        Squared distances of the rows `first` to the centers, where they are known; they are overwritten. ExShallow's
+        and ExGreedy's.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -350,6 +350,7 @@ def grow_path(
     for begin in range(0, len(tradeoffs), MAX_TRADEOFFS):
         some = np.array(tradeoffs[begin : begin + MAX_TRADEOFFS], dtype=np.float64)
         forest = Forest(_kernel.grow_path(inputs, some, n_threads=n_threads, progress=progress))
+        inputs = inputs._replace(distances=None)  # the rows lie otherwise now
         for i in range(len(some)):
             tree = forest.tree(i)
             key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))

@@ -13,7 +13,7 @@ from strategies import Problem, problems, random_tables
 from tables import blobs
 
 from shallowrules import _kernel, growing
-from shallowrules.growing import GrownTree
+from shallowrules.growing import MAX_TRADEOFFS, GrownTree
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ KNOWN = [
     for i in (0, 2)
     for limit, kept in ((128, 128), (128, 4), (5, 128))
 ]
-TRADEOFFS = [0.0, 0.03, 0.5]
+TRADEOFFS = [0.0, 0.03, 0.5, *np.geomspace(1e-4, 0.4, MAX_TRADEOFFS)]  # more than the kernel takes at once
 
 
 @some

@@ -46,8 +46,8 @@ class GrowthInput(NamedTuple):
         Explained values that say what the bins are, so that they are the same in all parts of a table; by default a
         sample of the rows.
     distances : ndarray of float64, shape (k, r), optional
-        Squared distances of these rows to the centers, as `nearest_centers` fills them, where they are known. Reordered
-        like `rows`.
+        Squared distances of these rows to the centers, as `nearest_centers` fills them, where they are known. The
+        kernel overwrites them: they are good for one growth.
     """
 
     X_explain: NDArray[Any]
