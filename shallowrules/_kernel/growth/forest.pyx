@@ -151,7 +151,7 @@ def grow_path(
     cdef Scratch* scratches
     cdef Forest forest
     workspace.allocate_scratches(True)
-    workspace.keep_distances(kept_distances)
+    workspace.keep_distances(inputs, kept_distances)
     scratches = workspace.scratches
     forest.n_tradeoffs, forest.n_places = n_tradeoffs, 1
     forest.tradeoffs = <const double*><size_t>address_of(tradeoffs)

@@ -176,7 +176,7 @@ def grow_tree(
         dense_limit=dense_limit,
     )
     workspace.allocate_scratches(True)
-    workspace.keep_distances(kept_distances)
+    workspace.keep_distances(inputs, kept_distances)
     grow_nodes(workspace, tradeoff)
     return workspace.finish()
 

@@ -19,7 +19,7 @@ cdef class Workspace:
     cdef _set_slots(self, inputs, assigned)
     cdef _set_nodes(self)
     cdef allocate_scratches(self, bint sweeps, bint opens_all=?)
-    cdef keep_distances(self, wanted)
+    cdef keep_distances(self, inputs, wanted)
     cdef list _scan_fields(self, Scratch* scratch)
     cdef list _dense_fields(self, Scratch* scratch)
     cdef list _list_fields(self, Scratch* scratch)

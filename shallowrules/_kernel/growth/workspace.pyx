@@ -43,15 +43,20 @@ def keeps_all_distances(X_cluster, Py_ssize_t k):
     k : int
         Number of centers.
     """
-    cdef Py_ssize_t width = X_cluster.shape[1] * X_cluster.itemsize
-    return k <= min(_n_kept(width), default_dense_limit(instructions_of_machine()), MAX_DENSE)
+    return k <= min(_n_kept(X_cluster), _dense_limit(instructions_of_machine(), None))
 
 
-cdef Py_ssize_t _n_kept(Py_ssize_t width) noexcept:
-    """Return how many distances of a row of so many bytes are kept: in half of its memory.
+cdef int _dense_limit(int instructions, wanted) except -1:
+    """Return how many centers a node may have that keeps no lists of nearest centers."""
+    return min(default_dense_limit(instructions) if wanted is None else wanted, MAX_DENSE)
+
+
+cdef Py_ssize_t _n_kept(X_cluster) except -1:
+    """Return how many distances of a row are kept: in half of its memory.
 
     Rows of a few cache lines are read again sooner than distances are written.
     """
+    cdef Py_ssize_t width = X_cluster.shape[1] * X_cluster.itemsize
     return width // (2 * <Py_ssize_t>sizeof(double)) if width >= MIN_KEPT_WIDTH else 0
 
 
@@ -82,9 +87,7 @@ cdef class Workspace:
         self._keep = [inputs, assigned, progress]
         instructions = min(instructions_of_machine(), max(0, instructions))
         self.state.table.instructions = instructions
-        self.state.table.dense_limit = min(
-            default_dense_limit(instructions) if dense_limit is None else dense_limit, MAX_DENSE
-        )
+        self.state.table.dense_limit = _dense_limit(instructions, dense_limit)
         self.state.progress.callback = <void*>progress
         self.state.progress.failures = <void*>self.failures
         self._set_table(inputs, ranks)
@@ -183,21 +186,21 @@ cdef class Workspace:
                 (<size_t>&state.lists.length, r, np.uint8),
             ]))
 
-    cdef keep_distances(self, wanted):
+    cdef keep_distances(self, inputs, wanted):
         """Let dense nodes write down the distances that they take, or the root have those that are known.
 
         Parameters
         ----------
+        inputs : GrowthInput
         wanted : int or None
             Distances of a row, in place of what the memory of the rows says.
         """
         cdef State* state = &self.state
         cdef Py_ssize_t k = state.table.n_centers
-        cdef Py_ssize_t width = state.table.X_cluster.n_columns * (4 if state.table.X_cluster.is_float32 else 8)
         if wanted is None:
-            wanted = _n_kept(width)
+            wanted = _n_kept(inputs.X_cluster)
         state.slots.n_distances = <int>min(k, state.table.dense_limit, wanted)
-        known = self._keep[0].distances
+        known = inputs.distances
         if known is None or state.slots.n_distances < k:
             known = np.empty((state.slots.n_distances, state.table.n_rows))
         elif known.shape != (k, state.table.n_rows) or known.dtype != np.float64:

@@ -162,7 +162,7 @@ def grow_ahead(
     cdef Scratch* scratches
     cdef Lookahead ahead
     workspace.allocate_scratches(True)
-    workspace.keep_distances(kept_distances)
+    workspace.keep_distances(inputs, kept_distances)
     scratches = workspace.scratches
     ahead.tradeoff = tradeoff
     ahead.levels, ahead.width, ahead.condition_penalty, ahead.max_work = lookahead
