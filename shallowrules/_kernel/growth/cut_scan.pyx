@@ -10,7 +10,7 @@ What a cut costs, and what its bound is, `objective.pxd` says.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -20,7 +20,7 @@ from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.imm cimport own_mistake
 from shallowrules._kernel.growth.list_sweep cimport listed_step
 from shallowrules._kernel.growth.objective cimport (
-    Objective, highest_tie_limit, objective_bound, objective_of, tie_limit
+    Objective, highest_tie_limit, most_units_within, objective_bound, objective_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
     LANES, MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
@@ -425,9 +425,13 @@ cdef void list_candidates(
     cdef int low = lowest_code(table, centers, node, feature), code, j = node.first_center, i
     cdef int high = highest_code(table, centers, node, feature)
     cdef uint64_t left = 0, all_of_them = 0, split = 0
-    cdef double value, limit
+    cdef double value, limit = INFINITY
+    cdef int64_t most_units = INT64_MAX
     cdef Prefix sums
     memset(&sums, 0, sizeof(Prefix))
+    if candidates.count == candidates.capacity:
+        limit = candidates.best[candidates.count - 1].cut.objective
+        most_units = most_units_within(objective, limit)
     for i in range(node.first_center, node.last_center):
         all_of_them += mixed(<uint64_t>order[i])
     for code in range(low, high):
@@ -440,13 +444,13 @@ cdef void list_candidates(
         sums.induced += tally[code].step_up - tally[code].step_down
         sums.rows_left += tally[code].rows
         sums.weight_left += weights[code] if table.weighted else tally[code].rows
-        if not _is_valid(node, objective.n_centers, sums.rows_left, sums.n_left):
+        if sums.induced > most_units or not _is_valid(node, objective.n_centers, sums.rows_left, sums.n_left):
             continue
-        limit = INFINITY
-        if candidates.count == candidates.capacity:
-            limit = candidates.best[candidates.count - 1].cut.objective
         value = objective_of(
             objective, plan, sums.induced, sums.n_left, <double>sums.weight_left / objective.total_weight, limit
         )
         if value < limit:
             _enter_candidate(candidates, split, value, feature, code)
+            if candidates.count == candidates.capacity:
+                limit = candidates.best[candidates.count - 1].cut.objective
+                most_units = most_units_within(objective, limit)

@@ -25,7 +25,7 @@ Cuts are found without evaluating them all. What must hold for that:
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MAX, int64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan, bound_depth, estimate_depth, plan_depth
 
@@ -113,6 +113,15 @@ cdef inline double objective_bound(
         return INFINITY
     plan_depth(plan, objective.n_centers, n_left)
     return price + objective.tradeoff * (bound_depth(plan, low, high) - saved)
+
+
+cdef inline int64_t most_units_within(const Objective* objective, double limit) noexcept nogil:
+    """Return `induced` above which the price of a cut is above `limit`, and so its objective: DExp is not below 0."""
+    cdef double units
+    if objective.counts_mistakes or objective.cost == 0.0:
+        return INT64_MAX
+    units = (limit * (1.0 + ROUNDING) - 1.0) * objective.cost / objective.unit
+    return <int64_t>units + 1 if units < 9e18 else INT64_MAX
 
 
 cdef inline double objective_error(const Objective* objective, double cost_error) noexcept nogil:

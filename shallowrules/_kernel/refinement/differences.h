@@ -1,6 +1,6 @@
 /* Sums over the columns of one row: its difference from the mean of a leaf, along a direction or added to other sums.
  *
- * Sums along a direction are taken in eight parts, whatever the width of the vectors, and the build forbids fused
+ * Sums over the columns are taken in eight parts, whatever the width of the vectors, and the build forbids fused
  * multiply-add: all versions give the same bits.
  */
 #ifndef SHALLOWRULES_DIFFERENCES_H
@@ -11,8 +11,10 @@
 #include "../shared/lanes.h"
 
 #define SR_PARTS 8
+#define SR_SUM_OF_PARTS(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
 
-/* sr_difference: out = weight * (point - mean). sr_add_to: sums += terms. sr_along: the sum of (point - mean) * axis. */
+/* sr_difference: out = weight * (point - mean). sr_add_to: sums += terms. sr_add_and_square: that, and the sum of the
+ * squared sums. sr_along: the sum of (point - mean) * axis. */
 #define SR_DEFINE_DIFFERENCES(SUFFIX, ATTRIBUTE)                                                                   \
     ATTRIBUTE static void sr_difference##SUFFIX(const double *point, const double *mean, double weight,            \
                                                 ptrdiff_t n, double *out)                                          \
@@ -27,6 +29,23 @@
             sums[j] += terms[j];                                                                                   \
     }                                                                                                              \
                                                                                                                    \
+    ATTRIBUTE static void sr_add_and_square##SUFFIX(double *restrict sums, const double *restrict terms, ptrdiff_t n, \
+                                                    double *out)                                                   \
+    {                                                                                                              \
+        double parts[SR_PARTS] = {0};                                                                              \
+        ptrdiff_t j = 0;                                                                                           \
+        for (; j + SR_PARTS <= n; j += SR_PARTS)                                                                   \
+            for (int part = 0; part < SR_PARTS; part++) {                                                          \
+                sums[j + part] += terms[j + part];                                                                 \
+                parts[part] += sums[j + part] * sums[j + part];                                                    \
+            }                                                                                                      \
+        for (int part = 0; j < n; j++, part++) {                                                                   \
+            sums[j] += terms[j];                                                                                   \
+            parts[part] += sums[j] * sums[j];                                                                      \
+        }                                                                                                          \
+        *out = SR_SUM_OF_PARTS(parts);                                                                             \
+    }                                                                                                              \
+                                                                                                                   \
     ATTRIBUTE static void sr_along##SUFFIX(const double *point, const double *mean, const double *axis,            \
                                            ptrdiff_t n, double *out)                                               \
     {                                                                                                              \
@@ -37,7 +56,7 @@
                 parts[part] += (point[j + part] - mean[j + part]) * axis[j + part];                                \
         for (int part = 0; j < n; j++, part++)                                                                     \
             parts[part] += (point[j] - mean[j]) * axis[j];                                                         \
-        *out = ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));  \
+        *out = SR_SUM_OF_PARTS(parts);                                                                             \
     }
 
 SR_DEFINE_DIFFERENCES(_portable, )
@@ -55,6 +74,13 @@ static inline void sr_difference(int instructions, const double *point, const do
 static inline void sr_add_to(int instructions, double *sums, const double *terms, ptrdiff_t n)
 {
     SR_CHOOSE(sr_add_to, sums, terms, n);
+}
+
+static inline double sr_add_and_square(int instructions, double *sums, const double *terms, ptrdiff_t n)
+{
+    double sum;
+    SR_CHOOSE(sr_add_and_square, sums, terms, n, &sum);
+    return sum;
 }
 
 static inline double sr_along(int instructions, const double *point, const double *mean, const double *axis,

@@ -8,7 +8,7 @@ The sums are taken around the means of leaves, so that no large numbers cancel.
 """
 
 from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.refinement.finished_tree cimport (
@@ -16,8 +16,8 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport explanation_cost
 from shallowrules._kernel.refinement.state cimport (
-    BIN_SHIFT, MIN_GAIN, Buffers, CodeRange, Move, MoveBuffers, Rows, Stale, Tree, Walk, Work, descend, point_of,
-    weight_of
+    BIN_SHIFT, MIN_GAIN, ROWS_TOGETHER, Buffers, CodeRange, Move, MoveBuffers, Rows, Stale, Tree, Walk, Work,
+    clear_ranges, descend, point_at_codes, point_of, sr_widen_ranges, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -26,6 +26,7 @@ cdef extern from "refinement/differences.h" nogil:
         int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
     ) noexcept
     void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
+    double sr_add_and_square(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
     double sr_along(
         int instructions, const double* point, const double* mean, const double* axis, Py_ssize_t n
     ) noexcept
@@ -139,29 +140,32 @@ cdef void _score_features(
     """
     cdef Py_ssize_t at, f
     cdef int slot, bin
-    cdef double w, along, mass, rest, best
+    cdef double w, along, mass, rest, best, penalty_left, penalty_right
     cdef double* sums
     memset(moves.sums, 0, (last_feature - first_feature) * 2 * SPLIT_BINS * sizeof(double))
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
         w = weight_of(rows, slot)
+        along = buffers.delta[at]
         for f in range(first_feature, last_feature):
             sums = moves.sums + 2 * ((f - first_feature) * SPLIT_BINS + _split_bin(rows, &buffers.codes, slot, f))
-            sums[0] += buffers.delta[at]
+            sums[0] += along
             sums[1] += w
     for f in range(first_feature, last_feature):
         sums = moves.sums + 2 * (f - first_feature) * SPLIT_BINS
         along = mass = best = 0.0
+        penalty_left = 0.0 if is_seen[2 * f + 1] else rows.condition_penalty
+        penalty_right = 0.0 if is_seen[2 * f] else rows.condition_penalty
         for bin in range(SPLIT_BINS):
             if sums[2 * bin + 1] == 0.0:
                 continue
             along += sums[2 * bin]
             mass += sums[2 * bin + 1]
             rest = tree.mass[leaf] - mass
-            if rest > MIN_GAIN * mass:
-                w = 0.0 if is_seen[2 * f + 1] else rows.condition_penalty * mass
-                w += 0.0 if is_seen[2 * f] else rows.condition_penalty * rest
-                best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
+            if not rest > MIN_GAIN * mass:
+                break
+            w = penalty_left * mass + penalty_right * rest
+            best = max(best, along * along * (1.0 / mass + 1.0 / rest) - w)
         moves.score[f] = best
 
 
@@ -206,16 +210,12 @@ cdef Py_ssize_t _pick_features(
 
 cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* codes) noexcept nogil:
     """Find the range of codes of a leaf's rows, by feature."""
-    cdef Py_ssize_t d = rows.n_features, f, at
-    cdef int code
-    for f in range(d):
-        codes.low[f] = rows.n_codes
-        codes.high[f] = -1
-    for at in range(tree.first[leaf], tree.last[leaf]):
-        for f in range(d):
-            code = rows.codes[tree.order[at] * d + f]
-            codes.low[f] = min(codes.low[f], code)
-            codes.high[f] = max(codes.high[f], code)
+    cdef Py_ssize_t d = rows.n_features, f, at = tree.first[leaf]
+    cdef const uint16_t* of_rows[ROWS_TOGETHER]
+    clear_ranges(rows, codes)
+    while at < tree.last[leaf]:
+        at += point_at_codes(rows, tree, at, tree.last[leaf], of_rows)
+        sr_widen_ranges(rows.instructions, of_rows, 0, d, codes.low, codes.high)
     for f in range(d):
         codes.bins_per_code[f] = (<int64_t>SPLIT_BINS << BIN_SHIFT) // (codes.high[f] - codes.low[f] + 1)
 
@@ -250,15 +250,12 @@ cdef int _scan_bins(
     cdef double penalty_left = 0.0 if is_seen[2 * feature + 1] else rows.condition_penalty
     cdef double penalty_right = 0.0 if is_seen[2 * feature] else rows.condition_penalty
     cdef double squares, mass, rest, change
-    cdef Py_ssize_t j, m = rows.n_columns
+    cdef Py_ssize_t m = rows.n_columns
     cdef int bin, best_bin = -1
     memset(total, 0, (m + 1) * sizeof(double))
     for bin in range(SPLIT_BINS - 1):
         if sums[m] != 0.0:
-            squares = 0.0
-            for j in range(m):
-                total[j] += sums[j]
-                squares += total[j] * total[j]
+            squares = sr_add_and_square(rows.instructions, total, sums, m)
             total[m] += sums[m]
             mass = total[m]
             rest = leaf_mass - mass

@@ -19,8 +19,9 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree, Walk,
-    Work, descend, point_of, prefetch_row, squared_distance, weight_of
+    GROUP, PREFETCH_DISTANCE, ROWS_TOGETHER, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree,
+    Walk, Work, clear_ranges, descend, n_groups, point_at_codes, point_of, prefetch_row, squared_distance,
+    sr_widen_ranges, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.threads cimport CHUNK
@@ -28,8 +29,24 @@ from shallowrules._kernel.shared.threads cimport CHUNK
 cdef extern from "shared/prefetch.h" nogil:
     void sr_prefetch(const void* place) noexcept
 
+cdef extern from "refinement/code_sums.h" nogil:
+    Py_ssize_t sr_first_sum(Py_ssize_t feature, Py_ssize_t n_codes) noexcept
+    void sr_add_by_code(
+        const uint16_t** codes, const double* numbers, const int* features, Py_ssize_t n_features, Py_ssize_t n_codes,
+        double* sums
+    ) noexcept
+    void sr_lowest_totals(
+        int instructions, const double* sums, const double* other, const int64_t* is_other, const uint16_t* low,
+        const uint16_t* high, const double* base, double* lowest
+    ) noexcept
+
 cdef enum:
     MAX_TRIED_CUTS = 4      # cuts of a node that are tried until one empties no leaf
+
+
+cdef inline Py_ssize_t total_at(int feature, bint swapped) noexcept nogil:
+    """Return where a feature's entry in recut.base and recut.lowest is."""
+    return feature // GROUP * 2 * GROUP + swapped * GROUP + feature % GROUP
 
 
 cdef void _weigh_rows(
@@ -65,75 +82,96 @@ cdef void _tally_terms(
     CodeRange* codes,
 ) noexcept nogil:
     """Add up by code what a node's rows cost more on the left, for one of equal parts of the features."""
-    cdef Py_ssize_t i, f, j, d = rows.n_features, n_codes = rows.n_codes, middle = tree.last[tree.left[node]]
-    cdef Py_ssize_t first = d * part // n_parts, last = d * (part + 1) // n_parts
+    cdef Py_ssize_t i = tree.first[node], last = tree.last[node], middle = tree.last[tree.left[node]], at, j
+    cdef Py_ssize_t d = rows.n_features, n_codes = rows.n_codes, left, right, place
     cdef Py_ssize_t first_free = recut.n_free * part // n_parts, last_free = recut.n_free * (part + 1) // n_parts
     cdef Py_ssize_t first_charged = recut.n_charged * part // n_parts
     cdef Py_ssize_t last_charged = recut.n_charged * (part + 1) // n_parts
-    cdef int slot
-    cdef Py_ssize_t left, right
-    cdef double w, extra
-    cdef const uint16_t* code
+    cdef int f, n, r
+    cdef double w
+    cdef const uint16_t* of_rows[ROWS_TOGETHER]
+    cdef double extra[ROWS_TOGETHER]
     cdef const EdgePenalty* penalty = &recut.penalty
-    for f in range(first, last):
-        codes.low[f] = rows.n_codes
-        codes.high[f] = -1
-    for i in range(tree.first[node], tree.last[node]):
-        if i + PREFETCH_DISTANCE < tree.last[node]:
-            sr_prefetch(rows.codes + tree.order[i + PREFETCH_DISTANCE] * d)
-        slot = tree.order[i]
-        extra = delta[i]
-        code = rows.codes + slot * d
-        for f in range(first, last):
-            codes.low[f] = min(codes.low[f], code[f])
-            codes.high[f] = max(codes.high[f], code[f])
-        for j in range(first_free, last_free):
-            f = recut.free[j]
-            recut.terms.as_is[f * n_codes + code[f]] += extra
-        if first_charged == last_charged:
-            continue
-        left = (tree.leaf[slot] if i < middle else recut.other[i]) * d
-        right = (recut.other[i] if i < middle else tree.leaf[slot]) * d
-        w = weight_of(rows, slot)
-        for j in range(first_charged, last_charged):
-            f = recut.charged[j]
-            recut.terms.as_is[f * n_codes + code[f]] += extra + w * (penalty.left[left + f] - penalty.right[right + f])
-            recut.terms.swapped[f * n_codes + code[f]] += (
-                w * (penalty.left[right + f] - penalty.right[left + f]) - extra
-            )
+    while i < last:
+        n = point_at_codes(rows, tree, i, last, of_rows)
+        for r in range(ROWS_TOGETHER):
+            if i + r + PREFETCH_DISTANCE < last:
+                sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
+            extra[r] = delta[i + r] if r < n else 0.0
+        sr_widen_ranges(
+            rows.instructions, of_rows, d * part // n_parts, d * (part + 1) // n_parts, codes.low, codes.high
+        )
+        sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
+        for r in range(n if first_charged < last_charged else 0):
+            at = i + r
+            left = (tree.leaf[tree.order[at]] if at < middle else recut.other[at]) * d
+            right = (recut.other[at] if at < middle else tree.leaf[tree.order[at]]) * d
+            w = weight_of(rows, tree.order[at])
+            for j in range(first_charged, last_charged):
+                f = recut.charged[j]
+                place = sr_first_sum(f, n_codes) + of_rows[r][f] * GROUP
+                recut.terms.as_is[place] += extra[r] + w * (penalty.left[left + f] - penalty.right[right + f])
+                recut.terms.swapped[place] += w * (penalty.left[right + f] - penalty.right[left + f]) - extra[r]
+        i += n
 
 
-cdef void _scan_terms(
-    int f, const CodeRange* codes, const double* base, double limit, bint is_charged, double* as_is, double* swapped,
-    Move* move,
+cdef void _scan_terms(const Rows* rows, const CodeRange* codes, RecutBuffers* recut, double limit) noexcept nogil:
+    """Find the lowest cost with a cut of each feature at the end of a bin, to recut.lowest, where it is below a limit."""
+    cdef Py_ssize_t g, j, sums
+    for g in range(n_groups(rows)):
+        for j in range(2 * GROUP):
+            recut.lowest[g * 2 * GROUP + j] = limit
+        sums = g * GROUP * rows.n_codes
+        sr_lowest_totals(
+            rows.instructions, recut.terms.as_is + sums, recut.terms.swapped + sums, recut.is_charged + g * GROUP,
+            codes.low + g * GROUP, codes.high + g * GROUP, recut.base + g * 2 * GROUP, recut.lowest + g * 2 * GROUP,
+        )
+
+
+cdef void _clear_terms(const Rows* rows, const CodeRange* codes, RecutBuffers* recut) noexcept nogil:
+    """Set all terms to 0 again."""
+    cdef Py_ssize_t g, f, first, size
+    cdef int low, high
+    cdef bint is_charged
+    for g in range(n_groups(rows)):
+        low, high, is_charged = rows.n_codes, 0, False
+        for f in range(g * GROUP, (g + 1) * GROUP):
+            low, high = min(low, codes.low[f]), max(high, codes.high[f])
+            is_charged |= recut.is_charged[f] != 0
+        first, size = (g * rows.n_codes + low) * GROUP, (high - low + 1) * GROUP * sizeof(double)
+        memset(recut.terms.as_is + first, 0, size)
+        if is_charged:
+            memset(recut.terms.swapped + first, 0, size)
+
+
+cdef bint _take_lowest(
+    const Rows* rows, const CodeRange* codes, RecutBuffers* recut, double limit, Move* move
 ) noexcept nogil:
-    """Find the best two ends of bins of a feature, subtrees as they are and swapped; clear its terms.
-
-    Parameters
-    ----------
-    base, move : [2] the feature's
-    as_is, swapped : [n_codes] the feature's terms
-    """
-    cdef double cost = base[0], swapped_cost = base[1]
-    cdef int code, low = codes.low[f], high = codes.high[f]
-    move[0].objective = move[1].objective = limit
-    move[0].feature = move[1].feature = -1
-    move[0].swapped = False
-    move[1].swapped = True
+    """Take the cut at the end of a bin that costs least out of recut.lowest; False if none costs less than a limit."""
+    cdef Py_ssize_t best = -1, sum
+    cdef int f, code, low, high, swapped
+    cdef double total, lowest = INFINITY
+    move.objective = limit
+    for f in range(<int>rows.n_features):
+        for swapped in range(2):
+            if recut.lowest[total_at(f, swapped)] < move.objective:
+                best = total_at(f, swapped)
+                move.objective, move.feature, move.swapped = recut.lowest[best], f, swapped
+    if best < 0:
+        return False
+    recut.lowest[best] = INFINITY
+    f, total = move.feature, recut.base[best]
+    low, high = codes.low[f], codes.high[f]
     for code in range(low, high):
-        cost += as_is[code]
-        swapped_cost += swapped[code] if is_charged else -as_is[code]
-        if cost < move[0].objective:
-            move[0].objective = cost
-            move[0].code = code
-            move[0].feature = f
-        if swapped_cost < move[1].objective:
-            move[1].objective = swapped_cost
-            move[1].code = code
-            move[1].feature = f
-    memset(as_is + low, 0, (high - low + 1) * sizeof(double))
-    if is_charged:
-        memset(swapped + low, 0, (high - low + 1) * sizeof(double))
+        sum = sr_first_sum(f, rows.n_codes) + code * GROUP
+        if not move.swapped:
+            total += recut.terms.as_is[sum]
+        else:
+            total += recut.terms.swapped[sum] if recut.is_charged[f] else -recut.terms.as_is[sum]
+        if total < lowest:
+            lowest = total
+            move.code = code
+    return True
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:
@@ -234,14 +272,14 @@ cdef void _charge_edges(
     cdef int n_leaves = list_leaves(tree, walk, node), i, leaf
     cdef Py_ssize_t f, d = rows.n_features
     cdef EdgePenalty* penalty = &recut.penalty
-    memset(recut.is_charged, 0, d)
+    memset(recut.is_charged, 0, d * sizeof(int64_t))
     for i in range(n_leaves):
         leaf = walk.leaves[i]
         n_conditions[leaf] = mark_path(tree, walk.is_seen, leaf, node)
         for f in range(d):
             penalty.left[leaf * d + f] = 0.0 if walk.is_seen[2 * f + 1] else rows.condition_penalty
             penalty.right[leaf * d + f] = 0.0 if walk.is_seen[2 * f] else rows.condition_penalty
-            recut.is_charged[f] |= walk.is_seen[2 * f] | walk.is_seen[2 * f + 1]
+            recut.is_charged[f] |= -<int64_t>(walk.is_seen[2 * f] | walk.is_seen[2 * f + 1])
         forget_path(tree, walk.is_seen, leaf)
     recut.n_free = recut.n_charged = 0
     for f in range(d):
@@ -282,23 +320,45 @@ cdef void _find_bases(
         all_left += w
         all_right += w
     for f in range(d):
-        recut.base[2 * f] = all_right
-        recut.base[2 * f + 1] = all_left
+        recut.base[total_at(f, False)] = all_right
+        recut.base[total_at(f, True)] = all_left
     for j in range(n_leaves):
         own = walk.leaves[j]
         for f in range(d):
-            recut.base[2 * f] += recut.mass_right[own] * recut.penalty.right[own * d + f]
-            recut.base[2 * f + 1] += recut.mass_left[own] * recut.penalty.right[own * d + f]
+            recut.base[total_at(f, False)] += recut.mass_right[own] * recut.penalty.right[own * d + f]
+            recut.base[total_at(f, True)] += recut.mass_left[own] * recut.penalty.right[own * d + f]
 
 
-cdef Move* _best_move(Move* moves, int n_moves) noexcept nogil:
-    """Return the move of the lowest objective, or NULL if none is left."""
-    cdef int j
-    cdef Move* best = NULL
-    for j in range(n_moves):
-        if moves[j].feature >= 0 and (best == NULL or moves[j].objective < best.objective):
-            best = &moves[j]
-    return best
+cdef double _take_cut(Work* work, int node, double current, double least) noexcept nogil:
+    """Give a node the best cut that was found, if it gains more than `least`; return the gain."""
+    cdef const Rows* rows = &work.rows
+    cdef Tree* tree = &work.tree
+    cdef Walk* walk = &work.walk
+    cdef Buffers* buffers = &work.buffers
+    cdef RecutBuffers* recut = &work.recut
+    cdef double gain, cut = tree.cut[node]
+    cdef int feature = tree.feature[node], _tries
+    cdef Move move
+    for _tries in range(MAX_TRIED_CUTS):
+        if not _take_lowest(rows, &buffers.codes, recut, current - least, &move):
+            return 0.0
+        _place_threshold(
+            rows, tree, recut.other, buffers.delta, &recut.penalty, node, buffers.codes.high[move.feature], &move,
+            recut.items,
+        )
+        if _keeps_leaves(rows, tree, walk, recut.other, node, &move, buffers.count):
+            _set_cut(tree, node, move.feature, move.value, move.swapped)
+            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
+            gain = current - objective_below(tree, walk, rows.condition_penalty, node)
+            if gain > least:
+                mark_stale(tree, &work.stale, walk, node, move.feature != feature or move.swapped)
+                return gain
+            # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
+            _set_cut(tree, node, feature, cut, move.swapped)
+            route_to_leaves(rows, tree, node, tree.first[node], tree.last[node])
+            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
+            return 0.0
+    return 0.0
 
 
 cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
@@ -309,13 +369,10 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
     cdef Buffers* buffers = &work.buffers
     cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], n_chunks = (last - first + CHUNK - 1) // CHUNK
-    cdef Py_ssize_t chunk, d = rows.n_features
-    cdef int n_threads = threads_for_node(tree, work.n_threads, node), f, t, _tries
-    cdef double current = objective_below(tree, walk, rows.condition_penalty, node)
-    cdef double gain, cut = tree.cut[node]
-    cdef int feature = tree.feature[node]
-    cdef Move* move
-    count_visit(&work.effort, last - first, d)
+    cdef Py_ssize_t chunk
+    cdef int n_threads = threads_for_node(tree, work.n_threads, node), t
+    cdef double current = objective_below(tree, walk, rows.condition_penalty, node), gain
+    count_visit(&work.effort, last - first, rows.n_features)
     _charge_edges(rows, tree, walk, node, buffers.n_conditions, recut)
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static"):
         _weigh_rows(
@@ -323,33 +380,10 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
             2.0 * current, recut.other, buffers.delta, buffers.point + threadid() * rows.n_columns,
         )
     _find_bases(rows, tree, walk, buffers.n_conditions, buffers.delta, node, recut)
+    clear_ranges(rows, &buffers.codes)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _tally_terms(rows, tree, buffers.delta, recut, node, t, n_threads, &buffers.codes)
-    for f in range(d):
-        _scan_terms(
-            f, &buffers.codes, recut.base + 2 * f, current - least, recut.is_charged[f],
-            recut.terms.as_is + f * <Py_ssize_t>rows.n_codes, recut.terms.swapped + f * <Py_ssize_t>rows.n_codes,
-            recut.moves + 2 * f,
-        )
-    for _tries in range(MAX_TRIED_CUTS):
-        move = _best_move(recut.moves, <int>(2 * d))
-        if move == NULL:
-            return 0.0
-        _place_threshold(
-            rows, tree, recut.other, buffers.delta, &recut.penalty, node, buffers.codes.high[move.feature], move,
-            recut.items,
-        )
-        if _keeps_leaves(rows, tree, walk, recut.other, node, move, buffers.count):
-            _set_cut(tree, node, move.feature, move.value, move.swapped)
-            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
-            gain = current - objective_below(tree, walk, rows.condition_penalty, node)
-            if gain > least:
-                mark_stale(tree, &work.stale, walk, node, move.feature != feature or move.swapped)
-                return gain
-            # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
-            _set_cut(tree, node, feature, cut, move.swapped)
-            route_to_leaves(rows, tree, node, first, last)
-            gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
-            return 0.0
-        move.feature = -1
-    return 0.0
+    _scan_terms(rows, &buffers.codes, recut, current - least)
+    gain = _take_cut(work, node, current, least)
+    _clear_terms(rows, &buffers.codes, recut)
+    return gain

@@ -4,6 +4,7 @@ A slot is a place in the arrays of the rows; `order` lists the slots so that tho
 """
 
 from libc.stdint cimport int64_t, uint16_t
+from libc.string cimport memset
 
 from shallowrules._kernel.shared.interrupts cimport Progress
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, prefetch_rows
@@ -11,6 +12,13 @@ from shallowrules._kernel.shared.matrix cimport Matrix, entry, load_point, prefe
 cdef enum:
     PREFETCH_DISTANCE = 8   # rows between prefetching one and using it
     BIN_SHIFT = 20
+
+cdef extern from "refinement/code_sums.h" nogil:
+    const int ROWS_TOGETHER "SR_ROWS_TOGETHER"
+    const int GROUP "SR_GROUP"      # features whose codes are scanned side by side
+    void sr_widen_ranges(
+        int instructions, const uint16_t** codes, Py_ssize_t first, Py_ssize_t last, uint16_t* low, uint16_t* high
+    ) noexcept
 
 cdef extern from *:
     """
@@ -73,9 +81,9 @@ cdef struct Walk:
 
 
 cdef struct CodeRange:
-    # [d] codes of a node's rows.
-    int* low
-    int* high
+    # [n_groups * GROUP] codes of a node's rows.
+    uint16_t* low
+    uint16_t* high
     int64_t* bins_per_code      # where they are put into equal bins, times 2^BIN_SHIFT
 
 
@@ -90,7 +98,7 @@ cdef struct Buffers:
 
 
 cdef struct Terms:
-    # [d, n_codes] what the rows of a code cost more on the left; all 0 between uses.
+    # [n_groups, n_codes, GROUP] what the rows of a code cost more on the left; all 0 between uses.
     double* as_is
     double* swapped             # the same for swapped subtrees; of free features it is as_is, negated
 
@@ -119,14 +127,14 @@ cdef struct RecutBuffers:
     EdgePenalty penalty
     double* mass_left           # [n_nodes] weight of a node's rows by their leaf through the left subtree
     double* mass_right
-    unsigned char* is_charged   # [d] whether a leaf below the node has a condition on the feature
+    int64_t* is_charged         # [n_groups * GROUP] -1 where a leaf below has a condition on the feature, else 0
     int* free                   # [d] the features on which none has: all leaves pay the same for the node's edge
     int* charged                # [d] the others
     int n_free
     int n_charged
     Terms terms
-    double* base                # [d, 2] cost of a node's rows if all go right
-    Move* moves                 # [d, 2]
+    double* base                # [n_groups, 2, GROUP] cost of a node's rows if all go right, as is and swapped
+    double* lowest              # [n_groups, 2, GROUP] and the lowest with a cut of the feature
     TermAt* items               # [r]
 
 
@@ -161,6 +169,27 @@ cdef struct Work:
     Buffers buffers
     RecutBuffers recut
     MoveBuffers moves
+
+
+cdef inline Py_ssize_t n_groups(const Rows* rows) noexcept nogil:
+    """Return how many groups of `GROUP` features there are."""
+    return (rows.n_features + GROUP - 1) // GROUP
+
+
+cdef inline void clear_ranges(const Rows* rows, CodeRange* codes) noexcept nogil:
+    """Let the range of codes have none, for all features and those that are missing of the last group."""
+    memset(codes.low, 0xFF, n_groups(rows) * GROUP * sizeof(uint16_t))
+    memset(codes.high, 0, n_groups(rows) * GROUP * sizeof(uint16_t))
+
+
+cdef inline int point_at_codes(
+    const Rows* rows, const Tree* tree, Py_ssize_t first, Py_ssize_t last, const uint16_t** codes
+) noexcept nogil:
+    """Point at the codes of `ROWS_TOGETHER` rows in tree.order, the last one again where fewer are left; return how many."""
+    cdef int n = <int>min(last - first, ROWS_TOGETHER), i
+    for i in range(ROWS_TOGETHER):
+        codes[i] = rows.codes + tree.order[first + min(i, n - 1)] * rows.n_features
+    return n
 
 
 cdef inline double weight_of(const Rows* rows, int slot) noexcept nogil:

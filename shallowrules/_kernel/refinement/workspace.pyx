@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
-from shallowrules._kernel.refinement.state cimport Move, Rows, Stale, TermAt, Tree, Work
+from shallowrules._kernel.refinement.state cimport GROUP, Move, Rows, Stale, TermAt, Tree, Work, n_groups
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport HAS_OPENMP, MIN_SHARED_ROWS
@@ -80,6 +80,7 @@ cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py
 cdef list _allocate_buffers(Work* work, Py_ssize_t r):
     """Allocate what recutting and moving leaves write to."""
     cdef Py_ssize_t n_nodes = work.tree.n_nodes, d = work.rows.n_features, m = work.rows.n_columns
+    cdef Py_ssize_t groups = n_groups(&work.rows), in_groups = groups * GROUP
     work.moves.max_features = MAX_SPLIT_FEATURES
     work.moves.n_sums = max(SUM_BUFFER, 2 * SPLIT_BINS * (m + 1))
     return allocate([
@@ -91,21 +92,21 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
         (<size_t>&work.walk.stack, n_nodes + 1, np.int32),
         (<size_t>&work.walk.is_seen, 2 * d, np.uint8),
         (<size_t>&work.buffers.point, (work.n_threads, m), np.float64),
-        (<size_t>&work.buffers.codes.low, d, np.int32),
-        (<size_t>&work.buffers.codes.high, d, np.int32),
+        (<size_t>&work.buffers.codes.low, in_groups, np.uint16),
+        (<size_t>&work.buffers.codes.high, in_groups, np.uint16),
         (<size_t>&work.buffers.codes.bins_per_code, d, np.int64),
         (<size_t>&work.recut.other, r, np.int32),
         (<size_t>&work.recut.penalty.left, (n_nodes, d), np.float64),
         (<size_t>&work.recut.penalty.right, (n_nodes, d), np.float64),
         (<size_t>&work.recut.mass_left, n_nodes, np.float64),
         (<size_t>&work.recut.mass_right, n_nodes, np.float64),
-        (<size_t>&work.recut.is_charged, d, np.uint8),
+        (<size_t>&work.recut.is_charged, in_groups, np.int64),
         (<size_t>&work.recut.free, d, np.int32),
         (<size_t>&work.recut.charged, d, np.int32),
-        (<size_t>&work.recut.terms.as_is, (d, work.rows.n_codes), np.float64),
-        (<size_t>&work.recut.terms.swapped, (d, work.rows.n_codes), np.float64),
-        (<size_t>&work.recut.base, (d, 2), np.float64),
-        (<size_t>&work.recut.moves, 2 * d, <Py_ssize_t>sizeof(Move)),
+        (<size_t>&work.recut.terms.as_is, (in_groups, work.rows.n_codes), np.float64),
+        (<size_t>&work.recut.terms.swapped, (in_groups, work.rows.n_codes), np.float64),
+        (<size_t>&work.recut.base, (in_groups, 2), np.float64),
+        (<size_t>&work.recut.lowest, (in_groups, 2), np.float64),
         (<size_t>&work.recut.items, r, <Py_ssize_t>sizeof(TermAt)),
         (<size_t>&work.moves.removal, n_nodes, np.float64),
         (<size_t>&work.moves.split, n_nodes, <Py_ssize_t>sizeof(Move)),
