@@ -270,12 +270,12 @@ def test_what_progress_raises_ends_improving(progress, raised):
 
 def perturbed(
     tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
-    n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1, max_features: int = 8,
+    n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1,
     progress: Callable[[float], None] | None = None, instructions: int = 2,
 ) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
     found = perturb_tree(
         coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
-        seed=seed, settings=(leaf_share, min_gain, max_rise, max_features), n_trees=n_trees, progress=progress,
+        seed=seed, settings=(leaf_share, min_gain, max_rise), n_trees=n_trees, progress=progress,
         instructions=instructions,
     )  # fmt: skip
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
@@ -334,6 +334,18 @@ def test_perturbing_is_the_same_for_the_same_seed_and_no_worse_than_improving(se
     )
 
 
+@random_tables(150)
+@given(seeds, st.booleans(), st.sampled_from([0, 1]))
+def test_instruction_sets_change_nothing_in_perturbing_drawn_trees(seed, moves, instructions):
+    tree, before = a_finished_tree(seed)
+    options = {"max_passes": 100, "moves": moves, "leaf_share": 0.3, "n_trees": 1}
+    (one, _), (other, _) = (
+        perturbed(tree, before, seed, instructions=some, **options)[0] for some in (instructions, 2)
+    )
+    for name in one:
+        assert np.array_equal(one[name], other[name]), name
+
+
 @pytest.mark.parametrize("instructions", [0, 1])
 @pytest.mark.parametrize("n_columns", [1, 7, 8, 19, 40])
 def test_instruction_sets_change_nothing_in_perturbing(n_columns, instructions):
@@ -342,7 +354,7 @@ def test_instruction_sets_change_nothing_in_perturbing(n_columns, instructions):
     tree = random_tree(random, columns, 8)
     before = finished(tree, columns, columns, np.ones(300), 0.3)
     (one, _), (other, _) = (
-        perturbed(tree, before, 3, max_passes=150, max_features=4, instructions=some)[-1] for some in (instructions, 2)
+        perturbed(tree, before, 3, max_passes=150, instructions=some)[-1] for some in (instructions, 2)
     )
     for name in one:
         assert np.array_equal(one[name], other[name]), name

@@ -13,14 +13,21 @@
 #define SR_PARTS 8
 #define SR_SUM_OF_PARTS(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
 
-/* sr_difference: out = weight * (point - mean). sr_add_to: sums += terms. sr_add_and_square: that, and the sum of the
- * squared sums. sr_along: the sum of (point - mean) * axis. */
+/* sr_difference: out = weight * (point - mean). sr_add_difference: sums += the same. sr_add_to: sums += terms.
+ * sr_add_and_square: that, and the sum of the squared sums. sr_along: the sum of (point - mean) * axis. */
 #define SR_DEFINE_DIFFERENCES(SUFFIX, ATTRIBUTE)                                                                   \
     ATTRIBUTE static void sr_difference##SUFFIX(const double *point, const double *mean, double weight,            \
                                                 ptrdiff_t n, double *out)                                          \
     {                                                                                                              \
         for (ptrdiff_t j = 0; j < n; j++)                                                                          \
             out[j] = weight * (point[j] - mean[j]);                                                                \
+    }                                                                                                              \
+                                                                                                                   \
+    ATTRIBUTE static void sr_add_difference##SUFFIX(const double *point, const double *mean, double weight,        \
+                                                    ptrdiff_t n, double *restrict sums)                            \
+    {                                                                                                              \
+        for (ptrdiff_t j = 0; j < n; j++)                                                                          \
+            sums[j] += weight * (point[j] - mean[j]);                                                              \
     }                                                                                                              \
                                                                                                                    \
     ATTRIBUTE static void sr_add_to##SUFFIX(double *sums, const double *terms, ptrdiff_t n)                        \
@@ -69,6 +76,12 @@ static inline void sr_difference(int instructions, const double *point, const do
                                  ptrdiff_t n, double *out)
 {
     SR_CHOOSE(sr_difference, point, mean, weight, n, out);
+}
+
+static inline void sr_add_difference(int instructions, const double *point, const double *mean, double weight,
+                                     ptrdiff_t n, double *sums)
+{
+    SR_CHOOSE(sr_add_difference, point, mean, weight, n, sums);
 }
 
 static inline void sr_add_to(int instructions, double *sums, const double *terms, ptrdiff_t n)

@@ -22,10 +22,6 @@ from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.threads cimport threads_for
 
-cdef enum:
-    MAX_RANKS = 256     # bins of a feature, of equally many rows: cuts are tried between them
-
-
 cdef struct Lookahead:
     double tradeoff
     int levels                  # of the tree on which several cuts are tried
@@ -130,8 +126,8 @@ cdef double _look_ahead(
 
 
 def grow_ahead(
-    inputs, double tradeoff, lookahead, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None,
-    kept_distances=None
+    inputs, double tradeoff, lookahead, *, int ranks=256, int n_threads=1, progress=None, int instructions=2,
+    dense_limit=None, kept_distances=None
 ):
     """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
 
@@ -141,6 +137,8 @@ def grow_ahead(
         (levels, width, condition_penalty, max_work): on at most `levels` levels of the tree at most `width` cuts of
         each node are tried. `condition_penalty` is what a condition costs for a unit of weight, in squared units of
         `X_cluster`. No further cut is tried once nodes of `max_work` rows x features were cut.
+    ranks : int
+        Bins of a feature, of equally many rows: cuts are tried between them.
     dense_limit : int, optional
         As for `grow_tree`, but cuts are compared by rounded sums here: of nearly equal ones it may decide. The default
         is the same on every machine.
@@ -156,7 +154,7 @@ def grow_ahead(
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(
         inputs, 2 * k, n_threads=n_threads, progress=progress, instructions=instructions,
-        dense_limit=MAX_DENSE if dense_limit is None else dense_limit, ranks=MAX_RANKS,
+        dense_limit=MAX_DENSE if dense_limit is None else dense_limit, ranks=ranks,
     )
     cdef State* state = &workspace.state
     cdef Scratch* scratches

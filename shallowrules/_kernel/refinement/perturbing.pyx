@@ -289,11 +289,9 @@ def perturb_tree(
         Below 2**64. With it and the same rows the search is the same.
     n_trees : int
         Trees to return: after each of so many equal parts of the work the best one by then.
-    settings : tuple of three floats and an int
-        (leaf_share, min_gain, max_rise, max_features): the share of changes that move a leaf; what a step of a repair
-        gains, at least, and by how much the objective rises with a change that is repaired, at most, both as shares of
-        it; by how many features a leaf may be cut, those that look best.
-
+    settings : tuple of three floats
+        (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
+        least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.
     instructions : int
         As for `grow_tree`.
 
@@ -320,7 +318,7 @@ def perturb_tree(
     kept.right, kept.center = <int*><size_t>address_of(found["right"]), <int*><size_t>address_of(found["center"])
     kept.cut, kept.figures = <double*><size_t>address_of(found["cut"]), <double*><size_t>address_of(figures)
     search.moves_leaves = moves_leaves and n_nodes > 3
-    search.leaf_share, search.min_gain, search.max_rise, work.moves.max_features = settings
+    search.leaf_share, search.min_gain, search.max_rise = settings
     search.last_passes, search.no_callback = max_passes, <void*>None
     search.random = seed
     with nogil:

@@ -139,7 +139,6 @@ cdef struct RecutBuffers:
 
 
 cdef struct MoveBuffers:
-    int max_features            # by which a leaf may be cut: of more, those are picked that look best
     double* removal             # [n_nodes] by how much the objective rises if the leaf goes
     Move* split                 # [n_nodes] by how much it rises, mostly below 0, if the leaf is cut in two
     double* sums                # [n_sums]
