@@ -184,7 +184,7 @@ cdef inline void clear_ranges(const Rows* rows, CodeRange* codes) noexcept nogil
 cdef inline int point_at_codes(
     const Rows* rows, const Tree* tree, Py_ssize_t first, Py_ssize_t last, const uint16_t** codes
 ) noexcept nogil:
-    """Point at the codes of `ROWS_TOGETHER` rows in tree.order, the last one again where fewer are left; return how many."""
+    """Point at the codes of `ROWS_TOGETHER` rows of the order, the last again where fewer are left; return how many."""
     cdef int n = <int>min(last - first, ROWS_TOGETHER), i
     for i in range(ROWS_TOGETHER):
         codes[i] = rows.codes + tree.order[first + min(i, n - 1)] * rows.n_features
