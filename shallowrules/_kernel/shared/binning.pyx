@@ -36,11 +36,10 @@ cdef struct Grid:
     const int* start        # [n_cells + 1] first edge of each cell
     const int* base         # [n_cells] code of a value in the cell below its first edge
     const int* whole        # [n_cells] code of all values in the cell, -1 where an edge parts them
-    const double* edge      # edge values, ascending
-    const int* step         # [n_edges] 2: the edge is a code of its own; 1: the upper end of a bin
-    # code of a value = base + sum of the steps of the cell's edges below it (+ 1 if it is a
-    # single edge itself)
-    const int* code_at      # [n_edges] code of the edge value itself
+    const double* edge      # edge values, ascending; what lies before the first and behind the last may be read
+    const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
+    const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and behind the edge before
+    int n_halvings          # of a cell's edges until a value has its place; -1 where cells are bins
 
 
 cdef enum:
@@ -84,10 +83,26 @@ cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
         else:
             high = middle
     if low < grid.start[cell + 1]:
-        if grid.edge[low] == value:
-            return grid.code_at[low]
-        return grid.code_at[low] - (1 if grid.step[low] == 2 else 0)
-    return grid.code_at[low - 1] + 1
+        return grid.code_below[low] + (grid.is_single[low] & (grid.edge[low] == value))
+    return grid.code_below[low - 1] + grid.is_single[low - 1] + 1
+
+
+cdef inline void find_rank_codes(
+    const Grid* grid, const double* values, Py_ssize_t count, const int* cells, int* codes
+) noexcept nogil:
+    """Write the codes of values, as `code_of` finds them, without branches; only where cells are no bins."""
+    cdef const double* edge = grid.edge
+    cdef const int* start = grid.start
+    cdef int low, high, middle, h
+    cdef Py_ssize_t i
+    cdef double value
+    for i in range(count):
+        value = values[i]
+        low, high = start[cells[i]], start[cells[i] + 1]
+        for h in range(grid.n_halvings - 1, -1, -1):  # all edges before `low` are below the value
+            middle = low + (1 << h)
+            low += ((middle <= high) & (edge[min(middle, high) - 1] < value)) << h
+        codes[i] = grid.code_below[low] + (grid.is_single[low] & (edge[low] == value))
 
 
 cdef bint _is_crowded(const Grid* grid, const double[::1] sample) noexcept:
@@ -236,17 +251,16 @@ cdef int _make_grid(
         Gets what the grid points to.
     """
     cdef Py_ssize_t n_most = sample.shape[0] + singles.shape[0], n_singles = 1, i
-    cdef int n_edges, cell = 0, code = 0
+    cdef int n_edges, cell = 0, code = 0, most = 0
     cdef bint cells_are_bins
     cdef double width = high - low
-    numbers, values = np.empty(2 * n_most + 3 * n_cells + 1, dtype=np.int32), np.empty(n_most)
-    is_single_array = np.empty(n_most, dtype=np.uint8)
+    numbers, values = np.empty(n_most + 3 * n_cells + 2, dtype=np.int32), np.empty(n_most + 2)
+    is_single_array = np.empty(n_most + 1, dtype=np.uint8)
     cdef int[::1] number = numbers
-    cdef double[::1] edge = values
+    cdef double[::1] edge = values[1:]
     cdef unsigned char[::1] is_single = is_single_array
-    cdef int* step = &number[0]
-    cdef int* code_at = step + n_most
-    cdef int* start = code_at + n_most
+    cdef int* code_below = &number[0]
+    cdef int* start = code_below + n_most + 1
     cdef int* base = start + n_cells + 1
     cdef int* whole = base + n_cells
     for i in range(1, singles.shape[0]):
@@ -267,9 +281,10 @@ cdef int _make_grid(
         while cell < cell_of(grid, edge[i]):
             cell += 1
             start[cell], base[cell] = <int>i, code + cell * cells_are_bins
-        step[i] = 2 if is_single[i] else 1
-        code_at[i] = code + cell * cells_are_bins + is_single[i]
-        code += step[i]
+        code_below[i] = code + cell * cells_are_bins
+        code += 1 + is_single[i]
+    code_below[n_edges], is_single[n_edges] = code, False
+    values[0], edge[n_edges] = -np.inf, np.inf
     while cell < n_cells:
         cell += 1
         start[cell] = n_edges
@@ -277,8 +292,15 @@ cdef int _make_grid(
             base[cell] = code + cell * cells_are_bins
     for cell in range(n_cells):
         whole[cell] = base[cell] if start[cell] == start[cell + 1] else -1
-    grid.edge, grid.step, grid.code_at, grid.start, grid.base, grid.whole = &edge[0], step, code_at, start, base, whole
-    keep += [numbers, values]
+        most = max(most, start[cell + 1] - start[cell])
+    grid.n_halvings = -1 if cells_are_bins else 0
+    while most and not cells_are_bins:
+        grid.n_halvings += 1
+        most >>= 1
+    grid.edge, grid.is_single, grid.code_below, grid.start, grid.base, grid.whole = (
+        &edge[0], &is_single[0], code_below, start, base, whole
+    )
+    keep += [numbers, values, is_single_array]
     return code + (n_cells if cells_are_bins else 1)
 
 
@@ -316,6 +338,7 @@ cdef void _encode_part(
     cdef double value
     cdef int code, seen
     cdef int cells[ROWS]
+    cdef int codes_of_rows[ROWS]
     cdef const int* whole
     while i < last:
         count = min(ROWS, last - i)
@@ -326,11 +349,15 @@ cdef void _encode_part(
             first_of = buckets.value + f * n_codes
             whole = grids[f].whole
             find_cells(&grids[f], buffer + f * count, count, cells)
+            if grids[f].n_halvings >= 0:
+                find_rank_codes(&grids[f], buffer + f * count, count, cells, codes_of_rows)
+            else:
+                for r in range(count):
+                    code = whole[cells[r]]
+                    codes_of_rows[r] = code if code >= 0 else code_of(&grids[f], buffer[f * count + r])
             for r in range(count):
                 value = buffer[f * count + r]
-                code = whole[cells[r]]
-                if code < 0:
-                    code = code_of(&grids[f], value)
+                code = codes_of_rows[r]
                 out[r] = <uint16_t>code
                 seen = rows_of[code]
                 if seen < 0:
