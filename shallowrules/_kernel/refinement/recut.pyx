@@ -116,7 +116,7 @@ cdef void _tally_terms(
 
 
 cdef void _scan_terms(const Rows* rows, const CodeRange* codes, RecutBuffers* recut, double limit) noexcept nogil:
-    """Find the lowest cost with a cut of each feature at the end of a bin, where it is below a limit, to recut.lowest."""
+    """Find the lowest cost with a cut of each feature at the end of a bin, below a limit, to recut.lowest."""
     cdef Py_ssize_t g, j, sums
     for g in range(n_groups(rows)):
         for j in range(2 * GROUP):
