@@ -228,5 +228,25 @@ def test_as_many_centers_as_there_may_be_have_codes(power, ranks):
     assert (np.diff(np.concatenate([codes[0].astype(int), center_codes[0]])[order]) >= 0).all()
 
 
+@many
+@given(problems(max_columns=3), st.sampled_from([0, 1, 3, 16, 512]), st.sampled_from([1, 3, 9, 31]), st.data())
+def test_codes_keep_the_order_of_values_and_those_of_centers_are_the_rows(problem, ranks, power, data):
+    columns = problem.X_explain.astype(np.float64)
+    columns /= np.abs(columns).max(axis=0, initial=1e-300)
+    columns *= np.abs(columns) ** (power - 1)  # crowd in few cells
+    some = data.draw(st.lists(st.integers(0, len(columns) - 1), min_size=1, max_size=8))
+    centers = np.ascontiguousarray(columns[some])
+    codes, center_codes, n_codes, _, _ = encode(
+        columns, np.arange(len(columns), dtype=np.int32), centers, 1, ranks=ranks
+    )
+    assert codes.max() < n_codes
+    for values, code, center, center_code in zip(columns.T, codes.astype(int), centers.T, center_codes, strict=True):
+        assert np.array_equal(code[some], center_code)
+        order = np.argsort(values, kind="stable")
+        assert (np.diff(code[order]) >= 0).all()
+        for value, own in zip(center, center_code, strict=True):  # no other value has it
+            assert np.array_equal(code == own, values == value)
+
+
 def test_grow_keeps_its_default_tradeoff():
     assert inspect.signature(growing.grow).parameters["tradeoff"].default == 0.03
