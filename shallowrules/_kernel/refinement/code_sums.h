@@ -22,13 +22,13 @@ static inline ptrdiff_t sr_first_sum(ptrdiff_t feature, ptrdiff_t n_codes)
     return feature / SR_GROUP * SR_GROUP * n_codes + feature % SR_GROUP;
 }
 
-/* Widen the ranges of some features, from low to high, so that the codes of four rows are in them. */
+/* Widen the ranges from low to high, by feature, so that the codes of four rows are in them. */
 #define SR_DEFINE_RANGES(SUFFIX, ATTRIBUTE)                                                                        \
-    ATTRIBUTE static void sr_widen_ranges##SUFFIX(const uint16_t *const *codes, ptrdiff_t first, ptrdiff_t last,   \
+    ATTRIBUTE static void sr_widen_ranges##SUFFIX(const uint16_t *const *codes, ptrdiff_t n_features,              \
                                                   uint16_t *restrict low, uint16_t *restrict high)                 \
     {                                                                                                              \
         const uint16_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];                                 \
-        for (ptrdiff_t f = first; f < last; f++) {                                                                 \
+        for (ptrdiff_t f = 0; f < n_features; f++) {                                                               \
             const uint16_t low_ab = a[f] < b[f] ? a[f] : b[f], low_cd = c[f] < d[f] ? c[f] : d[f];                 \
             const uint16_t high_ab = a[f] > b[f] ? a[f] : b[f], high_cd = c[f] > d[f] ? c[f] : d[f];               \
             const uint16_t lowest = low_ab < low_cd ? low_ab : low_cd;                                             \
@@ -44,10 +44,10 @@ SR_DEFINE_RANGES(_avx2, __attribute__((target("avx2"))))
 #define sr_widen_ranges_avx512 sr_widen_ranges_avx2 /* numbers of 16 bits: AVX512F has no wider ones */
 #endif
 
-static inline void sr_widen_ranges(int instructions, const uint16_t *const *codes, ptrdiff_t first, ptrdiff_t last,
+static inline void sr_widen_ranges(int instructions, const uint16_t *const *codes, ptrdiff_t n_features,
                                    uint16_t *low, uint16_t *high)
 {
-    SR_CHOOSE(sr_widen_ranges, codes, first, last, low, high);
+    SR_CHOOSE(sr_widen_ranges, codes, n_features, low, high);
 }
 
 /* Add to the sums by code of some features a number for each of four rows. */

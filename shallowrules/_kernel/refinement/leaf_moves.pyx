@@ -221,7 +221,7 @@ cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* c
     clear_ranges(rows, codes)
     while at < tree.last[leaf]:
         at += point_at_codes(rows, tree, at, tree.last[leaf], of_rows)
-        sr_widen_ranges(rows.instructions, of_rows, 0, d, codes.low, codes.high)
+        sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
     for f in range(d):
         codes.bins_per_code[f] = (<int64_t>SPLIT_BINS << BIN_SHIFT) // (codes.high[f] - codes.low[f] + 1)
 

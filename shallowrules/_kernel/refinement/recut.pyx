@@ -44,7 +44,7 @@ cdef enum:
     MAX_TRIED_CUTS = 4      # cuts of a node that are tried until one empties no leaf
 
 
-cdef inline Py_ssize_t total_at(int feature, bint swapped) noexcept nogil:
+cdef inline Py_ssize_t _total_at(int feature, bint swapped) noexcept nogil:
     """Return where a feature's entry in recut.base and recut.lowest is."""
     return feature // GROUP * 2 * GROUP + swapped * GROUP + feature % GROUP
 
@@ -98,9 +98,8 @@ cdef void _tally_terms(
             if i + r + PREFETCH_DISTANCE < last:
                 sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
             extra[r] = delta[i + r] if r < n else 0.0
-        sr_widen_ranges(
-            rows.instructions, of_rows, d * part // n_parts, d * (part + 1) // n_parts, codes.low, codes.high
-        )
+        if part == 0:  # for all features: threads that widen ranges beside each other would wait for cache lines
+            sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
         sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
         for r in range(n if first_charged < last_charged else 0):
             at = i + r
@@ -154,8 +153,8 @@ cdef bint _take_lowest(
     move.objective = limit
     for f in range(<int>rows.n_features):
         for swapped in range(2):
-            if recut.lowest[total_at(f, swapped)] < move.objective:
-                best = total_at(f, swapped)
+            if recut.lowest[_total_at(f, swapped)] < move.objective:
+                best = _total_at(f, swapped)
                 move.objective, move.feature, move.swapped = recut.lowest[best], f, swapped
     if best < 0:
         return False
@@ -320,13 +319,13 @@ cdef void _find_bases(
         all_left += w
         all_right += w
     for f in range(d):
-        recut.base[total_at(f, False)] = all_right
-        recut.base[total_at(f, True)] = all_left
+        recut.base[_total_at(f, False)] = all_right
+        recut.base[_total_at(f, True)] = all_left
     for j in range(n_leaves):
         own = walk.leaves[j]
         for f in range(d):
-            recut.base[total_at(f, False)] += recut.mass_right[own] * recut.penalty.right[own * d + f]
-            recut.base[total_at(f, True)] += recut.mass_left[own] * recut.penalty.right[own * d + f]
+            recut.base[_total_at(f, False)] += recut.mass_right[own] * recut.penalty.right[own * d + f]
+            recut.base[_total_at(f, True)] += recut.mass_left[own] * recut.penalty.right[own * d + f]
 
 
 cdef double _take_cut(Work* work, int node, double current, double least) noexcept nogil:
