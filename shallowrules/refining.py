@@ -76,8 +76,8 @@ PENALTY_FACTORS = (1.5, 3.0)
 penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean WAES both
 fall."""
 PENALTY_PASSES = 10.0
-"""Small tables are searched so by perturb and repair that visits all rows this many times, others by improving a tree.
-Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes find much the same."""
+"""Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
+others by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
 after a thorough search, which is asked for the lowest J."""
@@ -288,7 +288,7 @@ class Search:
             found, notes = self._searched(sample, table, greedy)
             return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
         found = [table.improve(self.tree, self.aim, self.progress)]
-        found += _neither_dearer_nor_longer(table, found, greedy, self.aim, self.random_seed)
+        found += self._neither_dearer_nor_longer(table, found, greedy)
         return Outcome(found, (), 0, bound_reached=True)
 
     def finalists(self, broad: CodedTable) -> Outcome:
@@ -346,7 +346,7 @@ class Search:
                     thorough, sample, broad, self.tree, self.data, found, aim, self.random_seed, later
                 )
                 found, notes = [*found, *more], (note,)
-            found += _neither_dearer_nor_longer(broad, found, greedy, aim, self.random_seed)
+            found += self._neither_dearer_nor_longer(broad, found, greedy)
         except KeyboardInterrupt:
             if thorough is None:
                 raise
@@ -370,7 +370,7 @@ class Search:
             return look_ahead(sample, self.tree, self.data, aim, n_rounds, progress)
 
         def stream(number: int, progress: Progress | None) -> list[Found]:
-            return sample.perturb(start.tree, aim, _stream_seed(self.random_seed, number), passes, progress)
+            return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
 
         rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
         n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
@@ -386,10 +386,38 @@ class Search:
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
+    def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
+        """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
+        aim = self.aim
+        best = min(found, key=aim.objective)
+        if best.no_worse_than(greedy):
+            return []
+        longer = best.figures[1] > greedy.figures[1]
+        is_small = len(table.rows) <= MAX_ROWS_BESIDE
 
-def _stream_seed(random_seed: int, number: int) -> int:
-    """Return the seed of a search by perturb and repair; those of a thorough search are lower."""
-    return (random_seed << 24) + (1 << 23) + number
+        def searched(number: int, _: Progress | None = None) -> list[Found]:
+            factor = PENALTY_FACTORS[number]
+            other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
+            start = min([*found, greedy], key=other.objective)
+            if is_small and self.is_ahead and aim.moves_leaves:
+                return table.perturb(start.tree, other, self._stream_seed(N_STREAMS + number), PENALTY_PASSES)[:1]
+            return [table.improve(start.tree, other)]
+
+        tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
+        if table.n_threads > 1 and is_small:
+            more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
+        else:
+            more = (one for task in tasks for one in task())
+        tried = []
+        for one in more:
+            tried.append(one)
+            if one.no_worse_than(greedy):
+                break
+        return tried
+
+    def _stream_seed(self, number: int) -> int:
+        """Return the seed of a search by perturb and repair; those of a thorough search are lower."""
+        return (self.random_seed << 24) + (1 << 23) + number
 
 
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
@@ -402,38 +430,6 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
     if sample is broad:
         return found
     return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
-
-
-def _neither_dearer_nor_longer(
-    table: CodedTable, found: list[Found], greedy: Found, aim: Aim, random_seed: int
-) -> list[Found]:
-    """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
-    best = min(found, key=aim.objective)
-    if best.no_worse_than(greedy):
-        return []
-    longer = best.figures[1] > greedy.figures[1]
-    is_small = len(table.rows) <= MAX_ROWS_BESIDE
-
-    def searched(number: int, _: Progress | None = None) -> list[Found]:
-        factor = PENALTY_FACTORS[number]
-        other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
-        start = min([*found, greedy], key=other.objective)
-        seed = _stream_seed(random_seed, N_STREAMS + number)
-        if is_small and aim.moves_leaves:
-            return table.perturb(start.tree, other, seed, PENALTY_PASSES)[:1]
-        return [table.improve(start.tree, other)]
-
-    tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
-    if table.n_threads > 1 and is_small:
-        more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
-    else:
-        more = (one for task in tasks for one in task())
-    tried = []
-    for one in more:
-        tried.append(one)
-        if one.no_worse_than(greedy):
-            break
-    return tried
 
 
 def _shared_weights(

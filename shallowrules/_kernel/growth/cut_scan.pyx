@@ -10,7 +10,7 @@ What a cut costs, and what its bound is, `objective.pxd` says.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -408,6 +408,13 @@ cdef void _enter_candidate(
     best[i].cut.inside = False
 
 
+cdef inline double _limit_of(const Candidates* candidates) noexcept nogil:
+    """Return the objective that a cut has to be below to be among the best ones."""
+    if candidates.count < candidates.capacity:
+        return INFINITY
+    return candidates.best[candidates.count - 1].cut.objective
+
+
 cdef void list_candidates(
     const Table* table, const CenterOrder* centers, const Node* node, const Histograms* histograms, DepthPlan* plan,
     const Objective* objective, int feature, Candidates* candidates,
@@ -425,13 +432,10 @@ cdef void list_candidates(
     cdef int low = lowest_code(table, centers, node, feature), code, j = node.first_center, i
     cdef int high = highest_code(table, centers, node, feature)
     cdef uint64_t left = 0, all_of_them = 0, split = 0
-    cdef double value, limit = INFINITY
-    cdef int64_t most_units = INT64_MAX
+    cdef double value, limit = _limit_of(candidates)
+    cdef int64_t most_units = most_units_within(objective, limit)
     cdef Prefix sums
     memset(&sums, 0, sizeof(Prefix))
-    if candidates.count == candidates.capacity:
-        limit = candidates.best[candidates.count - 1].cut.objective
-        most_units = most_units_within(objective, limit)
     for i in range(node.first_center, node.last_center):
         all_of_them += mixed(<uint64_t>order[i])
     for code in range(low, high):
@@ -451,6 +455,5 @@ cdef void list_candidates(
         )
         if value < limit:
             _enter_candidate(candidates, split, value, feature, code)
-            if candidates.count == candidates.capacity:
-                limit = candidates.best[candidates.count - 1].cut.objective
-                most_units = most_units_within(objective, limit)
+            limit = _limit_of(candidates)
+            most_units = most_units_within(objective, limit)

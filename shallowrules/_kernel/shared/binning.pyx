@@ -39,7 +39,8 @@ cdef struct Grid:
     const double* edge      # edge values, ascending; what lies before the first and behind the last may be read
     const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
     const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and behind the edge before
-    int n_halvings          # of a cell's edges until a value has its place; -1 where cells are bins
+    int n_halvings          # of a cell's edges until a value has its place
+    bint cells_are_bins     # else codes are what lies between edges, whatever the cells
 
 
 cdef enum:
@@ -71,38 +72,35 @@ cdef inline void find_cells(const Grid* grid, const double* values, Py_ssize_t c
         cells[i] = <int>(place if place < top else top)
 
 
+cdef inline int first_edge(const Grid* grid, int cell, double value) noexcept nogil:
+    """Return the first edge of a cell that is not below a value in it, or the one behind its last, without branches."""
+    cdef int low = grid.start[cell], high = grid.start[cell + 1], middle, h
+    for h in range(grid.n_halvings - 1, -1, -1):  # all edges before `low` are below the value
+        middle = low + (1 << h)
+        low += ((middle <= high) & (grid.edge[min(middle, high) - 1] < value)) << h
+    return low
+
+
 cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     cdef int cell = cell_of(grid, value)
-    cdef int low = grid.start[cell], high = grid.start[cell + 1], middle
-    if low == high:
+    cdef int first = grid.start[cell], last = grid.start[cell + 1], edge
+    if first == last:
         return grid.base[cell]
-    while high - low > 0:  # the first edge that is not below the value
-        middle = (low + high) >> 1
-        if grid.edge[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    if low < grid.start[cell + 1]:
-        return grid.code_below[low] + (grid.is_single[low] & (grid.edge[low] == value))
-    return grid.code_below[low - 1] + grid.is_single[low - 1] + 1
+    edge = first_edge(grid, cell, value)
+    if edge < last:
+        return grid.code_below[edge] + (grid.is_single[edge] & (grid.edge[edge] == value))
+    return grid.code_below[edge - 1] + grid.is_single[edge - 1] + 1
 
 
 cdef inline void find_rank_codes(
     const Grid* grid, const double* values, Py_ssize_t count, const int* cells, int* codes
 ) noexcept nogil:
-    """Write the codes of values, as `code_of` finds them, without branches; only where cells are no bins."""
-    cdef const double* edge = grid.edge
-    cdef const int* start = grid.start
-    cdef int low, high, middle, h
+    """Write the codes of values, as `code_of` finds them; only where cells are no bins."""
+    cdef int edge
     cdef Py_ssize_t i
-    cdef double value
     for i in range(count):
-        value = values[i]
-        low, high = start[cells[i]], start[cells[i] + 1]
-        for h in range(grid.n_halvings - 1, -1, -1):  # all edges before `low` are below the value
-            middle = low + (1 << h)
-            low += ((middle <= high) & (edge[min(middle, high) - 1] < value)) << h
-        codes[i] = grid.code_below[low] + (grid.is_single[low] & (edge[low] == value))
+        edge = first_edge(grid, cells[i], values[i])
+        codes[i] = grid.code_below[edge] + (grid.is_single[edge] & (grid.edge[edge] == values[i]))
 
 
 cdef bint _is_crowded(const Grid* grid, const double[::1] sample) noexcept:
@@ -293,8 +291,8 @@ cdef int _make_grid(
     for cell in range(n_cells):
         whole[cell] = base[cell] if start[cell] == start[cell + 1] else -1
         most = max(most, start[cell + 1] - start[cell])
-    grid.n_halvings = -1 if cells_are_bins else 0
-    while most and not cells_are_bins:
+    grid.n_halvings, grid.cells_are_bins = 0, cells_are_bins
+    while most:
         grid.n_halvings += 1
         most >>= 1
     grid.edge, grid.is_single, grid.code_below, grid.start, grid.base, grid.whole = (
@@ -349,12 +347,12 @@ cdef void _encode_part(
             first_of = buckets.value + f * n_codes
             whole = grids[f].whole
             find_cells(&grids[f], buffer + f * count, count, cells)
-            if grids[f].n_halvings >= 0:
-                find_rank_codes(&grids[f], buffer + f * count, count, cells, codes_of_rows)
-            else:
+            if grids[f].cells_are_bins:
                 for r in range(count):
                     code = whole[cells[r]]
                     codes_of_rows[r] = code if code >= 0 else code_of(&grids[f], buffer[f * count + r])
+            else:
+                find_rank_codes(&grids[f], buffer + f * count, count, cells, codes_of_rows)
             for r in range(count):
                 value = buffer[f * count + r]
                 code = codes_of_rows[r]
