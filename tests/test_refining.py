@@ -266,9 +266,19 @@ def test_sentinel_values_hide_no_gain():
     assert refinement.objectives[1] < 0.998 * refinement.objectives[0]
 
 
-def test_of_many_clusters_the_greedy_tree_is_improved():
+def test_of_many_clusters_the_greedy_tree_is_improved_and_nothing_perturbed(monkeypatch):
+    steps: list[str] = []
+    for name in ("improve", "perturb"):
+        step = getattr(CodedTable, name)
+        monkeypatch.setattr(
+            CodedTable,
+            name,
+            lambda *given, name=name, step=step, **options: (steps.append(name), step(*given, **options))[1],
+        )
     problem = clustered_table(4000, MAX_LOOKAHEAD_CLUSTERS + 12)
     refinement = assert_refined(problem)
+    assert len(steps) > 1  # another penalty was tried, too
+    assert set(steps) == {"improve"}
     assert refinement.n_sampled == 0
     assert f"over {MAX_LOOKAHEAD_CLUSTERS} clusters" in refinement.summary()
     assert refinement.objectives[1] < refinement.objectives[0]
