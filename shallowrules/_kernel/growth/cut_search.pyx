@@ -5,9 +5,9 @@ Three sweeps fill the histograms (`cut_scan` reads them alike):
 - IMM counts mistakes (`imm`).
 - A node of many centers keeps a list of nearest centers for each row; one sweep sums all features exactly
   (`list_sweep`).
-- A node of few centers is dense: a first sweep bounds all cuts of all features in 32-bit integers (`dense_sweep`).
+- A node of few centers is dense: a first sweep bounds all cuts of all features in short integers (`bounding`).
   Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
-  summed exactly, the likeliest first, until no bound leaves room for a lower objective.
+  summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
 
 All find the same cut: of those that tie with the lowest objective the first one, by feature and then by threshold.
 """
@@ -17,11 +17,12 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from shallowrules._kernel.growth.bounding cimport bound_rows, bound_scale
 from shallowrules._kernel.growth.cut_scan cimport (
     ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidates, CutSearch, Goal, RowSource, list_candidates,
     scan_feature, search_run
 )
-from shallowrules._kernel.growth.dense_sweep cimport bound_rows, bound_scale, sum_rows, to_differences
+from shallowrules._kernel.growth.dense_sweep cimport sum_rows, to_differences
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, first_point, llrint, refine_point, within_reach
 from shallowrules._kernel.growth.histograms cimport add_histograms, clear_histograms, counted_weight
 from shallowrules._kernel.growth.imm cimport count_mistakes

@@ -133,7 +133,7 @@ SR_DEFINE_DENSE_PORTABLE(sr_dense_exact_portable, int64_t, INT64_MAX)
 
 #if SR_HAS_X86
 /* The same, W rows in a vector, two vectors at a time: GCC takes the loop above apart into one row at a time. */
-#define SR_DEFINE_NEAREST(NAME, TARGET, W, VEC, LOAD, STORE, MIN)                                                  \
+#define SR_DEFINE_LEAST(NAME, TARGET, W, VEC, LOAD, STORE, MIN)                                                  \
     __attribute__((target(TARGET))) static inline void NAME(const double *distances, ptrdiff_t n_centers,          \
                                                             double *first)                                         \
     {                                                                                                              \
@@ -148,8 +148,8 @@ SR_DEFINE_DENSE_PORTABLE(sr_dense_exact_portable, int64_t, INT64_MAX)
         }                                                                                                          \
     }
 
-SR_DEFINE_NEAREST(sr_nearest_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_min_pd)
-SR_DEFINE_NEAREST(sr_nearest_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_min_pd)
+SR_DEFINE_LEAST(sr_nearest_avx2, "avx2", 4, __m256d, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_min_pd)
+SR_DEFINE_LEAST(sr_nearest_avx512, "avx512f", 8, __m512d, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_min_pd)
 SR_DEFINE_UNITS(_avx2, __attribute__((target("avx2"))))
 SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
 SR_DEFINE_PLACES(_avx2, __attribute__((target("avx2"))))

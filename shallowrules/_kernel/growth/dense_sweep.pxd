@@ -1,4 +1,4 @@
-"""The induced cost of all cuts at nodes of few centers: a bound for every feature, exact sums for one."""
+"""The induced cost of all cuts at nodes of few centers: distances of rows, exact sums of a feature or of all."""
 
 from libc.stdint cimport int64_t
 
@@ -13,9 +13,6 @@ cdef extern from "growth/dense_sweep.h":
     int default_dense_limit "sr_dense_limit"(int instructions) noexcept nogil
     enum: MAX_DENSE "SR_MAX_DENSE"
 
-cdef enum:
-    MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
-
 
 cdef struct AllFeatures:
     # What `sum_all_features` needs besides: K is the number of the node's centers.
@@ -26,12 +23,19 @@ cdef struct AllFeatures:
     int64_t* own                # [BLOCK] a row's own step
 
 
-cdef double bound_scale(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
+cdef void measure_slots(
+    const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
+    RowBuffers* rows,
 ) noexcept nogil
-cdef void bound_rows(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
+cdef void keep_measured(
+    const Table* table, const Slots* slots, const RowBuffers* rows, int n_members, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil
+cdef const double* weights_of(const Slots* slots, Py_ssize_t first, Py_ssize_t last, double* buffer) noexcept nogil
+cdef void line_up(
+    const Table* table, const CenterOrder* centers, const Node* node, DenseBuffers* dense, Py_ssize_t feature
+) noexcept nogil
+cdef void place_members(
+    const CenterOrder* centers, const Node* node, int* members, DenseBuffers* dense
 ) noexcept nogil
 cdef void sum_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,

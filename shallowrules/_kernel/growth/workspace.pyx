@@ -11,9 +11,8 @@ import numpy as np
 from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 
-from shallowrules._kernel.growth.dense_sweep cimport (
-    MAX_BLOCK_UNITS, MAX_DENSE, default_dense_limit, instructions_of_machine
-)
+from shallowrules._kernel.growth.bounding cimport MAX_BLOCK_UNITS
+from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit, instructions_of_machine
 from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
