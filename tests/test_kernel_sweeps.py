@@ -21,11 +21,15 @@ some = random_tables(150)
 
 
 # The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none; distances that
-# are kept for the nodes below, and taken anew.
+# are kept for the nodes below, and taken anew; bounds of 32 bits, and of 16 at all nodes or at larger ones.
+WIDE = 2**31 - 1
 VERSIONS = [
-    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
+    {"instructions": i, "dense_limit": limit, "kept_distances": kept, "narrow_rows": narrow}
     for i in (0, 1, 2)
-    for limit, kept in ((1, 0), (5, 0), (5, 5), (128, 0), (128, 4), (128, 128))
+    for limit, kept, narrow in (
+        *((1, 0, 1), (5, 0, WIDE), (5, 5, 1), (128, 0, WIDE), (128, 4, WIDE), (128, 128, WIDE)),
+        *((128, 0, 1), (128, 4, 100), (128, 128, 1)),
+    )
 ]
 
 
@@ -176,6 +180,36 @@ def test_every_choice_is_the_oracles_with_lists_only():
     for options in VERSIONS:
         with version(**options):
             assert_same(tree, check(problem))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("instructions", [0, 2])
+def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_once(weighted, instructions):
+    # One thread moves them every 2^18 rows. The second column has two values: most rows share a code.
+    random = np.random.default_rng(4)
+    X = blobs(random, 600_000, 3, 5, 3.0)
+    X[:, 1] = X[:, 1] > 3
+    centers = X[[np.flatnonzero(X[:, 1] == i % 2)[i] for i in range(5)]]
+    problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
+    trees = []
+    for narrow_rows in (1, WIDE):
+        with version(narrow_rows=narrow_rows, instructions=instructions):
+            trees.append(grown(problem))
+    assert_same(*trees)
+
+
+def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs():
+    # Of equal columns the bounds are equal: they cannot tell which of them to cut by.
+    random = np.random.default_rng(6)
+    X = blobs(random, 3000, 3, 6, 2.0)
+    X = np.column_stack([X, X[:, ::-1], X + random.normal(scale=1e-4, size=X.shape)])
+    problem = Problem(X, X, X[:6].copy(), X[:6].copy(), None, 0.03)
+    expected, path = grown(problem), grow_path(*problem.arrays, tradeoffs=TRADEOFFS)
+    for options in VERSIONS:
+        with version(**options):
+            assert_same(expected, grown(problem))
+            for one, two in zip(path, grow_path(*problem.arrays, tradeoffs=TRADEOFFS), strict=True):
+                assert_same(one, two)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

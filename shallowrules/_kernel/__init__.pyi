@@ -132,6 +132,7 @@ def grow_tree(
     instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
+    narrow_rows: int | None = None,
 ) -> _Nodes: ...
 def grow_path(
     inputs: GrowthInput,
@@ -142,6 +143,7 @@ def grow_path(
     instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
+    narrow_rows: int | None = None,
 ) -> _Nodes: ...
 def grow_imm(
     inputs: GrowthInput,

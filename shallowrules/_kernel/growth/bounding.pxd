@@ -7,12 +7,20 @@ from shallowrules._kernel.shared.threads cimport Share
 
 cdef enum:
     MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
+    MIN_NARROW_ROWS = 1 << 15   # of a node that is bounded in 16 bits
 
 
-cdef double bound_scale(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
+cdef struct BoundUnits:
+    double scale                # units per unit of cost
+    bint narrow                 # whether they have 16 bits
+
+
+cdef BoundUnits bound_units(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows,
+    bint may_be_narrow,
 ) noexcept nogil
 cdef void bound_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
+    RowBuffers* rows, DenseBuffers* dense, BoundUnits units, const unsigned char* wanted, Share chunks,
+    double* chunk_cost,
 ) noexcept nogil

@@ -1,10 +1,12 @@
 """A lower bound of the induced cost of all cuts of all features at a node of few centers, many rows at once.
 
-What a row adds is rounded down to 32 bits. That is enough to choose a cut at nearly every node
-(`cut_search._choose_if_certain`), and to list the node's best cuts.
+What a row adds is rounded down, to 32 bits or, at nodes of many rows, to 16 bits (`narrow_sweep.h`). Both are enough to
+choose a cut at nearly every node (`cut_search._choose_if_certain`). 16 bits take half of the time; where they leave a
+doubt, the features that may have the best cut are bounded again in 32. 32 bits also tell good cuts from better ones, and
+take rows that are far from everything.
 """
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from shallowrules._kernel.growth.dense_sweep cimport (
@@ -14,8 +16,8 @@ from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.histograms cimport clear_histograms
 from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally,
-    keeps_distances
+    BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table,
+    Tally, highest_code, keeps_distances, lowest_code
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
@@ -31,21 +33,44 @@ cdef extern from "growth/dense_sweep.h" nogil:
     void sr_dense_tally(const int* place, const int* own, Py_ssize_t count, Tally* tally) noexcept
     const int UNIT_CAP "SR_UNIT_CAP"
 
+cdef extern from "growth/narrow_sweep.h" nogil:
+    void sr_narrow_units(
+        int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
+        int16_t* units, double* first, double* beyond) noexcept
+    void sr_narrow_places(
+        int instructions, const uint16_t* codes, Py_ssize_t count, uint16_t low, uint16_t high,
+        int16_t* place) noexcept
+    void sr_narrow_sweep(
+        int instructions, const int16_t* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
+        const int16_t* place, int* sums, uint16_t* own, uint16_t* cell) noexcept
+    void sr_narrow_tally(const uint16_t* cell, const uint16_t* own, Py_ssize_t count, uint64_t* words) noexcept
+    void sr_unpack(uint64_t* words, Py_ssize_t count, Tally* tally) noexcept
+    const int NARROW_CAP "SR_NARROW_CAP"
+    const int NARROW_ZERO "SR_NARROW_ZERO"
+    enum: PAIRS "SR_PAIRS"
+
 cdef enum:
-    SAMPLE_GROUPS = 8       # groups of rows that tell the scale of a node's distances
-    MAX_GROUPS = 127        # groups of rows whose units fit in 32 bits together
+    SAMPLE_GROUPS = 8           # groups of rows that tell the scale of a node's distances
+    MAX_GROUPS = 127            # groups of rows whose units fit in 32 bits together
+    MAX_NARROW_GROUPS = 16384   # the same of 16-bit units, two of a group in a sum
 
 # What one row may add to a bound before it is capped, in mean distances to the nearest center: at least MIN_ROW_CAP, at
 # most MAX_ROW_CAP where the sample has rows that need more. Capping any scale is right, only slower: a node with a
 # capped row is summed exactly.
 cdef double MIN_ROW_CAP = 64.0
 cdef double MAX_ROW_CAP = 1024.0
+# With 16 bits what is cut off of a row makes a cut less certain, and so does a coarse unit: what a row may add is
+# NARROW_ROOM times the most that a row of the sample adds, and at most NARROW_ROW_CAP mean distances; if that is not
+# enough, a node has 32 bits.
+cdef double NARROW_ROOM = 1.5
+cdef double NARROW_ROW_CAP = 24.0
 
 
-cdef double bound_scale(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows
+cdef BoundUnits bound_units(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, RowBuffers* rows,
+    bint may_be_narrow,
 ) noexcept nogil:
-    """Return units per unit of cost for the bounds, from the distances of a few rows and the largest weight.
+    """Choose the units of the bounds, from the distances of a few rows and the largest weight.
 
     Any scale is right. The best is the finest that holds what every row adds.
     """
@@ -71,39 +96,61 @@ cdef double bound_scale(
         for slot in range(node.first, node.last):
             heaviest = max(heaviest, slots.weight[slot])
     farthest *= heaviest
+    may_be_narrow = may_be_narrow and n >= table.narrow_rows
+    if may_be_narrow and 0.0 < NARROW_ROOM * farthest <= NARROW_ROW_CAP * total / count:
+        return BoundUnits(NARROW_CAP / (NARROW_ROOM * farthest), True)
     if total > 0.0:
         farthest = min(max(2.0 * farthest, MIN_ROW_CAP * total / count), MAX_ROW_CAP * total / count)
-    return UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0
+    return BoundUnits(UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0, False)
 
 
 cdef void _flush_sums(
-    const Table* table, const CenterOrder* centers, const Node* node, int* sums, int64_t* center_step
+    const Table* table, const CenterOrder* centers, const Node* node, int* sums, int n_lanes, int64_t less,
+    int64_t* center_step, const unsigned char* wanted,
 ) noexcept nogil:
-    """Move the lanes' sums of all features to `center_step`."""
+    """Move the lanes' sums of the wanted features to `center_step`; by `less` each cut's sum is too small."""
     cdef Py_ssize_t k = table.n_centers, f, j, r
     cdef int n_members = node.last_center - node.first_center
     cdef int64_t sum
+    cdef int* here
     for f in range(table.n_features):
-        for j in range(n_members):
-            sum = 0
-            for r in range(LANES):
-                sum += sums[r]
-                sums[r] = 0
+        for j in range(n_members if wanted[f] else 0):
+            here = sums + (f * n_members + j) * n_lanes
+            sum = less
+            for r in range(n_lanes):
+                sum += here[r]
+                here[r] = 0
             if j < n_members - 1:
                 center_step[f * k + centers.order[f * k + node.first_center + j]] += sum
-            sums += LANES
+
+
+cdef void _unpack_tallies(
+    const Table* table, const CenterOrder* centers, const Node* node, uint64_t* packed, Tally* tally,
+    const unsigned char* wanted,
+) noexcept nogil:
+    """Move the packed tallies of the codes that the node uses to its histograms, of the wanted features."""
+    cdef Py_ssize_t f, first
+    for f in range(table.n_features):
+        if not wanted[f]:
+            continue
+        first = lowest_code(table, centers, node, f)
+        sr_unpack(
+            packed + 2 * (f * table.n_codes + first), highest_code(table, centers, node, f) + 1 - first,
+            tally + f * table.n_codes + first,
+        )
 
 
 cdef double _take_units(
-    const Table* table, const Slots* slots, const Node* node, RowBuffers* rows, DenseBuffers* dense, double scale,
-    Share block, Py_ssize_t last, int* largest, double cost,
+    const Table* table, const Slots* slots, const Node* node, RowBuffers* rows, DenseBuffers* dense, BoundUnits units,
+    Share block, Py_ssize_t last, int* largest, double* beyond, double cost,
 ) noexcept nogil:
     """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
 
-    last: where the blocks end; largest: by lane, raised to the largest of the units.
+    last: where the blocks end; largest: by lane, raised to the largest of the units; beyond: of 16-bit units, by lane,
+    raised by what is cut off.
     """
     cdef Py_ssize_t begin = block.first, end = block.last
-    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot
+    cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot, place
     cdef int n_members = node.last_center - node.first_center
     cdef bint keeps = keeps_distances(slots, node)
     cdef const double* weight
@@ -115,44 +162,68 @@ cdef double _take_units(
         if keeps:
             keep_measured(table, slots, rows, n_members, slot, min(slot + LANES, end))
         weight = weights_of(slots, slot, end, buffer)
-        sr_dense_units(
-            table.instructions, rows.lane_distance, n_members, weight, scale,
-            dense.units + g * n_members * LANES, nearest, largest,
-        )
+        place = g * n_members * LANES
+        if units.narrow:
+            sr_narrow_units(
+                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.narrow_units + place,
+                nearest, beyond,
+            )
+        else:
+            sr_dense_units(
+                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place, nearest,
+                largest,
+            )
         for r in range(min(LANES, end - slot)):
             cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
     for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
         for j in range(n_members):
-            dense.units[((n_groups - 1) * n_members + j) * LANES + g % LANES] = 0
+            place = ((n_groups - 1) * n_members + j) * LANES + g % LANES
+            if units.narrow:
+                dense.narrow_units[place] = NARROW_ZERO
+            else:
+                dense.units[place] = 0
     return cost
 
 
 cdef void _sweep_block(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    DenseBuffers* dense, Share block,
+    DenseBuffers* dense, bint narrow, const unsigned char* wanted, Share block,
 ) noexcept nogil:
-    """Add a block of rows, whose units are taken, to the histograms of all features."""
+    """Add a block of rows, whose units are taken, to the histograms of the wanted features."""
     cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = table.n_codes
     cdef int n_members = node.last_center - node.first_center
     cdef int* place = dense.place
+    cdef const uint16_t* codes
     cdef int64_t weight_units[DENSE_BLOCK]
     for i in range(end - begin if table.weighted else 0):
         weight_units[i] = llrint(slots.weight[begin + i] * table.weight_scale)
     for f in range(table.n_features):
+        if not wanted[f]:
+            continue
         line_up(table, centers, node, dense, f)
-        sr_dense_places(
-            table.instructions, slots.codes + f * table.n_rows + begin, end - begin, dense.edge[0],
-            dense.edge[n_members - 1], place,
-        )
-        sr_dense_sweep(
-            table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
-            dense.sums + f * n_members * LANES, dense.own,
-        )
-        sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)
+        codes = slots.codes + f * table.n_rows + begin
+        if narrow:
+            sr_narrow_places(
+                table.instructions, codes, end - begin, dense.edge[0], dense.edge[n_members - 1], dense.narrow_place
+            )
+            sr_narrow_sweep(
+                table.instructions, dense.narrow_units, n_groups, n_members, dense.at, dense.edge, dense.narrow_place,
+                dense.sums + f * n_members * PAIRS, dense.narrow_own, dense.cell,
+            )
+            sr_narrow_tally(dense.cell, dense.narrow_own, end - begin, dense.packed + 2 * f * n_codes)
+        else:
+            sr_dense_places(
+                table.instructions, codes, end - begin, dense.edge[0], dense.edge[n_members - 1], place
+            )
+            sr_dense_sweep(
+                table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
+                dense.sums + f * n_members * LANES, dense.own,
+            )
+            sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)
         if table.weighted:
             for i in range(end - begin):
-                histograms.weight[f * n_codes + place[i]] += weight_units[i]
+                histograms.weight[f * n_codes + (dense.narrow_place[i] if narrow else place[i])] += weight_units[i]
 
 
 cdef inline Py_ssize_t _block_rows(int n_members) noexcept nogil:
@@ -165,36 +236,47 @@ cdef inline Py_ssize_t _block_rows(int n_members) noexcept nogil:
 
 cdef void bound_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
+    RowBuffers* rows, DenseBuffers* dense, BoundUnits units, const unsigned char* wanted, Share chunks,
+    double* chunk_cost,
 ) noexcept nogil:
-    """Add up what the rows of some chunks of the node add at least to every cut of every feature.
+    """Add up what the rows of some chunks of the node add at least to every cut of the wanted features.
 
     Also sums the current costs of these chunks, to `chunk_cost`, the node's.
     """
     cdef Py_ssize_t last = min(node.first + chunks.last * CHUNK, node.last), r, chunk = chunks.first
     cdef Share block
     cdef int n_members = node.last_center - node.first_center, n_unflushed = 0
+    cdef int n_lanes = PAIRS if units.narrow else LANES, most = MAX_NARROW_GROUPS if units.narrow else MAX_GROUPS
     cdef Py_ssize_t n_rows = _block_rows(n_members)
     cdef int largest[LANES]
+    cdef double beyond[LANES]
     cdef double cost = 0.0
     place_members(centers, node, rows.members, dense)
-    clear_histograms(table, centers, node, histograms)
+    clear_histograms(table, centers, node, histograms, wanted)
     memset(largest, 0, LANES * sizeof(int))
-    memset(dense.sums, 0, table.n_features * n_members * LANES * sizeof(int))
+    memset(beyond, 0, LANES * sizeof(double))
+    memset(dense.sums, 0, table.n_features * n_members * n_lanes * sizeof(int))
     block.first = node.first + chunks.first * CHUNK
     while block.first < last:
         block.last = min(block.first + n_rows, last)
-        cost = _take_units(table, slots, node, rows, dense, scale, block, last, largest, cost)
-        _sweep_block(table, slots, centers, node, histograms, dense, block)
+        cost = _take_units(table, slots, node, rows, dense, units, block, last, largest, beyond, cost)
+        _sweep_block(table, slots, centers, node, histograms, dense, units.narrow, wanted, block)
+        n_unflushed += (block.last - block.first + LANES - 1) // LANES
         block.first = block.last
-        n_unflushed += n_rows // LANES
-        if n_unflushed + n_rows // LANES > MAX_GROUPS or block.first == last:
-            _flush_sums(table, centers, node, dense.sums, histograms.center_step)
+        if n_unflushed + n_rows // LANES > most or block.first == last:
+            _flush_sums(
+                table, centers, node, dense.sums, n_lanes,
+                -<int64_t>NARROW_ZERO * LANES * n_unflushed if units.narrow else 0, histograms.center_step, wanted,
+            )
+            if units.narrow:
+                _unpack_tallies(table, centers, node, dense.packed, histograms.tally, wanted)
             n_unflushed = 0
         if (block.first - node.first) % CHUNK == 0 or block.first == last:
             chunk_cost[chunk] = cost
             cost = 0.0
             chunk += 1
     dense.capped = False
+    dense.beyond = 0.0
     for r in range(LANES):
         dense.capped |= largest[r] == UNIT_CAP
+        dense.beyond += beyond[r] / units.scale

@@ -17,7 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from shallowrules._kernel.growth.bounding cimport bound_rows, bound_scale
+from shallowrules._kernel.growth.bounding cimport BoundUnits, bound_rows, bound_units
 from shallowrules._kernel.growth.cut_scan cimport (
     ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidates, CutSearch, Goal, RowSource, list_candidates,
     scan_feature, search_run
@@ -29,7 +29,7 @@ from shallowrules._kernel.growth.imm cimport count_mistakes
 from shallowrules._kernel.growth.list_sweep cimport sweep_rows
 from shallowrules._kernel.growth.nearest_lists cimport fill_lists, filter_lists, list_members, sum_costs
 from shallowrules._kernel.growth.objective cimport (
-    RUNS_SHIFT, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
+    RUNS_SHIFT, SLACK, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
     price_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
@@ -49,6 +49,7 @@ cdef struct NodeSearch:
     Objective of_node
     Scratch* scratches      # one per thread; the first has the histograms of all, and the results
     int n_threads
+    bint narrow             # whether its bounds have 16 bits
 
 
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
@@ -218,7 +219,7 @@ cdef void _search_mistakes(
     cdef int t, n_threads = search.n_threads
     search.fixed.scale = table.weight_scale if table.weighted else 1.0
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        clear_histograms(table, centers, node, &scratches[t].histograms)
+        clear_histograms(table, centers, node, &scratches[t].histograms, NULL)
         count_mistakes(
             table, slots, centers, node, &scratches[t].histograms,
             share_of(node.first, node.last_counted, t, n_threads),
@@ -236,7 +237,7 @@ cdef void _search_lists(
     cdef int t, n_threads = search.n_threads
     while True:
         for t in prange(n_threads if not swept else 0, num_threads=n_threads, schedule="static", chunksize=1):
-            clear_histograms(table, centers, node, &scratches[t].histograms)
+            clear_histograms(table, centers, node, &scratches[t].histograms, NULL)
             sweep_rows(
                 table, slots, lists, centers, node, &scratches[t].histograms, &scratches[t].lists, &search.fixed,
                 share_of(node.first, node.last, t, n_threads),
@@ -248,36 +249,64 @@ cdef void _search_lists(
 
 
 cdef void _bound_features(
-    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, double* costs
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint may_be_narrow,
+    double* costs,
 ) noexcept nogil:
     """Fill the histograms that bound every feature's cuts, and sum the node's cost, by chunks to `costs` first."""
+    memset(search.scratches.features.bounded, True, table.n_features)
+    _bound_some(table, slots, centers, search, may_be_narrow, costs)
+
+
+cdef void _bound_again(
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint all_features,
+    double* costs,
+) noexcept nogil:
+    """Bound the features that may have the best cut, or all, in 32 bits after 16 left a doubt."""
+    cdef FeatureResults* features = &search.scratches.features
+    cdef double error, limit = _limit_of_best(table, centers, search, &error)
+    cdef int f
+    for f in range(table.n_features):
+        features.bounded[f] = all_features or features.bound[f] <= limit
+    _bound_some(table, slots, centers, search, False, costs)
+
+
+cdef void _bound_some(
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint may_be_narrow,
+    double* costs,
+) noexcept nogil:
+    """Fill the histograms of the features to be bounded, and sum the node's cost, by chunks to `costs` first."""
     cdef Node* node = search.node
     cdef Scratch* scratches = search.scratches
+    cdef const unsigned char* bounded = scratches.features.bounded
     cdef int t, f, n_threads = search.n_threads, place
     cdef int64_t weight = 0
-    cdef double scale = bound_scale(table, slots, centers, node, &scratches.rows)
+    cdef BoundUnits units = bound_units(table, slots, centers, node, &scratches.rows, may_be_narrow)
     cdef bint keeps = keeps_distances(slots, node)
     for place in range(search.of_node.n_centers if keeps else 0):
         slots.distance_place[centers.order[node.first_center + place]] = place
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         bound_rows(
-            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, scale,
-            share_of(0, chunks_of(node), t, n_threads), costs,
+            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, units,
+            bounded, share_of(0, chunks_of(node), t, n_threads), costs,
         )
     node.has_distances |= keeps
     _sum_chunks(node, costs)
+    search.narrow = units.narrow
     search.of_node.cost = node.cost
-    for t in range(n_threads):
+    for t in range(n_threads if search.of_node.total_weight == 0.0 else 0):
         weight += counted_weight(table, centers, node, &scratches[t].histograms)
-    search.of_node.total_weight = <double>weight
+    search.of_node.total_weight += <double>weight
     for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
+        if not bounded[f]:
+            continue
         for t in range(1, n_threads):
             add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
         to_differences(table, centers, node, &scratches.histograms, f)
-        scratches.features.unit_scale[f] = scale
+        scratches.features.unit_scale[f] = units.scale
         scratches.features.exact[f] = False
     for t in range(1, n_threads):
         scratches.dense.capped |= scratches[t].dense.capped
+        scratches.dense.beyond += scratches[t].dense.beyond
 
 
 cdef void _sum_feature(
@@ -333,6 +362,45 @@ cdef void _bound_objectives(
             _bound_part(table, centers, search, t)
 
 
+cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexcept nogil:
+    cdef int f, likeliest = 0
+    for f in range(n_features):
+        if features.bound[f] < features.bound[likeliest]:
+            likeliest = f
+    return likeliest
+
+
+cdef double _limit_of_best(
+    const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
+) noexcept nogil:
+    """Return what the bounding sum of the node's best cut does not exceed; infinity if bounds are too uncertain.
+
+    error: a result, too, by how much an objective by bounding sums is off at most.
+    """
+    cdef const Node* node = search.node
+    cdef Scratch* scratch = search.scratches
+    cdef FeatureResults* features = &scratch.features
+    cdef int likeliest = _of_lowest_bound(table.n_features, features)
+    cdef double unit_scale
+    cdef Objective objective
+    cdef Cut found
+    unit_scale = features.unit_scale[likeliest]
+    error[0] = objective_error(
+        &search.of_node,
+        (node.last - node.first + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
+        + scratch.dense.beyond * (1.0 + SLACK),
+    )
+    if not error[0] < MAX_UNCERTAINTY:
+        return INFINITY
+    found.objective = INFINITY
+    objective = _objective_of(search, likeliest, unit_scale)
+    scan_feature(
+        table, centers, node, &scratch.histograms, NULL, &scratch.scan, &objective,
+        CutSearch(likeliest, BIN_ENDS, INFINITY), &found,
+    )
+    return highest_tie_limit(found.objective + error[0])
+
+
 cdef bint _list_runs(
     const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
 ) noexcept nogil:
@@ -340,42 +408,26 @@ cdef bint _list_runs(
 
     error: the result, by how much an objective by bounding sums is off at most.
     """
-    cdef const Node* node = search.node
     cdef Scratch* scratch = search.scratches
     cdef FeatureResults* features = &scratch.features
-    cdef int f, likeliest = 0
-    cdef double limit, unit_scale
+    cdef double unit_scale = features.unit_scale[_of_lowest_bound(table.n_features, features)]
+    cdef double limit = _limit_of_best(table, centers, search, error)
     cdef Objective objective
     cdef Cut found
-    for f in range(table.n_features):
-        if features.bound[f] < features.bound[likeliest]:
-            likeliest = f
-    unit_scale = features.unit_scale[likeliest]
-    error[0] = objective_error(
-        &search.of_node, (node.last - node.first + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
-    )
-    if not error[0] < MAX_UNCERTAINTY:
-        return False
-    found.objective = INFINITY
-    objective = _objective_of(search, likeliest, unit_scale)
-    scan_feature(
-        table, centers, node, &scratch.histograms, NULL, &scratch.scan, &objective,
-        CutSearch(likeliest, BIN_ENDS, INFINITY), &found,
-    )
-    limit = highest_tie_limit(found.objective + error[0])
-    if not within_reach(limit, &search.fixed):
+    cdef int f
+    if limit == INFINITY or not within_reach(limit, &search.fixed):
         return False
     scratch.scan.n_runs = 0
     for f in range(table.n_features):
         if features.bound[f] > limit:
             continue
-        if features.exact[f]:  # in other units, for another trade-off
+        if features.exact[f] or features.unit_scale[f] != unit_scale:  # of another trade-off, or of 16 bits
             return False
         found.objective = INFINITY
         objective = _objective_of(search, f, unit_scale)
         scan_feature(
-            table, centers, node, &scratch.histograms, NULL, &scratch.scan, &objective, CutSearch(f, LIST_RUNS, limit),
-            &found,
+            table, centers, search.node, &scratch.histograms, NULL, &scratch.scan, &objective,
+            CutSearch(f, LIST_RUNS, limit), &found,
         )
     return scratch.scan.n_runs <= MAX_RUNS
 
@@ -386,8 +438,8 @@ cdef bint _choose_if_certain(
 ) noexcept nogil:
     """Choose the node's cut by the bounding sums; False if the exact sums might choose another.
 
-    A bounding sum falls short of the true one by less than a unit for each row, if no row was capped; the exact sum
-    is off by at most one of its own units for each row. So an exact objective lies in an interval of length `error`,
+    A bounding sum falls short of the true one by less than a unit for each row, if no row was capped, and in 16 bits
+    by what was cut off of capped rows; the exact sum is off by at most one of its own units for each row. So an exact objective lies in an interval of length `error`,
     and only cuts whose interval reaches down to the least upper end matter. Those of a feature between two
     neighboring centers, a run, differ by the rows between them alone: these are added up exactly, on top of the most
     that may lie before. All objectives of a run are then too high by the same amount, from 0 to `error`. The choice is
@@ -420,7 +472,11 @@ cdef bint _choose_if_certain(
         objective = _objective_of(search, run.feature, search.fixed.scale)
         value = search_run(
             table, centers, node, &rows, &scratch.scan, &objective, run,
-            llrint(((<double>run.before.induced + n + 1) / scale) * search.fixed.scale + n + 1), &found,
+            llrint(
+                ((<double>run.before.induced + n + 1) / scale + scratch.dense.beyond * (1.0 + SLACK))
+                * search.fixed.scale + n + 1
+            ),
+            &found,
         )
         if value < lowest:
             second = lowest
@@ -519,9 +575,10 @@ cdef bint choose_cuts(
     cdef const CenterOrder* centers = &state.centers
     cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
     cdef bint dense = not is_imm(slots) and is_dense(table, search.node)
+    cdef double* costs = costs_of_node(state.chunk_cost, search.node) if dense else NULL
     cdef int i
     if dense:
-        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+        _bound_features(table, slots, centers, &search, True, costs)
     search.fixed = first_point(table, centers, search.node)
     for i in range(n_wanted):
         search.of_node.tradeoff = tradeoffs[wanted[i]]
@@ -529,6 +586,11 @@ cdef bint choose_cuts(
             _bound_objectives(table, centers, &search)
             if _choose_if_certain(table, slots, lists, centers, &search, &cuts[i]):
                 continue
+            if search.narrow:
+                _bound_again(table, slots, centers, &search, n_wanted > 1, costs)
+                _bound_objectives(table, centers, &search)
+                if _choose_if_certain(table, slots, lists, centers, &search, &cuts[i]):
+                    continue
             _search_dense(table, slots, lists, centers, &search)
         elif is_imm(slots):
             _search_mistakes(table, slots, lists, centers, &search)
@@ -558,7 +620,7 @@ cdef void choose_candidates(
     search.of_node.tradeoff = tradeoff
     candidates.count = 0
     if dense:
-        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+        _bound_features(table, slots, centers, &search, False, costs_of_node(state.chunk_cost, search.node))
     search.fixed = first_point(table, centers, search.node)
     if dense and (scratches.dense.capped or search.node.cost == 0.0):
         _bound_objectives(table, centers, &search)

@@ -235,7 +235,7 @@ cdef void sum_all_features(
     cdef int* edge
     cdef Share block = Share(node.first, node.first)
     place_members(centers, node, rows.members, dense)
-    clear_histograms(table, centers, node, histograms)
+    clear_histograms(table, centers, node, histograms, NULL)
     for f in range(table.n_features):
         line_up(table, centers, node, dense, f)
         memcpy(all_features.at + f * n_members, dense.at, n_members * sizeof(int))

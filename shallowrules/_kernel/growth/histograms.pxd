@@ -8,7 +8,8 @@ cdef void clear_feature(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil
 cdef void clear_histograms(
-    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    const unsigned char* wanted,
 ) noexcept nogil
 cdef void add_histograms(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* total, const Histograms* part,

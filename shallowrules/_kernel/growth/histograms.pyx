@@ -25,12 +25,14 @@ cdef void clear_feature(
 
 
 cdef void clear_histograms(
-    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms,
+    const unsigned char* wanted,
 ) noexcept nogil:
-    """Zero the part of all features' histograms that the node uses."""
+    """Zero the part that the node uses of the histograms of the features that are wanted; of all, if it is NULL."""
     cdef Py_ssize_t f
     for f in range(table.n_features):
-        clear_feature(table, centers, node, histograms, f)
+        if wanted == NULL or wanted[f]:
+            clear_feature(table, centers, node, histograms, f)
 
 
 cdef void add_histograms(

@@ -108,7 +108,7 @@ cdef class NodeRows(Workspace):
             del keep
         else:
             with nogil:
-                clear_histograms(&state.table, &state.centers, node, &scratch.histograms)
+                clear_histograms(&state.table, &state.centers, node, &scratch.histograms, NULL)
                 sweep_rows(
                     &state.table, &state.slots, &state.lists, &state.centers, node, &scratch.histograms,
                     &scratch.lists, &self.fixed, Share(0, node.last),

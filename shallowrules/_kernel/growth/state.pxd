@@ -4,7 +4,7 @@ A slot is a place in the arrays that have an entry per row. Rows move between sl
 the slots of a node are contiguous. Centers are kept alike: per feature, those of a node are contiguous and ascending.
 """
 
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.shared.interrupts cimport Progress
@@ -42,6 +42,7 @@ cdef struct Table:
     double weight_scale         # fixed point of the weights
     int instructions            # which version of the vectorised code to use
     int dense_limit             # nodes of more centers keep lists of nearest centers
+    Py_ssize_t narrow_rows      # dense nodes of so many rows may be bounded in 16 bits
 
 
 cdef struct Slots:
@@ -218,9 +219,15 @@ cdef struct DenseBuffers:
     int* at                     # [M] place in `members` of each center in the order of a feature
     int* edge                   # [M] its code
     int* units                  # [rows of a block / LANES, M, LANES] added cost of each center, for bounds
-    int* sums                   # [d, M, LANES]
+    int* sums                   # [d, M, LANES], in 16 bits the first [d, M, PAIRS]
     int* own                    # [DENSE_BLOCK] a row's own step
     bint capped                 # some row's added cost was cut off at what a bound can hold
+    double beyond               # cost that was cut off at most, where a bound has 16 bits
+    int16_t* narrow_units       # units, place and own in 16 bits; NULL, these five, if no node is large enough
+    int16_t* narrow_place
+    uint16_t* narrow_own
+    uint16_t* cell              # [DENSE_BLOCK] where in `packed` each row is counted
+    uint64_t* packed            # [d, n_codes, 2] tallies by direction of the own step; zeros between two nodes
     int64_t* exact_units        # [M, LANES]
     int64_t* exact_sums         # [M, LANES]
 
@@ -241,6 +248,7 @@ cdef struct FeatureResults:
     double* unit_scale          # units per unit of cost in the feature's histograms
     unsigned char* exact        # whether they are exact
     double* bound               # no cut of the feature has a lower objective
+    unsigned char* bounded      # whether the next bounding sweep is to take it
     unsigned char* searched     # whether the lowest objective of the feature is known
     double* best                # lowest objective of the feature, infinity if it was not searched for
 

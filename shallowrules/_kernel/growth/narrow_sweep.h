@@ -1,0 +1,257 @@
+/* The bounding sweep of `dense_sweep.h` in 16 bits: twice as many rows go through at once, and a row's own step and
+ * the count of rows are added in one place.
+ *
+ * What a row adds is rounded down more coarsely, so that a cut is certain less often: for nodes of many rows, where
+ * that is worth it. Units are kept less 2^15, for vectors compare and add signed numbers. Both versions give the same
+ * numbers. With AVX-512 the 256 bits of AVX2 are used: every such processor has them, and not every one has 16-bit
+ * arithmetic in 512.
+ */
+#ifndef SHALLOWRULES_NARROW_SWEEP_H
+#define SHALLOWRULES_NARROW_SWEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dense_sweep.h"
+
+#define SR_NARROW_CAP UINT16_MAX    /* units of one row */
+#define SR_NARROW_ZERO INT16_MIN    /* no units */
+#define SR_PAIRS (SR_LANES / 2)     /* sums of a cut: each of two lanes */
+#define SR_TALLY_BITS 40            /* of the units in a word of the tally; above them is the number of rows */
+
+/* distances: K x 16. units: what each center adds to the cost of its row beyond the nearest, K x 16, rounded down and
+ * at most SR_NARROW_CAP; first: the distance to the nearest; beyond: by lane, raised by what is cut off of the farthest
+ * center, in units. weight: 16 or NULL. */
+static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n_centers, const double *weight,
+                                            double scale, int16_t *units, double *first, double *beyond)
+{
+    double farthest[SR_LANES], factor[SR_LANES];
+    for (int r = 0; r < SR_LANES; r++) {
+        first[r] = farthest[r] = distances[r];
+        factor[r] = weight ? weight[r] * scale : scale;
+    }
+    for (ptrdiff_t c = 1; c < n_centers; c++)
+        for (int r = 0; r < SR_LANES; r++) {
+            const double other = distances[c * SR_LANES + r];
+            first[r] = other < first[r] ? other : first[r];
+            farthest[r] = other > farthest[r] ? other : farthest[r];
+        }
+    for (ptrdiff_t c = 0; c < n_centers; c++)
+        for (int r = 0; r < SR_LANES; r++) {
+            const double value = (distances[c * SR_LANES + r] - first[r]) * factor[r];
+            units[c * SR_LANES + r] = (int16_t)((int32_t)(value < SR_NARROW_CAP ? value : SR_NARROW_CAP) + SR_NARROW_ZERO);
+        }
+    for (int r = 0; r < SR_LANES; r++) {
+        const double cut_off = (farthest[r] - first[r]) * factor[r] - SR_NARROW_CAP;
+        beyond[r] += cut_off > 0.0 ? cut_off : 0.0;
+    }
+}
+
+/* Codes clipped to those of the outermost centers; beyond `count`, up to the end of a group, the lowest. */
+#define SR_DEFINE_NARROW_PLACES(SUFFIX, ATTRIBUTE)                                                                 \
+    ATTRIBUTE static inline void sr_narrow_places##SUFFIX(const uint16_t *restrict codes, ptrdiff_t count,         \
+                                                          uint16_t low, uint16_t high, int16_t *restrict place)    \
+    {                                                                                                              \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                                    \
+            const uint16_t code = codes[i] < low ? low : codes[i];                                                 \
+            place[i] = (int16_t)(code > high ? high : code);                                                       \
+        }                                                                                                          \
+        for (ptrdiff_t i = count; i % SR_LANES; i++)                                                               \
+            place[i] = (int16_t)low;                                                                               \
+    }
+
+SR_DEFINE_NARROW_PLACES(_portable, )
+
+/* As `sr_dense_sweep`, of codes below 2^15, but for what becomes of a row's own step. Its nearest center is left or
+ * right of a cut and adds nothing there, so that a step is what the other side adds: own, and cell, twice the place of
+ * the row, and one more if the step is downwards. sums: K x 8, with units that are kept less 2^15. */
+static inline void sr_narrow_sweep_portable(const int16_t *units, ptrdiff_t n_groups, ptrdiff_t n_centers,
+                                            const int32_t *at, const int32_t *q, const int16_t *place, int32_t *sums,
+                                            uint16_t *own, uint16_t *cell)
+{
+    int16_t right[SR_MAX_DENSE][SR_LANES], left[SR_LANES];
+    const ptrdiff_t last = n_centers - 1;
+    for (ptrdiff_t g = 0; g < n_groups; g++) {
+        const int16_t *u = units + g * n_centers * SR_LANES, *p = place + g * SR_LANES;
+        uint16_t *o = own + g * SR_LANES, *c = cell + g * SR_LANES;
+        for (int r = 0; r < SR_LANES; r++) {
+            o[r] = 0;
+            c[r] = (uint16_t)(2 * p[r]);
+            left[r] = INT16_MAX;
+            right[last][r] = u[at[last] * SR_LANES + r];
+        }
+        for (ptrdiff_t j = last - 1; j > 0; j--)
+            for (int r = 0; r < SR_LANES; r++) {
+                const int16_t x = u[at[j] * SR_LANES + r];
+                right[j][r] = x < right[j + 1][r] ? x : right[j + 1][r];
+            }
+        for (ptrdiff_t j = 0; j < last; j++)
+            for (int r = 0; r < SR_LANES; r++) {
+                const int16_t x = u[at[j] * SR_LANES + r], y = right[j + 1][r];
+                left[r] = x < left[r] ? x : left[r];
+                sums[j * SR_PAIRS + r / 2] += p[r] <= q[j] ? left[r] : y;
+                if (p[r] > q[j] && p[r] <= q[j + 1]) {
+                    o[r] = (uint16_t)((left[r] < y ? y : left[r]) - SR_NARROW_ZERO);
+                    c[r] += left[r] < y;
+                }
+            }
+    }
+}
+
+#if SR_HAS_X86
+SR_DEFINE_NARROW_PLACES(_avx2, __attribute__((target("avx2"))))
+
+#define SR_NARROW_256(gap, factor)                                                                                 \
+    _mm_add_epi32(_mm256_cvttpd_epi32(_mm256_min_pd(_mm256_mul_pd(gap, factor), _mm256_set1_pd(SR_NARROW_CAP))),   \
+                  _mm_set1_epi32(SR_NARROW_ZERO))
+
+/* GCC does not convert to 16 bits by vectors: four at a time, and packed. */
+__attribute__((target("avx2"))) static inline void sr_narrow_units_avx2(
+    const double *distances, ptrdiff_t n_centers, const double *weight, double scale, int16_t *units, double *first,
+    double *beyond)
+{
+    const __m256d cap = _mm256_set1_pd(SR_NARROW_CAP), zero = _mm256_setzero_pd();
+    for (int r = 0; r < SR_LANES; r += 8) {
+        __m256d least = _mm256_loadu_pd(distances + r), least_too = _mm256_loadu_pd(distances + r + 4);
+        __m256d most = least, most_too = least_too, factor = _mm256_set1_pd(scale), factor_too = factor;
+        for (ptrdiff_t c = 1; c < n_centers; c++) {
+            const __m256d d = _mm256_loadu_pd(distances + c * SR_LANES + r);
+            const __m256d d_too = _mm256_loadu_pd(distances + c * SR_LANES + r + 4);
+            least = _mm256_min_pd(d, least);
+            least_too = _mm256_min_pd(d_too, least_too);
+            most = _mm256_max_pd(d, most);
+            most_too = _mm256_max_pd(d_too, most_too);
+        }
+        if (weight) {
+            factor = _mm256_mul_pd(_mm256_loadu_pd(weight + r), factor);
+            factor_too = _mm256_mul_pd(_mm256_loadu_pd(weight + r + 4), factor_too);
+        }
+        for (ptrdiff_t c = 0; c < n_centers; c++) {
+            const __m256d gap = _mm256_sub_pd(_mm256_loadu_pd(distances + c * SR_LANES + r), least);
+            const __m256d gap_too = _mm256_sub_pd(_mm256_loadu_pd(distances + c * SR_LANES + r + 4), least_too);
+            _mm_storeu_si128((__m128i *)(units + c * SR_LANES + r),
+                             _mm_packs_epi32(SR_NARROW_256(gap, factor), SR_NARROW_256(gap_too, factor_too)));
+        }
+        most = _mm256_max_pd(_mm256_sub_pd(_mm256_mul_pd(_mm256_sub_pd(most, least), factor), cap), zero);
+        most_too = _mm256_max_pd(_mm256_sub_pd(_mm256_mul_pd(_mm256_sub_pd(most_too, least_too), factor_too), cap), zero);
+        _mm256_storeu_pd(first + r, least);
+        _mm256_storeu_pd(first + r + 4, least_too);
+        _mm256_storeu_pd(beyond + r, _mm256_add_pd(_mm256_loadu_pd(beyond + r), most));
+        _mm256_storeu_pd(beyond + r + 4, _mm256_add_pd(_mm256_loadu_pd(beyond + r + 4), most_too));
+    }
+}
+
+/* Write what becomes of the own steps of 16 rows: what the left side of its cut adds, and the right one. */
+__attribute__((target("avx2"))) static inline void sr_narrow_own_avx2(__m256i x, __m256i y, __m256i place,
+                                                                      uint16_t *own, uint16_t *cell)
+{
+    const __m256i most = _mm256_xor_si256(_mm256_max_epi16(x, y), _mm256_set1_epi16(SR_NARROW_ZERO));
+    const __m256i is_down = _mm256_cmpgt_epi16(y, x);
+    SR_STORE_256(own, most);
+    SR_STORE_256(cell, _mm256_sub_epi16(_mm256_add_epi16(place, place), is_down));
+}
+
+/* 16 rows in a vector, two groups at a time as in `SR_DEFINE_DENSE`. Neighbors are added to 32 bits. */
+__attribute__((target("avx2"))) static inline void sr_narrow_sweep_avx2(
+    const int16_t *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at, const int32_t *q,
+    const int16_t *place, int32_t *sums, uint16_t *own, uint16_t *cell)
+{
+    __m256i right[SR_MAX_DENSE], right_too[SR_MAX_DENSE];
+    const __m256i ones = _mm256_set1_epi16(1), nothing = _mm256_set1_epi16(SR_NARROW_ZERO);
+    const ptrdiff_t last = n_centers - 1, size = n_centers * SR_LANES;
+    for (ptrdiff_t g = 0; g < n_groups; g += 2) {
+        const int is_pair = g + 1 < n_groups; /* else the last group goes through twice, and is added once */
+        const ptrdiff_t row = g * SR_LANES, row_too = row + is_pair * SR_LANES;
+        const int16_t *u = units + g * size, *v = is_pair ? u + size : u;
+        const __m256i ones_too = is_pair ? ones : _mm256_setzero_si256();
+        const __m256i p = SR_LOAD_256(place + row), p_too = SR_LOAD_256(place + row_too);
+        __m256i x = SR_LOAD_256(u + at[last] * SR_LANES), x_too = SR_LOAD_256(v + at[last] * SR_LANES);
+        __m256i own_x = nothing, own_y = nothing, own_x_too = nothing, own_y_too = nothing;
+        __m256i code = _mm256_set1_epi16((int16_t)q[0]);
+        __m256i is_right = _mm256_cmpgt_epi16(p, code), is_right_too = _mm256_cmpgt_epi16(p_too, code);
+        right[last] = x;
+        right_too[last] = x_too;
+        for (ptrdiff_t j = last - 1; j > 0; j--) {
+            const ptrdiff_t here = at[j] * SR_LANES;
+            right[j] = x = _mm256_min_epi16(x, SR_LOAD_256(u + here));
+            right_too[j] = x_too = _mm256_min_epi16(x_too, SR_LOAD_256(v + here));
+        }
+        x = x_too = _mm256_set1_epi16(INT16_MAX);
+        for (ptrdiff_t j = 0; j < last; j++) {
+            const ptrdiff_t here = at[j] * SR_LANES;
+            int32_t *s = sums + j * SR_PAIRS;
+            const __m256i y = right[j + 1], y_too = right_too[j + 1];
+            __m256i next, next_too, is_own, is_own_too, added, added_too;
+            code = _mm256_set1_epi16((int16_t)q[j + 1]);
+            next = _mm256_cmpgt_epi16(p, code);
+            next_too = _mm256_cmpgt_epi16(p_too, code);
+            is_own = _mm256_andnot_si256(next, is_right);
+            is_own_too = _mm256_andnot_si256(next_too, is_right_too);
+            x = _mm256_min_epi16(x, SR_LOAD_256(u + here));
+            x_too = _mm256_min_epi16(x_too, SR_LOAD_256(v + here));
+            added = _mm256_madd_epi16(SR_BLEND_256(is_right, x, y), ones);
+            added_too = _mm256_madd_epi16(SR_BLEND_256(is_right_too, x_too, y_too), ones_too);
+            SR_STORE_256(s, _mm256_add_epi32(SR_LOAD_256(s), _mm256_add_epi32(added, added_too)));
+            own_x = SR_BLEND_256(is_own, own_x, x);
+            own_y = SR_BLEND_256(is_own, own_y, y);
+            own_x_too = SR_BLEND_256(is_own_too, own_x_too, x_too);
+            own_y_too = SR_BLEND_256(is_own_too, own_y_too, y_too);
+            is_right = next;
+            is_right_too = next_too;
+        }
+        sr_narrow_own_avx2(own_x_too, own_y_too, p_too, own + row_too, cell + row_too);
+        sr_narrow_own_avx2(own_x, own_y, p, own + row, cell + row);
+    }
+}
+
+#define SR_CHOOSE_NARROW(FUNCTION, ...)                                                                            \
+    do {                                                                                                           \
+        if (instructions >= SR_AVX2)                                                                               \
+            FUNCTION##_avx2(__VA_ARGS__);                                                                          \
+        else                                                                                                       \
+            FUNCTION##_portable(__VA_ARGS__);                                                                      \
+    } while (0)
+#else
+#define SR_CHOOSE_NARROW SR_CHOOSE
+#endif
+
+static inline void sr_narrow_units(int instructions, const double *distances, ptrdiff_t n_centers,
+                                   const double *weight, double scale, int16_t *units, double *first, double *beyond)
+{
+    SR_CHOOSE_NARROW(sr_narrow_units, distances, n_centers, weight, scale, units, first, beyond);
+}
+
+static inline void sr_narrow_places(int instructions, const uint16_t *codes, ptrdiff_t count, uint16_t low,
+                                    uint16_t high, int16_t *place)
+{
+    SR_CHOOSE_NARROW(sr_narrow_places, codes, count, low, high, place);
+}
+
+static inline void sr_narrow_sweep(int instructions, const int16_t *units, ptrdiff_t n_groups, ptrdiff_t n_centers,
+                                   const int32_t *at, const int32_t *q, const int16_t *place, int32_t *sums,
+                                   uint16_t *own, uint16_t *cell)
+{
+    SR_CHOOSE_NARROW(sr_narrow_sweep, units, n_groups, n_centers, at, q, place, sums, own, cell);
+}
+
+/* Count the rows by code, with their own steps, up and down apart, two words for each code: fewer than 2^24 rows. */
+static inline void sr_narrow_tally(const uint16_t *cell, const uint16_t *own, ptrdiff_t count, uint64_t *words)
+{
+    for (ptrdiff_t i = 0; i < count; i++)
+        words[cell[i]] += ((uint64_t)1 << SR_TALLY_BITS) + own[i];
+}
+
+/* Add the words of `count` codes to their tallies, and set them to 0. */
+static inline void sr_unpack(uint64_t *words, ptrdiff_t count, sr_tally *tally)
+{
+    const uint64_t units = ((uint64_t)1 << SR_TALLY_BITS) - 1;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const uint64_t up = words[2 * i], down = words[2 * i + 1];
+        tally[i].step_up += (int64_t)(up & units);
+        tally[i].step_down += (int64_t)(down & units);
+        tally[i].rows += (int64_t)((up >> SR_TALLY_BITS) + (down >> SR_TALLY_BITS));
+        words[2 * i] = words[2 * i + 1] = 0;
+    }
+}
+
+#endif
