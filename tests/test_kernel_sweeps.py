@@ -10,7 +10,7 @@ from growths import assert_same, check, grow, grow_path, grown, unique_rows, ver
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems, random_tables
-from tables import blobs
+from tables import blobs, lloyd
 
 from shallowrules import _kernel, growing
 from shallowrules.growing import MAX_TRADEOFFS, GrownTree
@@ -98,10 +98,19 @@ nearly = pytest.mark.parametrize(
 )
 
 
-def chosen(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int]) -> GrownTree:
+def noise_for(options: dict[str, int], random: np.random.Generator, n_rows: int) -> np.ndarray:
+    """Return columns that are alike in all clusters: so many that bounds of 16 bits hold what rows add, if these are."""
+    return random.normal(size=(n_rows, 40 if options["narrow_rows"] == 1 else 0))
+
+
+def chosen(
+    columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int], noise: np.ndarray
+) -> GrownTree:
     """Grow a tree for points around 0, 10, ...; compare it with the oracle and with a path."""
-    centers = 10.0 * np.arange(len(coordinates))[:, None]
-    problem = Problem(columns.astype(np.float64), points[:, None], coordinates.astype(np.float64), centers, None, 0.0)
+    centers = np.zeros((len(coordinates), 1 + noise.shape[1]))
+    centers[:, 0] = 10.0 * np.arange(len(coordinates))
+    X_cluster = np.column_stack([points, noise])
+    problem = Problem(columns.astype(np.float64), X_cluster, coordinates.astype(np.float64), centers, None, 0.0)
     with version(**options):
         tree = check(problem)
         for tradeoff, one in zip([0.0, 0.3], grow_path(*problem.arrays, tradeoffs=[0.0, 0.3]), strict=True):
@@ -118,18 +127,18 @@ def test_cuts_between_other_centers_that_nearly_tie_are_told_apart(options, one_
     for seed in range(8):
         random = np.random.default_rng(seed)
         cluster = np.arange(2000) % 3
-        x = random.normal(size=2000)
+        x, noise = random.normal(size=2000), noise_for(options, random, 2000)
         wrong = [np.flatnonzero(cluster == c)[:100] for c in (0, 1)]
         x[wrong] = random.uniform(1, 4, size=(2, 100))
         x[wrong[1]] += (x[wrong[0]].sum() - x[wrong[1]].sum()) / 100
-        x[wrong[1][0]] += gain * ((x**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
+        x[wrong[1][0]] += gain * ((x**2).sum() + (noise**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
         columns = np.stack([cluster > 0, cluster > 1], axis=1).astype(int)
         for c in (0, 1):
             columns[wrong[c], c] = 1
         coordinates = np.array([[0, 0], [1, 0], [1, 1]])
         if one_column:
             columns, coordinates = columns.sum(axis=1, keepdims=True), coordinates.sum(axis=1, keepdims=True)
-        tree = chosen(columns, coordinates, 10.0 * cluster + x, options)
+        tree = chosen(columns, coordinates, 10.0 * cluster + x, options, noise)
         assert (tree.cut[0] if one_column else tree.feature[0]) == second
 
 
@@ -146,11 +155,13 @@ def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread,
     for seed in range(4):
         random = np.random.default_rng(seed)
         cluster, points = two_clusters(random, 6000)
+        noise = noise_for(options, random, 6000)
         points[:2] = 1.0, 9.0
-        points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + 80) / 20
+        points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + (noise**2).sum() + 80) / 20
         columns = spread * random.uniform(size=6000) + 2.0 * cluster
         columns[:2] = 1.5 + apart, 1.5
-        assert (chosen(columns[:, None], np.array([[0], [3]]), points, options).cut[0] > 1.2) == second
+        tree = chosen(columns[:, None], np.array([[0], [3]]), points, options, noise)
+        assert (tree.cut[0] > 1.2) == second
 
 
 @dense
@@ -159,17 +170,19 @@ def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
     points[0] = 5.0 - 1e-7
     columns = 2 * cluster
     columns[0] = 1
-    assert chosen(columns[:, None], np.array([[0], [2]]), points, options).cut[0] == 1
+    assert chosen(columns[:, None], np.array([[0], [2]]), points, options, np.empty((100, 0))).cut[0] == 1
 
 
 @dense
 def test_a_row_too_far_for_the_bounds_still_counts(options):
     # The first feature has one row on the wrong side, far away and not in a sample; the second, several near ones.
-    cluster, points = two_clusters(np.random.default_rng(0), 2000)
+    random = np.random.default_rng(0)
+    cluster, points = two_clusters(random, 2000)
     points[101] = 5000.0
     columns = np.stack([cluster, cluster], axis=1)
     columns[101, 0] = columns[301:310:2, 1] = 0
-    assert chosen(columns, np.array([[0, 0], [1, 1]]), points, options).feature[0] == 1
+    noise = noise_for(options, random, 2000)
+    assert chosen(columns, np.array([[0, 0], [1, 1]]), points, options, noise).feature[0] == 1
 
 
 def test_every_choice_is_the_oracles_with_lists_only():
@@ -187,9 +200,9 @@ def test_every_choice_is_the_oracles_with_lists_only():
 def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_once(weighted, instructions):
     # One thread moves them every 2^18 rows. The second column has two values: most rows share a code.
     random = np.random.default_rng(4)
-    X = blobs(random, 600_000, 3, 5, 3.0)
+    X = blobs(random, 600_000, 6, 5, 6.0)
     X[:, 1] = X[:, 1] > 3
-    centers = X[[np.flatnonzero(X[:, 1] == i % 2)[i] for i in range(5)]]
+    centers = np.array([X[np.flatnonzero(X[:, 1] == i % 2)[i * 1000 : i * 1000 + 500]].mean(axis=0) for i in range(5)])
     problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
     trees = []
     for narrow_rows in (1, WIDE):
@@ -203,7 +216,8 @@ def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs
     random = np.random.default_rng(6)
     X = blobs(random, 3000, 3, 6, 2.0)
     X = np.column_stack([X, X[:, ::-1], X + random.normal(scale=1e-4, size=X.shape)])
-    problem = Problem(X, X, X[:6].copy(), X[:6].copy(), None, 0.03)
+    centers = lloyd(X, 6, random)
+    problem = Problem(X, X, centers, centers, None, 0.03)
     expected, path = grown(problem), grow_path(*problem.arrays, tradeoffs=TRADEOFFS)
     for options in VERSIONS:
         with version(**options):

@@ -2,8 +2,8 @@
 
 What a row adds is rounded down, to 32 bits or, at nodes of many rows, to 16 bits (`narrow_sweep.h`). Both are enough to
 choose a cut at nearly every node (`cut_search._choose_if_certain`). 16 bits take half of the time; where they leave a
-doubt, the features that may have the best cut are bounded again in 32. 32 bits also tell good cuts from better ones, and
-take rows that are far from everything.
+doubt, the features that may have the best cut are bounded again in 32. 32 bits also tell good cuts from better ones,
+and take rows that are far from everything.
 """
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
@@ -63,7 +63,7 @@ cdef double MAX_ROW_CAP = 1024.0
 # NARROW_ROOM times the most that a row of the sample adds, and at most NARROW_ROW_CAP mean distances; if that is not
 # enough, a node has 32 bits.
 cdef double NARROW_ROOM = 1.5
-cdef double NARROW_ROW_CAP = 24.0
+cdef double NARROW_ROW_CAP = 40.0
 
 
 cdef BoundUnits bound_units(

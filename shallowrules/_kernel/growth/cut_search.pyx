@@ -439,12 +439,12 @@ cdef bint _choose_if_certain(
     """Choose the node's cut by the bounding sums; False if the exact sums might choose another.
 
     A bounding sum falls short of the true one by less than a unit for each row, if no row was capped, and in 16 bits
-    by what was cut off of capped rows; the exact sum is off by at most one of its own units for each row. So an exact objective lies in an interval of length `error`,
-    and only cuts whose interval reaches down to the least upper end matter. Those of a feature between two
-    neighboring centers, a run, differ by the rows between them alone: these are added up exactly, on top of the most
-    that may lie before. All objectives of a run are then too high by the same amount, from 0 to `error`. The choice is
-    certain if those of all other runs are higher by more than that, and none of its own is so near the limit of a tie
-    that this amount, or how doubles are rounded, matters.
+    by what was cut off of capped rows; the exact sum is off by at most one of its own units for each row. So an exact
+    objective lies in an interval of length `error`, and only cuts whose interval reaches down to the least upper end
+    matter. Those of a feature between two neighboring centers, a run, differ by the rows between them alone: these are
+    added up exactly, on top of the most that may lie before. All objectives of a run are then too high by the same
+    amount, from 0 to `error`. The choice is certain if those of all other runs are higher by more than that, and none
+    of its own is so near the limit of a tie that this amount, or how doubles are rounded, matters.
 
     Exact sums may be capped, too. Where one is, its cut is beyond reach and thus no choice; but it would not be in
     the interval, so that no run may begin there.
