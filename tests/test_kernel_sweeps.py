@@ -99,7 +99,7 @@ nearly = pytest.mark.parametrize(
 
 
 def noise_for(options: dict[str, int], random: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Return columns that are alike in all clusters: so many that bounds of 16 bits hold what rows add, if these are."""
+    """Return columns that are alike in all clusters: so many that 16 bits hold what rows add, if these are used."""
     return random.normal(size=(n_rows, 40 if options["narrow_rows"] == 1 else 0))
 
 
