@@ -364,10 +364,10 @@ class Search:
         aim = self.aim
 
         def wide(progress: Progress | None) -> list[Found]:
-            return wide_ahead(sample, self.tree, self.data, aim, progress)
+            return wide_ahead(sample.alone, self.tree, self.data, aim, progress)
 
         def ahead(progress: Progress | None) -> list[Found]:
-            return look_ahead(sample, self.tree, self.data, aim, n_rounds, progress)
+            return look_ahead(sample.alone, self.tree, self.data, aim, n_rounds, progress)
 
         def stream(number: int, progress: Progress | None) -> list[Found]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
@@ -401,7 +401,7 @@ class Search:
             start = min([*found, greedy], key=other.objective)
             if is_small and self.is_ahead and aim.moves_leaves:
                 return table.perturb(start.tree, other, self._stream_seed(N_STREAMS + number), PENALTY_PASSES)[:1]
-            return [table.improve(start.tree, other)]
+            return [(table.alone if is_small else table).improve(start.tree, other)]
 
         tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
         if table.n_threads > 1 and is_small:

@@ -92,7 +92,7 @@ MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
 MAX_ROWS_BESIDE = 32767
-"""Tables of at most this many rows are searched on by tasks side by side: the kernel works on each with one thread."""
+"""Tables of at most this many rows are searched on by tasks side by side, each with one thread."""
 TINY = 1e-300
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
@@ -184,6 +184,11 @@ class CodedTable:
     def weights(self) -> NDArray[np.float64]:
         """The weight of each row, 1 where all are equal."""
         return np.ones(len(self.rows)) if self.weight is None else self.weight
+
+    @property
+    def alone(self) -> CodedTable:
+        """The same rows for one thread: what searches side by side are given."""
+        return replace(self, n_threads=1)
 
     def measure(self, tree: CutTree, aim: Aim) -> Found:
         """Return a tree, whose every leaf has some of these rows, with its gaps and figures on them."""

@@ -198,8 +198,8 @@ def _round(
     factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
 
     def from_ahead(progress: Progress | None) -> list[Found]:
-        ahead = grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, None)
-        measured = [broad.measure(one.tree, aim) for one in ahead]
+        ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
+        measured = [broad.alone.measure(one.tree, aim) for one in ahead]
         if not ahead or not aim.moves_leaves:
             return measured
         return measured + broad.perturb(ahead[0].tree, aim, seed, STREAM_PASSES, progress)

@@ -232,9 +232,10 @@ def test_of_many_features_a_leaf_is_cut_by_the_one_that_separates_its_groups(by)
     assert after.objective < 0.6 * before.objective
 
 
-def test_threads_share_a_node_and_change_nothing():
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(100_000, 4), (9_000, 40)])
+def test_threads_share_a_node_and_change_nothing(n_rows, n_columns):
     random = np.random.default_rng(0)
-    columns = blobs(random, 40_000, 4, 8, 3.0)
+    columns = blobs(random, n_rows, n_columns, 8, 3.0)
     tree = random_tree(random, columns, 8)
     like = finished(tree, columns, columns, random.choice([1.0, 2.5], len(columns)), 0.3)
     one, _ = improved(tree, like, moves=True, max_passes=30)

@@ -86,7 +86,10 @@ def _round_all(
         counted = weight > 0
         rows = _Rows(rows.matrix[counted], rows.X_cluster[counted], weight[counted])
     n_threads = data.parameters.n_threads
-    grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
+    if data.reference_sums is not None:
+        grid = data.reference_sums.grid
+    else:
+        grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
 
     def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
         if not rounds(within, tree):

@@ -6,7 +6,7 @@ cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil
 cdef int mark_path(const Tree* tree, unsigned char* is_seen, int leaf, int without) noexcept nogil
 cdef void forget_path(const Tree* tree, unsigned char* is_seen, int leaf) noexcept nogil
 cdef int count_conditions(const Tree* tree, unsigned char* is_seen, int leaf, int without) noexcept nogil
-cdef int threads_for_node(const Tree* tree, int n_threads, int node) noexcept nogil
+cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int node) noexcept nogil
 cdef void enter(Tree* tree, int slot, int leaf) noexcept nogil
 cdef void route_to_leaves(
     const Rows* rows, Tree* tree, int node, Py_ssize_t begin, Py_ssize_t end

@@ -13,7 +13,7 @@ from shallowrules._kernel.refinement.state cimport (
 )
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.shared.threads cimport threads_for
+from shallowrules._kernel.shared.threads cimport threads_for_values
 
 
 cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil:
@@ -60,8 +60,9 @@ cdef int count_conditions(const Tree* tree, unsigned char* is_seen, int leaf, in
     return size
 
 
-cdef int threads_for_node(const Tree* tree, int n_threads, int node) noexcept nogil:
-    return threads_for(tree.last[node] - tree.first[node], n_threads)
+cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int node) noexcept nogil:
+    """Return how many threads work on a node: its rows are gone over column by column."""
+    return threads_for_values((tree.last[node] - tree.first[node]) * rows.n_features, n_threads)
 
 
 cdef void _measure_leaf(const Rows* rows, Tree* tree, int leaf, double* buffer) noexcept nogil:
@@ -161,7 +162,8 @@ cdef void gather_leaves(
         buffers.swap[tree.last[tree.leaf[slot]]] = slot
         tree.last[tree.leaf[slot]] += 1
     memcpy(tree.order + first, buffers.swap + first, (last - first) * sizeof(int))
-    for i in prange(n_leaves, num_threads=threads_for_node(tree, n_threads, node), schedule="dynamic", chunksize=1):
+    n_threads = threads_for_node(rows, tree, n_threads, node)
+    for i in prange(n_leaves, num_threads=n_threads, schedule="dynamic", chunksize=1):
         if not tree.is_measured[walk.leaves[i]]:
             _measure_leaf(rows, tree, walk.leaves[i], buffers.point + threadid() * rows.n_columns)
             tree.is_measured[walk.leaves[i]] = 1

@@ -46,7 +46,7 @@ cdef void _place_some(const Rows* rows, Tree* tree, Py_ssize_t begin, Py_ssize_t
 cdef void place_rows(Work* work) noexcept nogil:
     """Send all rows to their leaves, and measure these."""
     cdef Py_ssize_t r = work.tree.last[0], i
-    cdef int n_threads = threads_for_node(&work.tree, work.n_threads, 0)
+    cdef int n_threads = threads_for_node(&work.rows, &work.tree, work.n_threads, 0)
     for i in prange((r + CHUNK - 1) // CHUNK, num_threads=n_threads, schedule="static"):
         _place_some(&work.rows, &work.tree, i * CHUNK, min((i + 1) * CHUNK, r))
     memset(work.tree.is_measured, 0, work.tree.n_nodes)
@@ -132,7 +132,7 @@ def improve_tree(
     before = figures_of(&work.tree, &work.walk)
     with nogil:
         improve(&work, moves_leaves and n_nodes > 3)
-        n_shared = threads_for_node(&work.tree, work.n_threads, 0)
+        n_shared = threads_for_node(&work.rows, &work.tree, work.n_threads, 0)
         for node in prange(n_nodes, num_threads=n_shared, schedule="dynamic", chunksize=1):
             if work.tree.feature[node] >= 0:
                 _find_gap(&work.rows, &work.tree, node, &lower[node], &upper[node])

@@ -369,7 +369,7 @@ cdef double improve_cut(Work* work, int node, double least) noexcept nogil:
     cdef RecutBuffers* recut = &work.recut
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], n_chunks = (last - first + CHUNK - 1) // CHUNK
     cdef Py_ssize_t chunk
-    cdef int n_threads = threads_for_node(tree, work.n_threads, node), t
+    cdef int n_threads = threads_for_node(rows, tree, work.n_threads, node), t
     cdef double current = objective_below(tree, walk, rows.condition_penalty, node), gain
     count_visit(&work.effort, last - first, rows.n_features)
     _charge_edges(rows, tree, walk, node, buffers.n_conditions, recut)

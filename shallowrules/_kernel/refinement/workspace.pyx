@@ -8,7 +8,7 @@ from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
 from shallowrules._kernel.refinement.state cimport GROUP, Move, Rows, Stale, TermAt, Tree, Work, n_groups
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport matrix_of
-from shallowrules._kernel.shared.threads cimport HAS_OPENMP, MIN_SHARED_ROWS
+from shallowrules._kernel.shared.threads cimport HAS_OPENMP
 
 cdef extern from "shared/lanes.h" nogil:
     int sr_instructions() noexcept
@@ -121,7 +121,7 @@ cdef list prepare_work(
 ):
     """Prepare the work on a finished tree, whose arrays are changed; return what is to be kept alive meanwhile."""
     cdef Py_ssize_t r = len(inputs.rows)
-    work.n_threads = n_threads if HAS_OPENMP and r >= MIN_SHARED_ROWS else 1
+    work.n_threads = n_threads if HAS_OPENMP else 1
     work.effort.rows_visited, work.effort.unpolled, work.effort.max_rows = 0.0, 0.0, max_rows
     work.effort.progress.callback, work.effort.progress.failures = <void*>progress, <void*>failures
     work.effort.progress.stopped = False
