@@ -26,6 +26,7 @@ from shallowrules.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
 from shallowrules.times import (
     DAY,
+    NATURE,
     NATURES,
     TIME_TYPES,
     TimeType,
@@ -515,8 +516,15 @@ def _from_objects(name: str, values: NDArray[Any]) -> Column:
     return Column(name, "float", numbers, exact=values if _is_rounded(present, doubles) else None)
 
 
-def times_of_text(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -> Column:
-    """Return a column of text as one of times of a kind; blank text, and words for "no value", are missing.
+def times_of_text(
+    column: Column,
+    kind: TimeType,
+    conversion: Conversion = PLAIN,
+    parse: Callable[[str, str], int | None] = parse_time,
+) -> Column:
+    """Return a column of text as one of times of a kind, as `parse` reads them.
+
+    Blank text, and words for "no value", are missing.
 
     Raises
     ------
@@ -531,7 +539,7 @@ def times_of_text(column: Column, kind: TimeType, conversion: Conversion = PLAIN
         if isinstance(value, str) and (not value.strip(" ") or conversion.is_null(value)):
             absent[row] = True
             continue
-        number = parse_time(kind, value) if isinstance(value, str) else None
+        number = parse(kind, value) if isinstance(value, str) else None
         if number is None:
             raise DataError(
                 f"column {column.name!r} holds {NATURES[kind]}, but row {row + 1} has {value!r}: correct it, or leave "
@@ -568,8 +576,7 @@ def _from_times(name: str, values: NDArray[Any], kind: TimeType) -> Column:
 
 
 def _beyond(name: str, kind: str) -> DataError:
-    nature = {"date": "date", "duration": "duration"}.get(kind, "point in time")
-    return DataError(f"column {name!r} has a {nature} beyond the years 1 to 9999: correct it or leave it out")
+    return DataError(f"column {name!r} has a {NATURE[kind]} beyond the years 1 to 9999: correct it or leave it out")
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:

@@ -23,6 +23,7 @@ __all__ = [
     "HOUR",
     "MINUTE",
     "MOMENT",
+    "NATURE",
     "NATURES",
     "SPAN",
     "TIME_TYPES",
@@ -40,6 +41,7 @@ __all__ = [
     "threshold_of",
     "time_level",
     "time_of",
+    "time_of_text",
     "time_pattern",
     "time_range",
     "to_time",
@@ -56,6 +58,14 @@ NATURES: Mapping[str, str] = {
     "duration": "durations",
 }
 """What a column of a kind holds, in the words of a message."""
+
+NATURE: Mapping[str, str] = {
+    "date": "date",
+    "timestamp": "point in time",
+    "timestamptz": "point in time with a time zone",
+    "duration": "duration",
+}
+"""The same, of one value."""
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -170,6 +180,17 @@ def parse_time(kind: str, text: str) -> int | None:
     text = text.strip(" ")
     number = _duration(text) if kind == "duration" else _moment(kind, text)
     return number if number is not None and number in _RANGES[kind] else None
+
+
+def time_of_text(kind: str, text: str) -> int | None:
+    """Return the number of a value that a text says, as rules of a kind compare it; None if it says none.
+
+    It is what `parse_time` returns; to rules on dates a point in time is its day, too.
+    """
+    if kind != "date":
+        return parse_time(kind, text)
+    moment = parse_time("timestamp", text)
+    return None if moment is None else moment // DAY
 
 
 def _moment(kind: str, text: str) -> int | None:

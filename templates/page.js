@@ -179,10 +179,11 @@
     const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
     if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || year === "0000") return null;
     const days = BigInt(date.getTime() / 86400000);
-    if (column.type === "date") return hour === undefined ? days : null;
-    if (hour === undefined) return days * DAY;
+    const isDate = column.type === "date";
+    if (hour === undefined) return isDate ? days : days * DAY;
     if ((zone !== undefined) !== (column.type === "timestamptz")) return null;
     if (hour > 23 || minute > 59 || (second || 0) > 59) return null;
+    if (isDate) return days; // of a point in time
     let moment = days * DAY + clock(hour, minute, second, fraction);
     if (zone !== undefined && zone !== "Z") {
       const hours = zone.slice(1, 3), minutes = zone.slice(3).replace(":", "") || "0";

@@ -20,9 +20,11 @@ from rulesets import MIXED, boundary_rows, make_rules, moderate_float, route, ru
 from values import applies, block_of
 
 from shallowrules.engines import ENGINES
+from shallowrules.engines.columns import Times
 from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.database import DatabaseSource
+from shallowrules.times import parse_time
 from shallowrules.verification import database as verification
 from shallowrules.verification import walk
 from shallowrules.verification.comparing import SEVERAL
@@ -289,6 +291,23 @@ def test_a_column_of_sqlite_with_numbers_beside_texts(tmp_path):
     }
 
 
+@pytest.mark.parametrize("declared", ["DATE", "TEXT", ""])
+@pytest.mark.parametrize("imputed", [None, 0])
+def test_dates_of_sqlite_beside_points_in_time_and_other_texts(tmp_path, declared, imputed):
+    texts = ["2024-03-31", "2024-03-31 23:59:59", "2024-04-01T00:00", "NA", "soon", "2024-04-01 00:00Z", " ", None]
+    file = File("sqlite", tmp_path / "file.db")
+    file.create("dated", [("t", declared)], [[text] for text in texts])
+    rules = make_rules([("t", "date")], (0, parse_time("date", "2024-03-31"), 0, 1))
+    rules = replace(rules, columns=(replace(rules.columns[0], nulls=("NA",), imputed=imputed),))
+    certificate = verify_database(rules, of(file, "dated"))
+    assert certificate.disagreeing == []
+    assert certificate.by_cluster == {0: 2 if imputed is None else 5, 1: 1}
+    assert {part.reason: part.rows for part in certificate.unlabelled} == {
+        "text that is no date": 2,
+        **({"missing value": 3} if imputed is None else {}),
+    }
+
+
 HOSTILE = [
     "%s",
     ":p",
@@ -352,10 +371,24 @@ def test_drawn_types_of_columns(database, data):
     kinds = [kind for kind in ENGINES[database.dialect].columns if all("IF NOT EXISTS" in text for text in kind.before)]
     kind = data.draw(st.sampled_from(kinds))
     case = data.draw(st.sampled_from([c for c in CASES if all(applies(column, kind) for column in c.rules.columns)]))
-    block = block_of(case, kind, 0)
     refused = (refusal_of(database.dialect, column, "ordinary", str(kind)) for column in case.rules.columns)
     if any(refused) or kind.declared == "YEAR":  # which MariaDB compares with years of two digits
         reject()
+    check_type(database, kind, case)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ENGINES["sqlite"].columns if isinstance(kind.holds, Times)], ids=str)
+def test_every_rule_set_on_times_in_every_type_of_sqlite(kind, tmp_path):
+    """Its types hold any text: what is read depends on what is declared, and on the rules."""
+    fitting = [case for case in CASES if all(applies(column, kind) for column in case.rules.columns)]
+    assert {column.type for case in fitting for column in case.rules.columns} >= {"date", "timestamp"}
+    for case in fitting:
+        check_type(File("sqlite", tmp_path / f"{case.name}.db"), kind, case)
+
+
+def check_type(database, kind, case):
+    """Check what a database with a column of a type is verified to hold, against the values put in."""
+    block = block_of(case, kind, 0)
     for statement in kind.before:
         database.query(statement)
     database.create("drawn", [(name, kind.declared) for name in block.names.values()], block.rows)

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from shallowrules.conversion import Conversion, Number
 from shallowrules.errors import DataError
-from shallowrules.rules.reading import read_numbers, read_texts, read_times, read_truths, stray_numbers, stray_truths
+from shallowrules.rules.reading import (
+    read_numbers,
+    read_texts,
+    read_times,
+    read_truths,
+    stray_numbers,
+    stray_times,
+    stray_truths,
+)
 from shallowrules.table import Column, Value, is_number_text
 from shallowrules.times import TIME_TYPES, TimeType, bound_text, format_time
 
@@ -93,6 +101,8 @@ class RuleColumn:
             given = replace(given, type="text")  # beside numbers, in a database whose columns can hold both
         elif self.type == "boolean":
             strays = stray_truths(given)
+        elif self.is_time:
+            strays = stray_times(given, cast(TimeType, self.type), self.conversion)
         else:
             strays = np.zeros(len(given.values), bool)
         if not strays.any():

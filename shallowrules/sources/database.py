@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -283,13 +283,12 @@ SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
 
 
 def _as_times_of_text(column: Column, kind: TimeType) -> Column:
-    """Return a column of text as times; as it is with anything else in it."""
-    if column.type != "text":
-        return column
-    try:
-        return times_of_text(column, kind)
-    except DataError:
-        return column
+    """Return a column of text as times, one of dates with points in time as such; as it is with anything else in it."""
+    kinds: tuple[TimeType, ...] = ("date", "timestamp") if kind == "date" else (kind,)
+    for each in kinds if column.type == "text" else ():
+        with suppress(DataError):
+            return times_of_text(column, each)
+    return column
 
 
 def _as_truths(column: Column) -> Column:

@@ -21,13 +21,14 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export, installed_exporters
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dialect_of_database
 from shallowrules.labels import NO_CLUSTER
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.table import Column, Table
 from shallowrules.tested_columns import find_tested_columns
+from shallowrules.times import NATURE
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
@@ -190,8 +191,7 @@ class _Verification:
             stopped = read.walk.stopped_at == feature
             strays = stopped & read.strays[feature] if feature in read.strays else np.zeros(len(stopped), bool)
             column = self.rules.columns[feature]
-            kind = "text that is no number" if column.is_numeric else "value that is no truth value"
-            for reason, mask in (("missing value", stopped & ~strays), (kind, strays)):
+            for reason, mask in (("missing value", stopped & ~strays), (_stray(column), strays)):
                 if mask.any():
                     yield Unlabelled(column.name, reason, int(mask.sum()))
 
@@ -310,6 +310,13 @@ class _Verification:
             return column
 
         return _Read(table, numbers_found, walk_columns(self.rules, table.n_rows, read), strays)
+
+
+def _stray(column: RuleColumn) -> str:
+    """Return what a cell of a column holds that is neither a value nor missing."""
+    if column.type == "boolean":
+        return "value that is no truth value"
+    return f"text that is no {NATURE.get(column.type, 'number')}"
 
 
 def _not_run() -> Iterator[NotRun]:

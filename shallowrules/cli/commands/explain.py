@@ -98,7 +98,7 @@ def _written_row(rules: RuleSet, text: str) -> Row:
 def _value(column: RuleColumn, text: str) -> Number | Value | None:
     """Return a value as the rules compare it, None for a missing one."""
     from shallowrules.table import Column
-    from shallowrules.times import parse_time
+    from shallowrules.times import time_of_text
 
     given: Number | Value | None = text
     if not text.strip(" "):
@@ -106,7 +106,7 @@ def _value(column: RuleColumn, text: str) -> Number | Value | None:
     if column.is_time:
         if column.conversion.is_null(text):
             return None
-        if (time := parse_time(column.type, text)) is None:
+        if (time := time_of_text(column.type, text)) is None:
             example = column.show(cast(int, column.minimum))
             raise OptionError(f"--row: {text!r} is no {column.type}; column {column.name!r} holds such as {example}")
         return time
