@@ -134,7 +134,8 @@ def cost_of_squares(
     if squares is None:
         return math.inf
     # What the rounding of the means adds to the squares is known and subtracted.
-    excess, size = grid.excess(sums, weight), grid.scaled(np.where(weight > 0, weight, 1.0))[:, None]
+    excess, scaled = grid.excess(sums, weight), grid.scaled(weight)
+    size = np.where(scaled > 0, scaled, 1.0)[:, None]
     try:
         total = squares / ONE  # Python divides integers with one rounding
         cost = max(total - math.fsum((excess / size * excess).ravel().tolist()), 0.0)

@@ -240,9 +240,13 @@ class SumGrid:
         return np.asarray(np.ldexp(_joined(parts), self.exponent + (self.weight_exponent or 0)))
 
     def means(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of each group, shape (n_groups, n_columns), of weights `size`; NaN for one without rows."""
+        """Return the mean of each group, shape (n_groups, n_columns), of weights `size`.
+
+        It is NaN for a group without rows, and for one whose weight as it is `scaled` is 0.
+        """
         sums = np.ldexp(_joined(parts), self.exponent)  # by weights as they are scaled: others may lead beyond floats
-        return np.asarray(sums / self.scaled(np.where(size > 0, size, np.nan))[:, None])
+        scaled = self.scaled(size)
+        return np.asarray(sums / np.where(scaled > 0, scaled, np.nan)[:, None])
 
     def excess(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much the sums of each group are above its weight times its mean, shape (n_groups, n_columns).
@@ -307,6 +311,7 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
+    So it is for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
     The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0: they do not
     count.
     """

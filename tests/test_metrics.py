@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -110,6 +110,8 @@ HEAVY_AND_LIGHT = st.lists(
 
 
 @given(HEAVY_AND_LIGHT)
+@example([(0.1, 0, 215.0), (0.1, 1, -125.0)])  # beside the first weight the second is 0
+@example([(0.1, 0, 215.0), (3.0, 0, 214.0), (0.1, 1, -125.0), (3.0, 1, -124.0)])
 def test_weights_of_any_size(rows):
     X = np.array([[value] for value, _, _ in rows])
     labels = np.array([label for _, label, _ in rows])
