@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rulesets import DELETE, change, small_rules
 
 from shallowrules import ExplainableKMeans, RuleSet
+from shallowrules._kernel import count_in_bins
 from shallowrules.errors import RulesFormatError
 from shallowrules.histograms import MAX_BINS, NarrowBins, count_rows, cross_weights, join_bins
 
@@ -86,6 +87,32 @@ def test_parts_add_up_and_the_order_does_not_matter(seed):
     cut = int(random.integers(0, 501))
     parts = [count_rows([bins], [values[part]], groups[part], K)[0] for part in (slice(cut), slice(cut, None))]
     assert (whole == parts[0] + parts[1]).all()
+
+
+def drawn_column(random, n_rows):
+    """Return values on the edges of their bins, beside them and between them, in a type of number."""
+    decimals = int(random.integers(0, 4))
+    values = np.round(random.normal(size=n_rows) * 10.0 ** int(random.integers(-2, 5)), decimals)
+    values = np.where(random.random(n_rows) < 0.2, np.nextafter(values, random.choice([-np.inf, np.inf])), values)
+    return values.astype(random.choice(["f4", "f8", "i8"]))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 11), st.sampled_from([2, 511, 512, 513, 1300]))
+def test_columns_side_by_side_are_counted_by_comparison(seed, n_columns, n_rows):
+    """By every instruction set."""
+    random = np.random.default_rng(seed)
+    columns = [drawn_column(random, n_rows) for _ in range(n_columns)]
+    groups = random.integers(0, K, n_rows).astype(np.int32)
+    bins = [NarrowBins.between(values.min().item(), values.max().item(), integer=False) for values in columns]
+    known = [(each.column(values), each.edges) for values, each in zip(columns, bins, strict=True) if each is not None]
+    for instructions in (0, 1, 2):
+        found = count_in_bins([column for column, _ in known], groups, K, 1, instructions)
+        for ((values, *_), edges), counts in zip(known, found, strict=True):
+            place = np.clip(np.searchsorted(edges, values.astype(np.float64)) - 1, 0, len(edges) - 2)
+            expected = np.zeros((K, len(edges) - 1), np.int64)
+            np.add.at(expected, (groups, place), 1)
+            assert (counts == expected).all()
 
 
 def test_threads_count_the_same():

@@ -6,10 +6,18 @@ from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.shared.threads cimport threads_for
+from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
+
+cdef extern from "shared/bins.h" nogil:
+    void sr_find_bins(
+        int instructions, const double* values, Py_ssize_t count, double up, double down, double first, double last,
+        double slack, int* bins, int* doubt) noexcept
+    int sr_instructions() noexcept
 
 cdef enum:
-    ROWS = 512      # counted column by column, so that columns side by side in memory are read once
+    ROWS = 512      # whose bins are found column by column, so that columns side by side in memory are read once
+    TOGETHER = 4    # columns: a count waits for the one before it if that may be the same
+    FOUND = 2048    # bins of so many rows in so many columns
 
 cdef double MAX_EXACT_POWER = 1e22, TOO_CLOSE = 2.0 ** -50
 
@@ -26,25 +34,28 @@ cdef struct Bins:
     int* counts             # [n_groups, n_bins] of one thread
 
 
-cdef inline double value_at(const Bins* bins, Py_ssize_t row) noexcept nogil:
-    cdef const char* place = bins.values + row * bins.stride
-    if bins.kind == 1:
-        return (<const double*>place)[0]
-    return (<const float*>place)[0] if bins.kind == 0 else <double>(<const int64_t*>place)[0]
-
-
-cdef inline Py_ssize_t bin_of(const Bins* bins, double value) noexcept nogil:
-    """Return the bin of a number; the first and the last hold what is beyond them."""
-    cdef double scaled = (value * bins.up if bins.down == 1.0 else value / bins.down) - bins.first
-    cdef Py_ssize_t last = bins.last
-    cdef Py_ssize_t place = 0 if scaled < 1.0 else last if scaled > last else <Py_ssize_t>scaled
-    cdef double beyond = scaled - place
-    if beyond < bins.slack or beyond > 1.0 - bins.slack:
-        if value <= bins.edges[place]:
-            place -= place > 0
-        elif value > bins.edges[place + 1]:
-            place += place < last
-    return place
+cdef void find_bins(
+    const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found
+) noexcept nogil:
+    """Find the bins of up to `ROWS` rows; the first and the last bin hold what is beyond them."""
+    cdef double[ROWS] values
+    cdef int doubt
+    cdef Py_ssize_t i
+    cdef const char* place = bins.values + first * bins.stride
+    for i in range(count if bins.kind == 0 else 0):
+        values[i] = (<const float*>(place + i * bins.stride))[0]
+    for i in range(count if bins.kind == 1 else 0):
+        values[i] = (<const double*>(place + i * bins.stride))[0]
+    for i in range(count if bins.kind == 2 else 0):
+        values[i] = <double>(<const int64_t*>(place + i * bins.stride))[0]
+    sr_find_bins(
+        instructions, values, count, bins.up, bins.down, bins.first, <double>bins.last, bins.slack, found, &doubt
+    )
+    for i in range(count if doubt else 0):  # rounding takes a number to the next bin at most
+        if values[i] <= bins.edges[found[i]]:
+            found[i] -= found[i] > 0
+        elif values[i] > bins.edges[found[i] + 1]:
+            found[i] += found[i] < bins.last
 
 
 cdef Bins bins_of(values, const double[::1] edges, double up, double down, double first) except *:
@@ -64,7 +75,7 @@ cdef Bins bins_of(values, const double[::1] edges, double up, double down, doubl
     return bins
 
 
-def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_threads=1):
+def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_threads=1, int instructions=2):
     """Count the rows of each group in each bin of each column.
 
     Parameters
@@ -76,6 +87,8 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
     n_groups : int
     n_threads : int
         The result does not depend on it.
+    instructions : int
+        For tests, see `nearest_centers`.
 
     Returns
     -------
@@ -87,6 +100,7 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
     cdef int[::1] counts
     cdef unsigned char[:, ::1] bins_bytes = np.zeros((threads, max(1, n_columns) * sizeof(Bins)), dtype=np.uint8)
     cdef Bins* bins
+    instructions = min(sr_instructions(), instructions)
     counted = [[np.zeros((n_groups, len(column[1]) - 1), dtype=np.int32) for column in columns] for _ in range(threads)]
     for thread in range(threads):
         bins = <Bins*>&bins_bytes[thread, 0]
@@ -97,24 +111,53 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
             bins[i].counts = &counts[0]
     for thread in prange(threads if n_rows else 0, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         _count_part(
-            <const Bins*>&bins_bytes[thread, 0], n_columns, &groups[0], n_rows * thread // threads,
-            n_rows * (thread + 1) // threads,
+            <const Bins*>&bins_bytes[thread, 0], n_columns, instructions, &groups[0],
+            share_of(0, n_rows, thread, threads),
         )
     return [np.sum(parts, axis=0, dtype=np.int64) for parts in zip(*counted)]
 
 
 cdef void _count_part(
-    const Bins* bins, Py_ssize_t n_columns, const int* groups, Py_ssize_t first, Py_ssize_t last
+    const Bins* bins, Py_ssize_t n_columns, int instructions, const int* groups, Share share
 ) noexcept nogil:
-    cdef Py_ssize_t begin = first, end, row, i
-    cdef const Bins* here
-    while begin < last:
-        end = min(begin + ROWS, last)
-        for i in range(n_columns):
-            here = &bins[i]
-            for row in range(begin, end):
-                here.counts[groups[row] * (here.last + 1) + bin_of(here, value_at(here, row))] += 1
-        begin = end
+    cdef Py_ssize_t begin = share.first, count, first, i
+    cdef int[FOUND] found
+    while begin < share.last:
+        count = min(<Py_ssize_t>ROWS, share.last - begin)
+        first = 0
+        while first < n_columns:
+            for i in range(first, min(first + TOGETHER, n_columns)):
+                find_bins(&bins[i], instructions, begin, count, found + (i - first) * ROWS)
+            if first + TOGETHER <= n_columns:
+                _count_together(bins + first, groups + begin, count, found)
+            else:
+                for i in range(first, n_columns):
+                    _count(&bins[i], groups + begin, count, found + (i - first) * ROWS)
+            first += TOGETHER
+        begin += count
+
+
+cdef void _count(const Bins* bins, const int* groups, Py_ssize_t count, const int* found) noexcept nogil:
+    cdef Py_ssize_t row, n_bins = bins.last + 1
+    cdef int* counts = bins.counts
+    for row in range(count):
+        counts[groups[row] * n_bins + found[row]] += 1
+
+
+cdef void _count_together(const Bins* bins, const int* groups, Py_ssize_t count, const int* found) noexcept nogil:
+    """Do what `_count` does for `TOGETHER` columns, row by row."""
+    cdef Py_ssize_t row, group
+    cdef Py_ssize_t n0 = bins[0].last + 1, n1 = bins[1].last + 1, n2 = bins[2].last + 1, n3 = bins[3].last + 1
+    cdef int* c0 = bins[0].counts
+    cdef int* c1 = bins[1].counts
+    cdef int* c2 = bins[2].counts
+    cdef int* c3 = bins[3].counts
+    for row in range(count):
+        group = groups[row]
+        c0[group * n0 + found[row]] += 1
+        c1[group * n1 + found[ROWS + row]] += 1
+        c2[group * n2 + found[2 * ROWS + row]] += 1
+        c3[group * n3 + found[3 * ROWS + row]] += 1
 
 
 def place_rows(values, const int[::1] groups, const double[::1] edges, double up, double down, double first):
@@ -136,10 +179,14 @@ def place_rows(values, const int[::1] groups, const double[::1] edges, double up
     ndarray of int32, shape (n_rows,)
     """
     cdef Bins bins = bins_of(values, edges, up, down, first)
-    cdef Py_ssize_t row
-    places_array = np.empty(groups.shape[0], dtype=np.int32)
+    cdef Py_ssize_t n_rows = groups.shape[0], n_bins = bins.last + 1, begin = 0, row
+    cdef int instructions = sr_instructions()
+    places_array = np.empty(n_rows, dtype=np.int32)
     cdef int[::1] places = places_array
     with nogil:
-        for row in range(groups.shape[0]):
-            places[row] = <int>(groups[row] * (bins.last + 1) + bin_of(&bins, value_at(&bins, row)))
+        while begin < n_rows:
+            find_bins(&bins, instructions, begin, min(<Py_ssize_t>ROWS, n_rows - begin), &places[begin])
+            begin += ROWS
+        for row in range(n_rows):
+            places[row] += <int>(groups[row] * n_bins)
     return places_array
