@@ -61,6 +61,45 @@ def test_labels_depend_on_neither_the_order_of_the_rows_nor_their_neighbours(pro
     np.testing.assert_array_equal(expected, ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1))
 
 
+def nearly_halfway(random, n_columns, far):
+    """Return centers and rows that are about as far from two of them, and a center far from all."""
+    centers = random.normal(size=(int(random.integers(2, 9)), n_columns))
+    one, other = centers[random.integers(0, len(centers), (2, 160))]
+    rows = (one + other) / 2 + random.normal(size=one.shape) * 10.0 ** random.integers(-2, 7)
+    gap = other - one
+    squares = (gap * gap).sum(axis=1, keepdims=True)
+    rows -= gap * ((rows - (one + other) / 2) * gap).sum(axis=1, keepdims=True) / np.where(squares > 0, squares, 1.0)
+    rows += gap * random.choice([-1, 0, 1], (160, 1)) * 10.0 ** random.uniform(-17, -2, (160, 1))
+    if far:
+        centers = np.concatenate([centers, np.full((1, n_columns), far)])
+    return rows, centers
+
+
+@random_tables(60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 7, 60, 700]),
+    st.sampled_from([0.0, 1e3, 1e7, -1e15]),
+    st.sampled_from([0.0, 1e5, 1e20, 1e40]),
+    st.sampled_from([1.0, 1e-30, 1e-145, 1e-152, 1e30, 1e140]),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_estimates_tell_the_nearest_center_only_where_they_are_certain(seed, n_columns, offset, far, scale, dtype):
+    """Rows on both sides of the plane between two centers; with all distances nothing is estimated."""
+    random = np.random.default_rng(seed)
+    rows, centers = nearly_halfway(random, n_columns, far)
+    with np.errstate(over="ignore"):
+        rows, centers = ((rows + offset) * scale).astype(dtype), (centers + offset) * scale
+    if not np.isfinite(rows).all():
+        rows = np.nan_to_num(rows)
+    kept = np.empty((len(centers), len(rows)))
+    expected, expected_doubt = nearest_centers(rows, centers, distances=kept)
+    for instructions in (0, 1, 2):
+        nearest, doubtful = nearest_centers(rows, centers, instructions=instructions)
+        np.testing.assert_array_equal(nearest, expected)
+        np.testing.assert_array_equal(doubtful, expected_doubt)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_threads_and_layout_change_no_label(dtype, order):

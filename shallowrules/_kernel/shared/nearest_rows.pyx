@@ -20,7 +20,27 @@ cdef extern from "shared/lanes.h" nogil:
         double* place) noexcept
     int sr_instructions() noexcept
 
-cdef double ROUNDING = 2.0 ** -52
+cdef extern from "shared/estimates.h" nogil:
+    bint sr_estimate_nearest(
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* origin, double scale,
+        const float* centers, Py_ssize_t n_centers, float share, float margin, float* floats, float* place) noexcept
+
+cdef double ROUNDING = 2.0 ** -52, FLOAT_ROUNDING = 2.0 ** -24
+
+
+cdef struct Estimates:
+    # The centers in single precision, around `origin`, as `sr_estimate_nearest` takes them.
+    const float* centers    # NULL: there are no estimates
+    const double* origin
+    double scale
+    float share, margin
+
+
+cdef struct Lanes:
+    # Scratch of one thread, for 16 rows.
+    double* rows        # [m, LANES]
+    double* distances   # [k, LANES]
+    float* floats       # [m, LANES]
 
 
 def nearest_centers(
@@ -62,37 +82,77 @@ def nearest_centers(
     cdef double[:, ::1] found = np.empty((0, 0)) if distances is None else distances
     cdef double* kept = NULL if distances is None or n == 0 else &found[0, 0]
     cdef double[:, ::1] lanes = np.empty((threads, m * LANES + LANES)), distance = np.empty((threads, (k + 1) * LANES))
+    cdef float[:, ::1] floats = np.empty((threads, m * LANES + LANES), dtype=np.float32)
     cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
+    cdef Estimates estimates = Estimates(NULL, NULL, 1.0, 0.0, 0.0)
+    cdef const float[:, ::1] small_centers
+    cdef const double[::1] origin
     if n == 0:
         return nearest_array, doubtful_array
     instructions = min(sr_instructions(), instructions)
+    if distances is None and k > 1 and m > 0:
+        small, middle, estimates.scale, estimates.share, estimates.margin = _in_single_precision(np.asarray(centers))
+        if small is not None:
+            small_centers, origin = small, middle
+            estimates.centers, estimates.origin = &small_centers[0, 0], &origin[0]
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         for chunk in range(n_chunks * thread // threads, n_chunks * (thread + 1) // threads):
             _find_nearest(
                 &matrix, row, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &centers[0, 0], &ids[0], k, slack,
-                instructions, &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0],
-                kept, n,
+                instructions, &estimates,
+                Lanes(&lanes[thread, 0], &distance[thread, 0], &floats[thread, 0]),
+                &nearest[0], &doubtful[0], kept, n,
             )
     return nearest_array, doubtful_array
 
 
+def _in_single_precision(centers):
+    """Return the centers as floats, around their mean and of a size near 1, and how far off estimates may be.
+
+    The root of an estimate is off by `share` of it and by `margin`: a row and a center are rounded to floats (each
+    2**-24 of its distance from the origin, which is at most that of the two and that of the farthest center), so is
+    their gap; each of m squares is rounded, and so are the sum, m times, the root, and what it is compared with. What
+    is too small for a float adds 2**-75 of the root of m.
+    """
+    m = centers.shape[1]
+    origin = centers.mean(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        farthest = np.sqrt(((centers - origin) ** 2).sum(axis=1)).max()
+    if not 1e-150 < farthest < 1e150:
+        return None, None, 1.0, 0.0, 0.0
+    scale = 2.0 ** -np.frexp(farthest)[1]
+    share, margin = (m + 16) * FLOAT_ROUNDING, 4 * farthest * scale * FLOAT_ROUNDING + 2.0**-70 * np.sqrt(m)
+    if share > 0.01:
+        return None, None, 1.0, 0.0, 0.0
+    return ((centers - origin) * scale).astype(np.float32), origin, scale, share, margin
+
+
 cdef void _find_nearest(
     const Matrix* matrix, const int* row, Py_ssize_t first, Py_ssize_t last, const double* centers, const int* ids,
-    Py_ssize_t k, double slack, int instructions, double* lanes, double* distance, int* nearest,
+    Py_ssize_t k, double slack, int instructions, const Estimates* estimates, Lanes lanes, int* nearest,
     unsigned char* doubtful, double* kept, Py_ssize_t n,
 ) noexcept nogil:
     cdef Py_ssize_t begin = first, r, count, center
     cdef int[LANES] here
     cdef double[LANES] smallest, second, place
+    cdef float[LANES] estimated
     while begin < last:
         count = min(<Py_ssize_t>LANES, last - begin)
         for r in range(count):
             here[r] = <int>(begin + r) if row == NULL else row[begin + r]
-        load_block(matrix, here, count, lanes, LANES)
-        sr_lane_distances(instructions, lanes, matrix.n_columns, centers, ids, k, distance)
+        load_block(matrix, here, count, lanes.rows, LANES)
+        if estimates.centers != NULL and sr_estimate_nearest(
+            instructions, lanes.rows, matrix.n_columns, estimates.origin, estimates.scale, estimates.centers, k,
+            estimates.share, estimates.margin, lanes.floats, estimated,
+        ):
+            for r in range(count):
+                nearest[begin + r] = <int>estimated[r]
+            begin += count
+            continue
+        sr_lane_distances(instructions, lanes.rows, matrix.n_columns, centers, ids, k, lanes.distances)
         for center in range(0 if kept == NULL else k):
-            memcpy(kept + center * n + begin, distance + center * LANES, count * sizeof(double))
-        sr_lane_smallest(instructions, distance, k, smallest, second, place)
+            memcpy(kept + center * n + begin, lanes.distances + center * LANES, count * sizeof(double))
+        sr_lane_smallest(instructions, lanes.distances, k, smallest, second, place)
         for r in range(count):
             nearest[begin + r] = <int>place[r]
             doubtful[begin + r] = not second[r] > smallest[r] * slack
