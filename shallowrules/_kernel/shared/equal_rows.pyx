@@ -10,8 +10,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
-from shallowrules._kernel.shared.threads cimport threads_for
+from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, matrix_of, points_of
+from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 
 cdef extern from "shared/prefetch.h" nogil:
@@ -60,6 +60,7 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef Matrix one = matrix_of(X_explain), two = matrix_of(X_cluster)
     cdef bint same = X_explain is X_cluster
     cdef Py_ssize_t n = X_explain.shape[0], i, n_groups, size = 16
+    cdef int thread
     n_threads = threads_for(n, n_threads)
     while size < 2 * n:
         size *= 2
@@ -72,12 +73,15 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef const double[::1] w = np.empty(0) if weight is None else weight
     cdef const int[::1] label = np.empty(0, dtype=np.int32) if labels is None else labels
     cdef bint weighted = weight is not None, labelled = labels is not None
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        hashes[i] = _hash_row(&one, i, 0x243F6A8885A308D3ULL)
-        if not same:
-            hashes[i] = _hash_row(&two, i, hashes[i])
-        if labelled:
-            hashes[i] = _mix(hashes[i], label[i])
+    cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * max(one.n_columns, two.n_columns) + 1))
+    hash_array[:] = 0x243F6A8885A308D3
+    for thread in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static"):
+        if n:
+            _hash_rows(&one, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
+            if not same:
+                _hash_rows(&two, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
+    for i in range(n if labelled else 0):
+        hashes[i] = _mix(hashes[i], label[i])
     cdef const int* labels_of = &label[0] if labelled else NULL
     cdef const double* weights_of = &w[0] if weighted else NULL
     with nogil:
@@ -89,11 +93,24 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     return first_array[:n_groups].copy(), group_array
 
 
-cdef uint64_t _hash_row(const Matrix* matrix, Py_ssize_t row, uint64_t state) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(matrix.n_columns):
-        state = _mix(state, entry(matrix, row, j))
-    return state ^ (state >> 29)
+cdef void _hash_rows(const Matrix* matrix, Share share, double* buffer, uint64_t* hashes) noexcept nogil:
+    """Mix the values of rows into their hashes."""
+    cdef Py_ssize_t row, j, i
+    cdef Py_ssize_t[FOUR] rows
+    cdef const double* points[FOUR]
+    cdef uint64_t[FOUR] state
+    for row in range(share.first, share.last, 4):
+        for i in range(FOUR):
+            rows[i] = min(row + i, share.last - 1)
+            state[i] = hashes[rows[i]]
+        points_of(matrix, rows, buffer, points)
+        for j in range(matrix.n_columns):
+            state[0] = _mix(state[0], points[0][j])
+            state[1] = _mix(state[1], points[1][j])
+            state[2] = _mix(state[2], points[2][j])
+            state[3] = _mix(state[3], points[3][j])
+        for i in range(FOUR):
+            hashes[rows[i]] = state[i] ^ (state[i] >> 29)
 
 
 cdef Py_ssize_t _group_rows(

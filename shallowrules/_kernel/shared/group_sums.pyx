@@ -6,7 +6,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from shallowrules._kernel.shared.matrix cimport Matrix, load_point, matrix_of
+from shallowrules._kernel.shared.matrix cimport Matrix, matrix_of, point_of
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 
@@ -73,14 +73,15 @@ cdef void _add_up(
     """Add the parts of the rows of one share."""
     cdef Py_ssize_t i, j, p, d = matrix.n_columns
     cdef double w, part
+    cdef const double* point
     cdef double* sum_of
     for i in range(share.first, share.last):
         w = 1.0 if weight == NULL else weight[i]
         if groups[i] < 0 or groups[i] >= n_groups or w == 0.0:
             continue
-        load_point(matrix, i if rows == NULL else rows[i], rest)
+        point = point_of(matrix, i if rows == NULL else rows[i], rest)
         for j in range(d):
-            rest[j] = rest[j] * scale[j] * scale[d + j]
+            rest[j] = point[j] * scale[j] * scale[d + j]
         if rounds_products:
             for j in range(d):
                 rest[j] = rest[j] * w

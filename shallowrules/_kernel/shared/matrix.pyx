@@ -7,16 +7,18 @@ from cython.parallel cimport prange
 from shallowrules._kernel.inputs import Ranges
 from shallowrules._kernel.shared.threads cimport threads_for_values
 
-cdef extern from "shared/prefetch.h" nogil:
-    void sr_prefetch(const void* place) noexcept
-
 cdef extern from "shared/columns.h" nogil:
     void sr_four_columns(
         const double* one, const double* two, const double* three, const double* four, Py_ssize_t n_columns,
         Py_ssize_t lanes, double* out) noexcept
 
+cdef extern from "shared/ranges.h" nogil:
+    void sr_widen(
+        int instructions, const double** rows, Py_ssize_t n_columns, double* low, double* high, double* missing
+    ) noexcept
+    int sr_instructions() noexcept
+
 cdef enum:
-    CACHE_LINE = 64     # bytes
     APART = 16          # doubles between the results of two threads: two cache lines
 
 
@@ -113,11 +115,12 @@ def column_ranges(array, int n_threads=1):
     low_array, high_array = np.full((n_threads, m + APART), np.inf), np.full((n_threads, m + APART), -np.inf)
     missing_array = np.zeros((n_threads, m + APART))
     cdef double[:, ::1] low = low_array, high = high_array, missing = missing_array
-    cdef double[:, ::1] point = np.empty((n_threads, m + APART))
+    cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * m + APART))
+    cdef int instructions = sr_instructions()
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _find_ranges(
-            &matrix, n * t // n_threads, n * (t + 1) // n_threads, &point[t, 0], &low[t, 0], &high[t, 0],
-            &missing[t, 0],
+            &matrix, instructions, n * t // n_threads, n * (t + 1) // n_threads, &buffer[t, 0], &low[t, 0],
+            &high[t, 0], &missing[t, 0],
         )
     missed = missing_array[:, :m].any(axis=0)
     return Ranges(*(
@@ -126,12 +129,14 @@ def column_ranges(array, int n_threads=1):
 
 
 cdef void _find_ranges(
-    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* point, double* low, double* high, double* missing
+    const Matrix* matrix, int instructions, Py_ssize_t first, Py_ssize_t last, double* buffer, double* low,
+    double* high, double* missing
 ) noexcept nogil:
-    cdef Py_ssize_t i, j
-    for i in range(first, last):
-        load_point(matrix, i, point)
-        for j in range(matrix.n_columns):
-            low[j] = point[j] if point[j] < low[j] else low[j]
-            high[j] = point[j] if point[j] > high[j] else high[j]
-            missing[j] = missing[j] if point[j] == point[j] else 1.0
+    cdef Py_ssize_t row, i
+    cdef Py_ssize_t[FOUR] rows
+    cdef const double* points[FOUR]
+    for row in range(first, last, 4):
+        for i in range(FOUR):
+            rows[i] = min(row + i, last - 1)
+        points_of(matrix, rows, buffer, points)
+        sr_widen(instructions, points, matrix.n_columns, low, high, missing)

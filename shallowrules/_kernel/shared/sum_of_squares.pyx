@@ -8,10 +8,11 @@ parts shows. Where weights are whole numbers, a row of weight 3 is three rows; e
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.math cimport frexp, isfinite, ldexp
+from libc.math cimport isfinite
 from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
+from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, matrix_of, points_of
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 cdef enum:
@@ -21,10 +22,8 @@ cdef enum:
     DIGIT = 32
     LOW = 22          # bits of a weight that are multiplied first
     ROWS_TO_CARRY = 1 << 26
-    # The power of two of a digit sum's last bit: of the last bit of the least float.
-    LAST_BIT = -1074
 
-cdef uint64_t LOW_DIGIT = 0xFFFFFFFF
+cdef uint64_t LOW_DIGIT = 0xFFFFFFFF, MANTISSA_BITS = 0xFFFFFFFFFFFFF
 cdef double NEXT_TO_NOTHING = 2.0 ** -20
 cdef double MAX_FACTOR = 2.0 ** 11        # a mantissa times a whole number up to this one has 64 bits
 
@@ -63,6 +62,7 @@ def exact_squares(
         return 0
     digits_array = np.zeros((threads, N_DIGITS), dtype=np.uint64)
     refused_array = np.zeros((threads, 16), dtype=np.uint8)
+    cdef double[:, ::1] buffer = np.empty((threads, FOUR * matrix.n_columns))
     cdef uint64_t[:, ::1] digits = digits_array
     cdef unsigned char[:, ::1] refused = refused_array
     cdef const double[::1] weight_view = np.empty(0) if weight is None else weight
@@ -71,7 +71,7 @@ def exact_squares(
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static"):
         refused[thread, 0] = not _add_squares(
             &matrix, &labels[0], k, w, rounds_products, share_of(0, n, thread, threads), &around[0, 0],
-            &digits[thread, 0],
+            &buffer[thread, 0], &digits[thread, 0],
         )
     if refused_array[:, 0].any():
         return None
@@ -80,49 +80,89 @@ def exact_squares(
 
 cdef bint _add_squares(
     const Matrix* matrix, const int* labels, Py_ssize_t k, const double* weight, bint rounds_products, Share share,
-    const double* around, uint64_t* digits,
+    const double* around, double* buffer, uint64_t* digits,
 ) noexcept nogil:
     """Add the squares of some rows to the digits; return False for one that is not finite."""
-    cdef Py_ssize_t i, j, m = matrix.n_columns, label
-    cdef double w, gap, squares
-    cdef uint64_t mantissa, low, high, factor, factor_low, factor_high
-    cdef int exponent, place
+    cdef Py_ssize_t i, m = matrix.n_columns, n_added = 0
+    cdef int place, count = 0, label
+    cdef double w
+    cdef Py_ssize_t[FOUR] rows
+    cdef const double* around_of[FOUR]
+    cdef const double* points[FOUR]
+    cdef double[FOUR] squares
     for i in range(share.first, share.last):
         label = labels[i]
         w = 1.0 if weight == NULL else weight[i]
-        if label < 0 or label >= k or w == 0.0:
+        if label >= 0 and label < k and w != 0.0:
+            rows[count] = i
+            around_of[count] = around + label * m
+            count += 1
+        if count < FOUR and (i < share.last - 1 or count == 0):
             continue
-        if (i - share.first) % ROWS_TO_CARRY == ROWS_TO_CARRY - 1:
+        for place in range(count, FOUR):
+            rows[place], around_of[place] = rows[count - 1], around_of[count - 1]
+        points_of(matrix, rows, buffer, points)
+        _find_squares(points, around_of, m, squares)
+        for place in range(count):
+            w = 1.0 if weight == NULL else weight[rows[place]]
+            if rounds_products:
+                squares[place] *= w
+                w = 1.0
+            if not isfinite(squares[place]):
+                return False
+            if squares[place] != 0.0:
+                _add_product(digits, squares[place], w)
+        n_added += count
+        if n_added >= ROWS_TO_CARRY:
             _carry(digits)
-        squares = 0.0
-        for j in range(m):
-            gap = entry(matrix, i, j) - around[label * m + j]
-            squares += gap * gap
-        if rounds_products:
-            squares *= w
-            w = 1.0
-        if squares == 0.0:
-            continue
-        if not isfinite(squares):
-            return False
-        mantissa = <uint64_t>ldexp(frexp(squares, &exponent), 53)
-        place = exponent - 53 - LAST_BIT
-        if place < 0:  # a float without a leading digit: its last bits are none
-            mantissa >>= -place
-            place = 0
-        factor = <uint64_t>w
-        if w <= MAX_FACTOR:
-            _add_at(digits, mantissa * factor, place)
-            continue
-        low = mantissa & LOW_DIGIT
-        high = mantissa >> DIGIT
-        factor_low = factor & ((1 << LOW) - 1)
-        factor_high = factor >> LOW
-        _add_at(digits, low * factor_low, place)
-        _add_at(digits, high * factor_low, place + DIGIT)
-        _add_at(digits, low * factor_high, place + LOW)
-        _add_at(digits, high * factor_high, place + DIGIT + LOW)
+            n_added = 0
+        count = 0
     return True
+
+
+cdef void _find_squares(
+    const double** points, const double** around, Py_ssize_t m, double* squares
+) noexcept nogil:
+    """Find the squared distance of each of `FOUR` rows to its point, summed in column order."""
+    cdef Py_ssize_t j
+    cdef double gap, a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef const double* p = points[0]
+    cdef const double* q = points[1]
+    cdef const double* r = points[2]
+    cdef const double* s = points[3]
+    for j in range(m):
+        gap = p[j] - around[0][j]
+        a += gap * gap
+        gap = q[j] - around[1][j]
+        b += gap * gap
+        gap = r[j] - around[2][j]
+        c += gap * gap
+        gap = s[j] - around[3][j]
+        d += gap * gap
+    squares[0], squares[1], squares[2], squares[3] = a, b, c, d
+
+
+cdef inline void _add_product(uint64_t* digits, double squares, double weight) noexcept nogil:
+    """Add the exact product of a positive number and a whole one to the digits."""
+    cdef uint64_t bits, mantissa, low, high, factor_low, factor_high, factor = <uint64_t>weight
+    cdef int place
+    memcpy(&bits, &squares, sizeof(bits))
+    mantissa = bits & MANTISSA_BITS
+    place = <int>(bits >> 52)  # its exponent, for it has no sign: that of its last bit is one less
+    if place:
+        mantissa |= MANTISSA_BITS + 1
+        place -= 1
+    if weight <= MAX_FACTOR:
+        _add_at(digits, mantissa * factor, place)
+        return
+    low = mantissa & LOW_DIGIT
+    high = mantissa >> DIGIT
+    factor_low = factor & ((1 << LOW) - 1)
+    factor_high = factor >> LOW
+    _add_at(digits, low * factor_low, place)
+    _add_at(digits, high * factor_low, place + DIGIT)
+    _add_at(digits, low * factor_high, place + LOW)
+    _add_at(digits, high * factor_high, place + DIGIT + LOW)
 
 
 cdef void _carry(uint64_t* digits) noexcept nogil:
