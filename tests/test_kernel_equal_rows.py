@@ -35,7 +35,7 @@ def laid_out(X, layout):
     return X
 
 
-@settings(max_examples=12)
+@settings(max_examples=50)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 5, SHARED, SHARED + 3]),
