@@ -18,7 +18,6 @@ __all__ = [
     "cost_around_means",
     "cost_of_squares",
     "exact_sums",
-    "moved_sums",
     "partition_cost",
     "precision_and_recall",
     "squares_around",
@@ -28,9 +27,6 @@ __all__ = [
 
 BLOCK = 65_536
 """Rows whose ranges are found together where some do not count."""
-
-MAX_MOVED = 0.25
-"""Share of the rows up to which sums are those known without the rows that left and with those that came."""
 
 PRODUCT_ERROR = 2.0**-50
 """Share of a mean from which the rounded products of equal rows and their weights may lead away, at most."""
@@ -187,43 +183,6 @@ def exact_sums(
         return None
     grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
     return GroupSums(grid, grid.add_up(X, labels, k, weight, n_threads), size)
-
-
-def moved_sums(
-    sums: GroupSums,
-    X: NDArray[Any],
-    before: NDArray[np.int32],
-    after: NDArray[np.int32],
-    k: int,
-    weight: NDArray[np.float64] | None = None,
-    n_threads: int = 1,
-) -> GroupSums:
-    """Return the sums of other clusters of the same rows: bit by bit what `exact_sums` returns, and with fewer rows.
-
-    Parameters
-    ----------
-    sums : GroupSums
-        Those of the clusters `before`, by `exact_sums` of the same rows and weights.
-    X : ndarray of float32 or float64, shape (n_rows, n_columns)
-    before, after : ndarray of int32, shape (n_rows,)
-        The cluster of each row; those `after` from 0 to ``k - 1``.
-    k : int
-        Number of clusters `after`.
-    weight : ndarray of float64, shape (n_rows,), optional
-    n_threads : int
-        The result does not depend on it.
-    """
-    rows = np.flatnonzero(before != after)
-    size = np.bincount(after, weight, k).astype(np.float64)
-    if len(rows) > MAX_MOVED * len(X):
-        return GroupSums(sums.grid, sums.grid.add_up(X, after, k, weight, n_threads), size)
-    held = max(k, len(sums.size))
-    parts = np.pad(sums.parts, ((0, 0), (0, held - len(sums.size)), (0, 0)))
-    moved = None if weight is None else weight[rows]
-    if len(rows):
-        parts -= sums.grid.add_up(X, before[rows], held, moved, n_threads, rows)
-        parts += sums.grid.add_up(X, after[rows], held, moved, n_threads, rows)
-    return GroupSums(sums.grid, parts[:, :k], size)
 
 
 def cost_around_means(

@@ -14,8 +14,6 @@ from hypothesis.extra import numpy as hnp
 from shallowrules._kernel import exact_squares
 from shallowrules.metrics import (
     agreement,
-    exact_sums,
-    moved_sums,
     partition_cost,
     precision_and_recall,
     weighted_average_depth,
@@ -148,27 +146,6 @@ def test_exact_squares_are_those_of_fractions_in_any_order_and_cut(seed, scale, 
     order = rng.permutation(12)
     cut = [exact_squares(X[rows], labels[rows], around, weight[rows]) for rows in (order[:5], order[5:5], order[5:])]
     assert Fraction(sum(cut), 2**1074) == expected
-
-
-@given(
-    st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.02, 0.2, 1.0]), st.sampled_from(["none", "whole", "fractions"])
-)
-def test_sums_of_moved_rows_are_those_of_all(seed, share, weights):
-    rng = np.random.default_rng(seed)
-    n, k, n_after = int(rng.integers(1, 400)), int(rng.integers(1, 5)), int(rng.integers(1, 8))
-    dtype = rng.choice([np.float32, np.float64])
-    X = (rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-6, 7, (n, 1)) + rng.choice([0.0, 1e9])).astype(dtype)
-    before = rng.integers(0, min(k, n_after), n).astype(np.int32)
-    after = np.where(rng.random(n) < share, rng.integers(0, n_after, n), before).astype(np.int32)
-    weight = {"none": None, "whole": rng.integers(0, 4, n) + 1.0, "fractions": exact_weights(rng.random(n) + 1e-3)}[
-        weights
-    ]
-    known = exact_sums(X, before, k, weight)
-    found = moved_sums(known, X, before, after, n_after, weight)
-    expected = exact_sums(X, after, n_after, weight)
-    assert found.size.tolist() == expected.size.tolist()
-    assert found.parts.tobytes() == (expected.parts + 0.0).tobytes()
-    assert found.means.tobytes() == expected.means.tobytes()
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e9]), st.sampled_from([np.float32, np.float64]))

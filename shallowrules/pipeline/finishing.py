@@ -14,7 +14,7 @@ from shallowrules.clustering import centers_among, has_transformers
 from shallowrules.describing import describe_tree
 from shallowrules.errors import ShallowRulesWarning
 from shallowrules.growing import GrownTree
-from shallowrules.metrics import exact_sums, moved_sums
+from shallowrules.metrics import exact_sums
 from shallowrules.pipeline.data import FitData
 from shallowrules.placing import place_thresholds
 from shallowrules.rules import Node, RuleSet
@@ -143,15 +143,9 @@ def describe(
     encoding, reference = data.encoding, data.reference
     fit_weight, matrix, n_threads = data.fit_weight, encoding.matrix, data.parameters.n_threads
     k = len(tree.names)
-    X, of_reference = encoding.X_cluster, data.reference_sums
-    if of_reference is None:
-        sums = exact_sums(X, labels, k, fit_weight, n_threads, encoding.cluster_ranges)
-    else:
-        sums = moved_sums(of_reference, X, reference.labels, labels, k, fit_weight, n_threads)
-    if sums is None:
-        clustered_means = group_means(X, labels, k, fit_weight, n_threads, encoding.cluster_ranges)
-    else:
-        clustered_means = sums.means
+    clustered = encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges
+    sums = exact_sums(*clustered)
+    clustered_means = group_means(*clustered) if sums is None else sums.means
     if encoding.X_cluster is matrix:
         means = clustered_means
     else:
