@@ -478,6 +478,21 @@ def test_pages_take_times():
     assert [(c.form, c.disagreements) for c in comparisons if "page" in c.form] == [("page in chromium", 0)]
 
 
+@pytest.mark.parametrize("exporter", ["python", "pandas", "html"])
+def test_every_form_takes_the_day_of_a_text(exporter):
+    rules = make_rules([("t", "date")], (0, parse_time("date", "2024-03-31"), 0, 1))
+    texts = ["2024-03-31 23:59:59.999999", "2024-04-01T00:00", " 2024-03-31 12:30 ", "2024-04-01", "", None]
+    try:
+        comparisons = list(verify(rules, {"t": np.array(texts, dtype=object)}, exporters=[exporter]))
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    assert len(comparisons) > 1
+    assert [(comparison.form, comparison.disagreements) for comparison in comparisons] == [
+        (comparison.form, 0) for comparison in comparisons
+    ]
+    assert all(comparison.rows >= len(texts) - 2 for comparison in comparisons)
+
+
 @pytest.mark.parametrize("name", ["pmml", "xlsx"])
 def test_forms_without_times_say_so(name):
     if name == "xlsx":
