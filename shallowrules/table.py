@@ -46,6 +46,7 @@ __all__ = [
     "is_number_text",
     "nearest_double",
     "time_column",
+    "times_among_text",
     "times_of_text",
     "unmasked",
 ]
@@ -531,8 +532,23 @@ def times_of_text(
     DataError
         If a value is no such text; names its row.
     """
+    times, strays = times_among_text(column, kind, conversion, parse)
+    if strays.any():
+        row = int(strays.argmax())
+        [value] = column.values[row : row + 1].tolist()
+        raise DataError(
+            f"column {column.name!r} holds {NATURES[kind]}, but row {row + 1} has {value!r}: correct it, or leave "
+            "it empty"
+        )
+    return times
+
+
+def times_among_text(
+    column: Column, kind: TimeType, conversion: Conversion, parse: Callable[[str, str], int | None]
+) -> tuple[Column, NDArray[np.bool_]]:
+    """Return what `times_of_text` does, missing where a value is neither a time nor missing, and where that is."""
     numbers = np.zeros(len(column.values), np.int64)
-    absent = column.absent.copy()
+    absent, strays = column.absent.copy(), np.zeros(len(column.values), bool)
     for row, value in enumerate(column.values.tolist()):
         if absent[row]:
             continue
@@ -541,12 +557,10 @@ def times_of_text(
             continue
         number = parse(kind, value) if isinstance(value, str) else None
         if number is None:
-            raise DataError(
-                f"column {column.name!r} holds {NATURES[kind]}, but row {row + 1} has {value!r}: correct it, or leave "
-                "it empty"
-            )
-        numbers[row] = number
-    return replace(column, type=kind, values=numbers, missing=absent if absent.any() else None)
+            absent[row] = strays[row] = True
+        else:
+            numbers[row] = number
+    return replace(column, type=kind, values=numbers, missing=absent if absent.any() else None), strays
 
 
 def time_column(name: str, kind: TimeType, values: NDArray[Any]) -> Column:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shallowrules.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.errors import DataError
-from shallowrules.table import Column, times_of_text
+from shallowrules.table import Column, times_among_text, times_of_text
 from shallowrules.times import DAY, NATURES, TimeType, time_of_text
 
 __all__ = ["read_numbers", "read_texts", "read_times", "read_truths", "stray_numbers", "stray_times", "stray_truths"]
@@ -101,15 +101,8 @@ def stray_times(column: Column, kind: TimeType, conversion: Conversion) -> NDArr
     """Return where a text is neither a time of a kind nor means "no value"."""
     if column.type != "text":
         return np.zeros(len(column.values), bool)
-    present = zip(column.values.tolist(), column.absent.tolist(), strict=True)
-    strays = (not absent and _is_no_time(value, kind, conversion) for value, absent in present)
-    return np.fromiter(strays, bool, len(column.values))
-
-
-def _is_no_time(value: Any, kind: TimeType, conversion: Conversion) -> bool:
-    if not isinstance(value, str):
-        return True
-    return bool(value.strip(" ")) and not conversion.is_null(value) and time_of_text(kind, value) is None
+    _, strays = times_among_text(column, kind, conversion, time_of_text)
+    return strays
 
 
 def stray_truths(column: Column) -> NDArray[np.bool_]:
