@@ -81,7 +81,7 @@ def nearly_halfway(random, n_columns, far):
     st.sampled_from([1, 2, 7, 60, 700]),
     st.sampled_from([0.0, 1e3, 1e7, -1e15]),
     st.sampled_from([0.0, 1e5, 1e20, 1e40]),
-    st.sampled_from([1.0, 1e-30, 1e-145, 1e-152, 1e30, 1e140]),
+    st.sampled_from([1.0, 1e-30, 1e-145, 1e-152, 1e30, 1e140, 1e307]),
     st.sampled_from([np.float64, np.float32]),
 )
 def test_estimates_tell_the_nearest_center_only_where_they_are_certain(seed, n_columns, offset, far, scale, dtype):

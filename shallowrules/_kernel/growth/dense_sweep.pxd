@@ -9,7 +9,6 @@ from shallowrules._kernel.growth.state cimport (
 from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/dense_sweep.h":
-    int instructions_of_machine "sr_instructions"() noexcept nogil
     int default_dense_limit "sr_dense_limit"(int instructions) noexcept nogil
     enum: MAX_DENSE "SR_MAX_DENSE"
 

@@ -12,11 +12,12 @@ from libc.math cimport frexp, ldexp
 from libc.stdint cimport INT16_MAX, int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.bounding cimport MAX_BLOCK_UNITS
-from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit, instructions_of_machine
+from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit
 from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
+from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS
 

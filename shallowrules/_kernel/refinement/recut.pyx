@@ -24,10 +24,8 @@ from shallowrules._kernel.refinement.state cimport (
     sr_widen_ranges, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
+from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 from shallowrules._kernel.shared.threads cimport CHUNK
-
-cdef extern from "shared/prefetch.h" nogil:
-    void sr_prefetch(const void* place) noexcept
 
 cdef extern from "refinement/code_sums.h" nogil:
     Py_ssize_t sr_first_sum(Py_ssize_t feature, Py_ssize_t n_codes) noexcept

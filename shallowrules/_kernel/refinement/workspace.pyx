@@ -7,11 +7,9 @@ from libc.stdint cimport uint16_t
 from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
 from shallowrules._kernel.refinement.state cimport GROUP, Move, Rows, Stale, TermAt, Tree, Work, n_groups
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
+from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport HAS_OPENMP
-
-cdef extern from "shared/lanes.h" nogil:
-    int sr_instructions() noexcept
 
 cdef enum:
     SUM_BUFFER = 32768      # numbers that are summed into together: 256 KiB stay in a cache
@@ -126,7 +124,7 @@ cdef list prepare_work(
     work.effort.progress.callback, work.effort.progress.failures = <void*>progress, <void*>failures
     work.effort.progress.stopped = False
     keep = _set_rows(&work.rows, inputs)
-    work.rows.instructions = min(sr_instructions(), max(0, instructions))
+    work.rows.instructions = min(instructions_of_machine(), max(0, instructions))
     work.rows.condition_penalty = condition_penalty
     keep += _set_tree(&work.tree, &work.stale, tree, r, work.rows.n_columns)
     return [*keep, *_allocate_buffers(work, r), progress, failures]

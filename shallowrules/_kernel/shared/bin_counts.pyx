@@ -6,13 +6,13 @@ from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
+from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 cdef extern from "shared/bins.h" nogil:
     void sr_find_bins(
         int instructions, const double* values, Py_ssize_t count, double up, double down, double first, double last,
         double slack, int* bins, int* doubt) noexcept
-    int sr_instructions() noexcept
 
 cdef enum:
     ROWS = 512      # whose bins are found column by column, so that columns side by side in memory are read once
@@ -34,20 +34,21 @@ cdef struct Bins:
     int* counts             # [n_groups, n_bins] of one thread
 
 
-cdef void find_bins(
-    const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found
-) noexcept nogil:
+cdef void find_bins(const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found) noexcept nogil:
     """Find the bins of up to `ROWS` rows; the first and the last bin hold what is beyond them."""
     cdef double[ROWS] values
     cdef int doubt
     cdef Py_ssize_t i
     cdef const char* place = bins.values + first * bins.stride
-    for i in range(count if bins.kind == 0 else 0):
-        values[i] = (<const float*>(place + i * bins.stride))[0]
-    for i in range(count if bins.kind == 1 else 0):
-        values[i] = (<const double*>(place + i * bins.stride))[0]
-    for i in range(count if bins.kind == 2 else 0):
-        values[i] = <double>(<const int64_t*>(place + i * bins.stride))[0]
+    if bins.kind == 0:
+        for i in range(count):
+            values[i] = (<const float*>(place + i * bins.stride))[0]
+    elif bins.kind == 1:
+        for i in range(count):
+            values[i] = (<const double*>(place + i * bins.stride))[0]
+    else:
+        for i in range(count):
+            values[i] = <double>(<const int64_t*>(place + i * bins.stride))[0]
     sr_find_bins(
         instructions, values, count, bins.up, bins.down, bins.first, <double>bins.last, bins.slack, found, &doubt
     )
@@ -100,7 +101,7 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
     cdef int[::1] counts
     cdef unsigned char[:, ::1] bins_bytes = np.zeros((threads, max(1, n_columns) * sizeof(Bins)), dtype=np.uint8)
     cdef Bins* bins
-    instructions = min(sr_instructions(), instructions)
+    instructions = min(instructions_of_machine(), instructions)
     counted = [[np.zeros((n_groups, len(column[1]) - 1), dtype=np.int32) for column in columns] for _ in range(threads)]
     for thread in range(threads):
         bins = <Bins*>&bins_bytes[thread, 0]
@@ -180,7 +181,7 @@ def place_rows(values, const int[::1] groups, const double[::1] edges, double up
     """
     cdef Bins bins = bins_of(values, edges, up, down, first)
     cdef Py_ssize_t n_rows = groups.shape[0], n_bins = bins.last + 1, begin = 0, row
-    cdef int instructions = sr_instructions()
+    cdef int instructions = instructions_of_machine()
     places_array = np.empty(n_rows, dtype=np.int32)
     cdef int[::1] places = places_array
     with nogil:

@@ -8,13 +8,13 @@
  * it is within `slack` bins of an edge. The loops become vectors of the caller's instruction set. */
 #define SR_DEFINE_BINS(NAME, TARGET)                                                                               \
     TARGET static inline void NAME(const double *restrict values, ptrdiff_t count, double up, double down,         \
-                                   double first, double last, double slack, int *restrict bins, int *doubt)    \
+                                   double first, double last, double slack, int *restrict bins, int *doubt)        \
     {                                                                                                              \
         int near = 0;                                                                                              \
         for (ptrdiff_t i = 0; i < count; i++) {                                                                    \
             const double scaled = (down == 1.0 ? values[i] * up : values[i] / down) - first;                       \
             const double above = scaled > 0.0 ? scaled : 0.0;                                                      \
-            const int bin = (int)(above < last ? above : last);                                            \
+            const int bin = (int)(above < last ? above : last);                                                    \
             const double beyond = scaled - bin;                                                                    \
             near |= (beyond < slack) | (beyond > 1.0 - slack);                                                     \
             bins[i] = bin;                                                                                         \

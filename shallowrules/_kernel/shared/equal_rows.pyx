@@ -10,12 +10,11 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport CACHE_LINE, FOUR, Matrix, entry, matrix_of, points_of
+from shallowrules._kernel.shared.matrix cimport (
+    CACHE_LINE, FOUR, Matrix, entry, four_from, matrix_of, values_of_four
+)
+from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
-
-
-cdef extern from "shared/prefetch.h" nogil:
-    void sr_prefetch(const void* place) noexcept
 
 cdef enum:
     PREFETCH_DISTANCE = 16      # rows between asking for a place of the table and looking at it
@@ -59,7 +58,7 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     """
     cdef Matrix one = matrix_of(X_explain), two = matrix_of(X_cluster)
     cdef bint same = X_explain is X_cluster
-    cdef Py_ssize_t n = X_explain.shape[0], i, n_groups, size = 16
+    cdef Py_ssize_t n = X_explain.shape[0], n_groups, size = 16
     cdef int thread
     n_threads = threads_for(n, n_threads)
     while size < 2 * n:
@@ -75,13 +74,13 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef bint weighted = weight is not None, labelled = labels is not None
     cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * max(one.n_columns, two.n_columns) + 1))
     hash_array[:] = 0x243F6A8885A308D3
+    if labels is not None:
+        hash_array += labels.astype(np.uint64)
     for thread in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static"):
         if n:
             _hash_rows(&one, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
             if not same:
                 _hash_rows(&two, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
-    for i in range(n if labelled else 0):
-        hashes[i] = _mix(hashes[i], label[i])
     cdef const int* labels_of = &label[0] if labelled else NULL
     cdef const double* weights_of = &w[0] if weighted else NULL
     cdef const Matrix* other = NULL if same else &two
@@ -109,18 +108,18 @@ cdef void _hash_rows(const Matrix* matrix, Share share, double* buffer, uint64_t
     """Mix the values of rows into their hashes."""
     cdef Py_ssize_t row, j, i
     cdef Py_ssize_t[FOUR] rows
-    cdef const double* points[FOUR]
+    cdef const double* values[FOUR]
     cdef uint64_t[FOUR] state
     for row in range(share.first, share.last, 4):
+        four_from(row, share.last, rows)
+        values_of_four(matrix, rows, buffer, values)
         for i in range(FOUR):
-            rows[i] = min(row + i, share.last - 1)
             state[i] = hashes[rows[i]]
-        points_of(matrix, rows, buffer, points)
         for j in range(matrix.n_columns):
-            state[0] = _mix(state[0], points[0][j])
-            state[1] = _mix(state[1], points[1][j])
-            state[2] = _mix(state[2], points[2][j])
-            state[3] = _mix(state[3], points[3][j])
+            state[0] = _mix(state[0], values[0][j])
+            state[1] = _mix(state[1], values[1][j])
+            state[2] = _mix(state[2], values[2][j])
+            state[3] = _mix(state[3], values[3][j])
         for i in range(FOUR):
             hashes[rows[i]] = state[i] ^ (state[i] >> 29)
 

@@ -104,8 +104,8 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
 /* The place of the nearest center of each of 16 rows; returns whether all are certain.
  *
  * rows: of doubles, n_columns x 16; centers: as floats, less `origin`, times `scale`. The root of a squared distance is
- * off by `share` of it and by `margin` at most, together with the rounding here. What is beyond 1e18 may have been beyond
- * floats before. floats: scratch, n_columns x 16. */
+ * off by `share` of it and by `margin` at most, together with the rounding here. What is beyond 1e18 may have been
+ * beyond floats before. floats: scratch, n_columns x 16. */
 static inline int sr_estimate_nearest(int instructions, const double *rows, ptrdiff_t n_columns, const double *origin,
                                       double scale, const float *centers, ptrdiff_t n_centers, float share,
                                       float margin, float *floats, float *place)

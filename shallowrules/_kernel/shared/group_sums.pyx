@@ -6,7 +6,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from shallowrules._kernel.shared.matrix cimport Matrix, matrix_of, point_of
+from shallowrules._kernel.shared.matrix cimport Matrix, matrix_of, values_of_row
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 
@@ -79,7 +79,7 @@ cdef void _add_up(
         w = 1.0 if weight == NULL else weight[i]
         if groups[i] < 0 or groups[i] >= n_groups or w == 0.0:
             continue
-        point = point_of(matrix, i if rows == NULL else rows[i], rest)
+        point = values_of_row(matrix, i if rows == NULL else rows[i], rest)
         for j in range(d):
             rest[j] = point[j] * scale[j] * scale[d + j]
         if rounds_products:

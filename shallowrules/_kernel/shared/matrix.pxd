@@ -1,7 +1,12 @@
 """A strided view of float32 or float64 numbers, read as float64 one entry or one block at a time."""
 
-cdef extern from "shared/prefetch.h" nogil:
-    void sr_prefetch(const void* place) noexcept
+from shallowrules._kernel.shared.prefetch cimport sr_prefetch
+
+cdef enum:
+    CACHE_LINE = 64     # bytes
+    FOUR = 4            # rows that are gone over side by side, so that nothing waits for the row before
+    ROWS_AHEAD = 16     # rows between prefetching one and reading it
+
 
 cdef struct Matrix:
     const char* data
@@ -18,18 +23,28 @@ cdef inline double entry(const Matrix* matrix, Py_ssize_t row, Py_ssize_t column
     return (<const double*>place)[0]
 
 
-cdef inline const double* point_of(const Matrix* matrix, Py_ssize_t row, double* buffer) noexcept nogil:
-    """Return where the values of a row lie side by side: in the matrix, or else in a buffer, copied."""
-    if not matrix.is_float32 and matrix.column_stride == sizeof(double):
-        return <const double*>(matrix.data + row * matrix.row_stride)
+cdef inline bint has_rows_of_doubles(const Matrix* matrix) noexcept nogil:
+    """Return whether the values of a row lie side by side, and are doubles."""
+    return not matrix.is_float32 and matrix.column_stride == sizeof(double)
+
+
+cdef inline const double* row_of(const Matrix* matrix, Py_ssize_t row) noexcept nogil:
+    """Return where a row of doubles begins."""
+    return <const double*>(matrix.data + row * matrix.row_stride)
+
+
+cdef inline const double* values_of_row(const Matrix* matrix, Py_ssize_t row, double* buffer) noexcept nogil:
+    """Return where the values of a row lie side by side as doubles: in the matrix, or else in a buffer, copied."""
+    if has_rows_of_doubles(matrix):
+        return row_of(matrix, row)
     load_point(matrix, row, buffer)
     return buffer
 
 
-cdef inline void prefetch_ahead(const Matrix* matrix, Py_ssize_t row, Py_ssize_t count) noexcept nogil:
-    """Prefetch what lies `AHEAD` bytes behind some rows, for those who read the rows of a table one after the other."""
-    cdef const char* place = matrix.data + row * matrix.row_stride + AHEAD
-    cdef const char* end = place + count * matrix.row_stride
+cdef inline void prefetch_one(const Matrix* matrix, Py_ssize_t row) noexcept nogil:
+    """Prefetch a row that is going to be read, if it lies in one piece; it need not be in the table."""
+    cdef const char* place = matrix.data + row * matrix.row_stride
+    cdef const char* end = place + matrix.n_columns * matrix.column_stride
     if not 0 < matrix.column_stride <= <Py_ssize_t>sizeof(double):
         return
     while place < end:
@@ -37,20 +52,24 @@ cdef inline void prefetch_ahead(const Matrix* matrix, Py_ssize_t row, Py_ssize_t
         place += CACHE_LINE
 
 
-cdef enum:
-    CACHE_LINE = 64     # bytes
-    AHEAD = 4096        # bytes
-    FOUR = 4        # rows that are gone over side by side, so that nothing waits for the row before
-
-
-cdef inline void points_of(
-    const Matrix* matrix, const Py_ssize_t* rows, double* buffer, const double** points
-) noexcept nogil:
-    """Find the values of `FOUR` rows, see `point_of`; buffer: of `FOUR` rows."""
+cdef inline void four_from(Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows) noexcept nogil:
+    """Write `FOUR` rows from the first on, the one before `last` in place of those behind it."""
     cdef int i
-    prefetch_ahead(matrix, rows[0], FOUR)
     for i in range(FOUR):
-        points[i] = point_of(matrix, rows[i], buffer + i * matrix.n_columns)
+        rows[i] = min(first + i, last - 1)
+
+
+cdef inline void values_of_four(
+    const Matrix* matrix, const Py_ssize_t* rows, double* buffer, const double** values
+) noexcept nogil:
+    """Find the values of `FOUR` rows, see `values_of_row`, and prefetch those that come some rows behind them.
+
+    buffer: of `FOUR` rows.
+    """
+    cdef int i
+    for i in range(FOUR):
+        prefetch_one(matrix, rows[i] + ROWS_AHEAD)
+        values[i] = values_of_row(matrix, rows[i], buffer + i * matrix.n_columns)
 
 
 cdef Matrix matrix_of(array) except *

@@ -5,6 +5,7 @@ import numpy as np
 from cython.parallel cimport prange
 
 from shallowrules._kernel.inputs import Ranges
+from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.threads cimport threads_for_values
 
 cdef extern from "shared/columns.h" nogil:
@@ -16,7 +17,6 @@ cdef extern from "shared/ranges.h" nogil:
     void sr_widen(
         int instructions, const double** rows, Py_ssize_t n_columns, double* low, double* high, double* missing
     ) noexcept
-    int sr_instructions() noexcept
 
 cdef enum:
     APART = 16          # doubles between the results of two threads: two cache lines
@@ -47,11 +47,6 @@ cdef void load_point(const Matrix* matrix, Py_ssize_t row, double* out) noexcept
             out[j] = (<const double*>(place + j * matrix.column_stride))[0]
 
 
-cdef inline const double* row_of(const Matrix* matrix, int row) noexcept nogil:
-    """Return where a row of doubles begins."""
-    return <const double*>(matrix.data + row * matrix.row_stride)
-
-
 cdef void load_block(
     const Matrix* matrix, const int* rows, Py_ssize_t count, double* out, Py_ssize_t lanes
 ) noexcept nogil:
@@ -59,7 +54,7 @@ cdef void load_block(
     cdef Py_ssize_t r, j, m = matrix.n_columns, n_fours = 0
     cdef const char* place
     cdef const double* values
-    if not matrix.is_float32 and matrix.column_stride == sizeof(double):
+    if has_rows_of_doubles(matrix):
         n_fours = count // 4
     for r in range(0, 4 * n_fours, 4):  # four at a time: their values are written together
         sr_four_columns(
@@ -81,18 +76,10 @@ cdef void load_block(
 
 
 cdef void prefetch_rows(const Matrix* matrix, const int* rows, Py_ssize_t count) noexcept nogil:
-    """Prefetch rows that `load_block` is going to copy, if each lies in one piece."""
-    cdef Py_ssize_t r, width = matrix.n_columns * matrix.column_stride
-    cdef const char* place
-    if not 0 < matrix.column_stride <= 8:
-        return
+    """Prefetch rows that `load_block` is going to copy."""
+    cdef Py_ssize_t r
     for r in range(count):
-        place = matrix.data + rows[r] * matrix.row_stride
-        while True:
-            sr_prefetch(place)
-            place += CACHE_LINE
-            if place >= matrix.data + rows[r] * matrix.row_stride + width:
-                break
+        prefetch_one(matrix, rows[r])
 
 
 def column_ranges(array, int n_threads=1):
@@ -116,7 +103,7 @@ def column_ranges(array, int n_threads=1):
     missing_array = np.zeros((n_threads, m + APART))
     cdef double[:, ::1] low = low_array, high = high_array, missing = missing_array
     cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * m + APART))
-    cdef int instructions = sr_instructions()
+    cdef int instructions = instructions_of_machine()
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _find_ranges(
             &matrix, instructions, n * t // n_threads, n * (t + 1) // n_threads, &buffer[t, 0], &low[t, 0],
@@ -132,11 +119,10 @@ cdef void _find_ranges(
     const Matrix* matrix, int instructions, Py_ssize_t first, Py_ssize_t last, double* buffer, double* low,
     double* high, double* missing
 ) noexcept nogil:
-    cdef Py_ssize_t row, i
+    cdef Py_ssize_t row
     cdef Py_ssize_t[FOUR] rows
-    cdef const double* points[FOUR]
+    cdef const double* values[FOUR]
     for row in range(first, last, 4):
-        for i in range(FOUR):
-            rows[i] = min(row + i, last - 1)
-        points_of(matrix, rows, buffer, points)
-        sr_widen(instructions, points, matrix.n_columns, low, high, missing)
+        four_from(row, last, rows)
+        values_of_four(matrix, rows, buffer, values)
+        sr_widen(instructions, values, matrix.n_columns, low, high, missing)

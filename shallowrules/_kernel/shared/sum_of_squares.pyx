@@ -12,7 +12,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, matrix_of, points_of
+from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, matrix_of, values_of_four
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 cdef enum:
@@ -88,7 +88,7 @@ cdef bint _add_squares(
     cdef double w
     cdef Py_ssize_t[FOUR] rows
     cdef const double* around_of[FOUR]
-    cdef const double* points[FOUR]
+    cdef const double* values[FOUR]
     cdef double[FOUR] squares
     for i in range(share.first, share.last):
         label = labels[i]
@@ -101,8 +101,8 @@ cdef bint _add_squares(
             continue
         for place in range(count, FOUR):
             rows[place], around_of[place] = rows[count - 1], around_of[count - 1]
-        points_of(matrix, rows, buffer, points)
-        _find_squares(points, around_of, m, squares)
+        values_of_four(matrix, rows, buffer, values)
+        _find_squares(values, around_of, m, squares)
         for place in range(count):
             w = 1.0 if weight == NULL else weight[rows[place]]
             if rounds_products:
@@ -120,24 +120,18 @@ cdef bint _add_squares(
     return True
 
 
-cdef void _find_squares(
-    const double** points, const double** around, Py_ssize_t m, double* squares
-) noexcept nogil:
+cdef void _find_squares(const double** rows, const double** around, Py_ssize_t m, double* squares) noexcept nogil:
     """Find the squared distance of each of `FOUR` rows to its point, summed in column order."""
     cdef Py_ssize_t j
     cdef double gap, a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef const double* p = points[0]
-    cdef const double* q = points[1]
-    cdef const double* r = points[2]
-    cdef const double* s = points[3]
     for j in range(m):
-        gap = p[j] - around[0][j]
+        gap = rows[0][j] - around[0][j]
         a += gap * gap
-        gap = q[j] - around[1][j]
+        gap = rows[1][j] - around[1][j]
         b += gap * gap
-        gap = r[j] - around[2][j]
+        gap = rows[2][j] - around[2][j]
         c += gap * gap
-        gap = s[j] - around[3][j]
+        gap = rows[3][j] - around[3][j]
         d += gap * gap
     squares[0], squares[1], squares[2], squares[3] = a, b, c, d
 

@@ -1,0 +1,4 @@
+"""Asking for memory before it is read."""
+
+cdef extern from "shared/prefetch.h" nogil:
+    void sr_prefetch(const void* place) noexcept
