@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,9 @@ __all__ = [
     "grow",
     "grow_path",
     "preordered",
+    "renumber_centers",
     "routed",
+    "with_gaps",
 ]
 
 METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
@@ -425,6 +427,21 @@ def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:
     if data.weight is not None:
         leaf_of[data.weight == 0] = LEAF
     return _with_rows(tree, leaf_of, data.weight)
+
+
+def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
+    """Return a tree whose gaps are those between the rows that its cuts part."""
+    lower, upper = _kernel.gaps_of_cuts(
+        data.X_explain, tree.feature, tree.cut, tree.left, tree.right, tree.labels, n_threads=n_threads
+    )
+    inner = tree.feature != LEAF
+    return replace(tree, lower=np.where(inner, lower, 0.0), upper=np.where(inner, upper, 0.0))
+
+
+def renumber_centers(tree: GrownTree, numbers: NDArray[np.integer]) -> GrownTree:
+    """Return a tree whose centers have other numbers: those at the place of their own."""
+    of_number = np.append(numbers, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+    return replace(tree, center=of_number[tree.center], labels=of_number[tree.labels])
 
 
 def _with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None) -> GrownTree:

@@ -28,7 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from shallowrules.growing import CutTree, GrownTree, GrowthData, Objectives, Progress, UniqueRows, routed
+from shallowrules.growing import (
+    GrownTree,
+    GrowthData,
+    Objectives,
+    Progress,
+    UniqueRows,
+    renumber_centers,
+    routed,
+    with_gaps,
+)
+from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.searching import (
     FEWER_STREAM_PASSES,
     MAX_ROWS_BESIDE,
@@ -52,7 +62,6 @@ from shallowrules.searching import (
     wide_ahead,
 )
 from shallowrules.thorough import Thorough, note_of, search_on
-from shallowrules.tree import LEAF
 
 __all__ = ["REFINEMENTS", "Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
 
@@ -183,22 +192,49 @@ def refine(
     by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
     rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
     table = coded_table(rows, tree, n_threads)
-    greedy = table.measure(tree, aim)
     if by_part:
-        outcome = search.finalists(few_of(table))
-        outcome = replace(outcome, found=[table.measure(one.tree, aim) for one in outcome.found])
+        whole = WholeTable(data, kernel_weight / data.total_weight, n_threads)
+        greedy, outcome = whole.judge(tree), search.finalists(few_of(table))
+        outcome = replace(outcome, found=[whole.judge(routed(one.tree, data, n_threads)) for one in outcome.found])
     else:
+        greedy = table.measure(tree, aim)
         outcome = search.run(table, greedy)
     best = search.choose(outcome.found, greedy)
     if best is not greedy:
-        if not by_part:  # what was perturbed there has no gaps yet
-            best = table.measure(best.tree, aim)
-        cut_tree = best.tree
+        if not by_part:
+            best = table.measure(best.tree, aim)  # what was perturbed has no gaps yet
+        refined = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
+        if by_part:
+            refined = with_gaps(refined, data, n_threads)
         if aim.moves_leaves:
-            shared = _shared_weights(cut_tree, table, reference_labels, data.k)
-            cut_tree = numbered(cut_tree, shared)
-        tree = routed(cut_tree, data, n_threads)
+            refined = numbered(refined, _shared_weights(refined, data, reference_labels))
+        tree = refined
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """A large table, on which trees are judged that were found on a part of it.
+
+    Attributes
+    ----------
+    data : GrowthData
+    unit : float
+        What the kernel counts for a unit of weight.
+    n_threads : int
+    """
+
+    data: GrowthData
+    unit: float
+    n_threads: int
+
+    def judge(self, tree: GrownTree) -> Found:
+        """Return a tree with its figures on all rows, which depend on no order of these; each center has one leaf."""
+        data = self.data
+        labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
+        cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
+        conditions = weighted_average_explanation_size(tree.as_tree()) * float(tree.weight[0])
+        return Found(tree, (cost * self.unit, conditions * self.unit), False)
 
 
 def aim_of(
@@ -432,18 +468,14 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
     return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
 
 
-def _shared_weights(
-    tree: CutTree, table: CodedTable, reference_labels: NDArray[np.int32], k: int
-) -> NDArray[np.float64]:
+def _shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the weight that each leaf, by its center, shares with each cluster of the reference."""
-    leaf = table.leaf_of_rows(tree)
-    labels = reference_labels[table.rows]
-    known = labels >= 0
-    pairs = tree.center[leaf[known]].astype(np.int64) * k + labels[known]
-    return np.bincount(pairs, table.weights[known], k * k).astype(np.float64).reshape(k, k)
+    k, known, weight = data.k, (tree.labels >= 0) & (reference_labels >= 0), data.weight
+    pairs = tree.labels[known].astype(np.int64) * k + reference_labels[known]
+    return np.bincount(pairs, None if weight is None else weight[known], k * k).astype(np.float64).reshape(k, k)
 
 
-def numbered(tree: CutTree, shared: NDArray[np.float64]) -> CutTree:
+def numbered(tree: GrownTree, shared: NDArray[np.float64]) -> GrownTree:
     """Return a tree whose leaves are numbered so that most weight keeps the number of its reference cluster.
 
     Parameters
@@ -454,4 +486,4 @@ def numbered(tree: CutTree, shared: NDArray[np.float64]) -> CutTree:
     _, number = linear_sum_assignment(-shared)
     if np.trace(shared) >= shared[np.arange(len(shared)), number].sum() * (1 - TIE):
         return tree
-    return replace(tree, center=np.where(tree.center == LEAF, LEAF, number[tree.center]).astype(np.int32))
+    return renumber_centers(tree, number)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,11 @@ from shallowrules.errors import OptionError, OptionName, counted
 from shallowrules.growing import GrownTree, Objectives
 from shallowrules.moved_rows import (
     Changes,
-    Group,
+    Edges,
+    Groups,
     Leaves,
-    Moves,
     Moving,
     RoundedRows,
-    edges_of,
     sum_both,
     sum_changes,
     sum_leaves,
@@ -116,16 +116,18 @@ def round_thresholds(
         rise = min(rise, objectives.greedy - objectives.own) * (1 - 1e-9)
     on = Moving(place_thresholds(grown, encoder, table), grid, n_threads)
     leaves: Leaves
-    moves: Moves
+    groups: Groups
     if in_parts:
         leaves = run(sum_leaves, (on, cuts))
-        cuts = leaves.few_moved(cuts)
-        moves = run(sum_moves, (on, cuts)) if cuts else Moves({})
+        cuts = leaves.few_moved(on.tree, cuts)
+        if not cuts:
+            return grown
+        groups = run(sum_moves, (on, cuts))
     else:
-        leaves, moves = run(sum_both, (on, cuts))
-        cuts = leaves.few_moved(cuts)
+        leaves, groups = run(sum_both, (on, cuts))
+        cuts = leaves.few_moved(on.tree, cuts)
     pricing = _Pricing.of(on, leaves, objectives)
-    options = _priced(moves, cuts, on, pricing)
+    options = _priced(groups, cuts, pricing)
     choices: dict[bytes, NDArray[np.float64]] = {}
     for share in SHARES:
         threshold = _fewest_digits(on.tree, options, rise * share * objectives.reference_cost)
@@ -180,98 +182,110 @@ class _Pricing:
         tree = replace(tree, rows=leaves.rows, weight=leaves.weight)
         return cls(tree, on.grid, on.grid.means(sums, weight), weight, penalty)
 
-    def rise(self, groups: Mapping[int, Group]) -> float:
-        """Return what is added if rows move, by both leaves as one number; infinity if a leaf loses all."""
-        return self.rise_of(_Moved.of(groups, self.tree.n_nodes, self.grid))
-
-    def rise_of(self, moved: _Moved) -> float:
-        """Return what is added if rows move; infinity if a leaf loses all.
-
-        A row x that goes from cluster a to b adds ``|x - m_b|² - |x - m_a|²`` around the means as they were. These move
-        along: a cluster of the new weight W whose rows then sum to d around its mean m costs ``|d|² / W`` less.
-        """
-        tree, means = self.tree, self.means
-        left = tree.rows.copy()
-        np.subtract.at(left, moved.source, moved.rows)
-        np.add.at(left, moved.target, moved.rows)
-        if (left[tree.leaves] == 0).any():
-            return math.inf
-        weight, sums = moved.weight, moved.sums
-        a, b = tree.cluster[moved.source], tree.cluster[moved.target]
-        gained, around = np.zeros(len(self.weight)), np.zeros(means.shape)
-        for cluster, sign in ((a, -1.0), (b, 1.0)):
-            np.add.at(gained, cluster, sign * weight)
-            np.add.at(around, cluster, sign * (sums - weight[:, None] * means[cluster]))
-        changed = np.flatnonzero(around.any(axis=1))
-        with np.errstate(over="ignore", invalid="ignore"):
-            middles = sums - weight[:, None] * (means[a] / 2 + means[b] / 2)
-            added = -2 * (middles * (means[b] - means[a])).sum(axis=1)
-            added += self.penalty * weight * (self._conditions[moved.target] - self._conditions[moved.source])
-            size = (self.weight + gained)[changed, None]
-            total = float(added.sum() - (around[changed] / size * around[changed]).sum())
-        return total if math.isfinite(total) else math.inf
+    def rise(self, groups: Groups) -> float:
+        """Return what is added if rows move; infinity if a leaf loses all."""
+        moved = _Moved.of(groups, self)
+        return moved.rises([0, len(groups.keys)])[-1]
 
     @cached_property
-    def _conditions(self) -> NDArray[np.int32]:
+    def conditions(self) -> NDArray[np.int32]:
+        """How many conditions each node has."""
         return self.tree.explanation_size
 
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Groups of rows that move, as arrays with an entry for each.
+    """Groups of rows that move, with what each adds.
+
+    A row x that goes from cluster a to b adds ``|x - m_b|² - |x - m_a|²`` around the means as they were, and what its
+    conditions cost. The means move along: see `rises`.
 
     Parameters
     ----------
-    interval, source, target : ndarray of int64, shape (n,)
-        Where they lie, and the leaves that they come from and to.
-    rows, weight : ndarray, shape (n,)
-    sums : ndarray of float64, shape (n, m)
+    pricing : _Pricing
+    place, source, target : ndarray of int64, shape (n,)
+        The interval that they lie in, ascending, and the leaves that they come from and to.
+    rows : ndarray of int64, shape (n,)
+    weight, added : ndarray of float64, shape (n,)
+    around : ndarray of float64, shape (2, n, m)
+        The sums of the rows around the means of the clusters that they come from and to.
     """
 
-    interval: NDArray[np.int64]
+    pricing: _Pricing
+    place: NDArray[np.int64]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
-    sums: NDArray[np.float64]
+    added: NDArray[np.float64]
+    around: NDArray[np.float64]
 
     @classmethod
-    def of(cls, groups: Mapping[int, Group], n_nodes: int, grid: SumGrid) -> _Moved:
-        """Return groups in the order of their keys, as `moved_rows` makes these."""
-        keys = np.array(sorted(groups), dtype=np.int64)
-        ordered = [groups[key] for key in keys.tolist()]
-        interval, pair = np.divmod(keys, n_nodes**2)
-        source, target = np.divmod(pair, n_nodes)
-        rows = np.array([group.rows for group in ordered], dtype=np.int64)
-        weight = np.array([group.weight for group in ordered])
-        parts = [group.sums for group in ordered]
-        sums = grid.sums(np.stack(parts, axis=1)) if parts else np.zeros((0, len(grid.exponent)))
-        return cls(interval, source, target, rows, weight, sums)
+    def of(cls, groups: Groups, pricing: _Pricing) -> _Moved:
+        """Return the groups of rows of a tree."""
+        tree, means, weight = pricing.tree, pricing.means, groups.weight
+        place, pair = np.divmod(groups.keys, tree.n_nodes**2)
+        source, target = np.divmod(pair, tree.n_nodes)
+        a, b = (means[tree.cluster[leaf]] for leaf in (source, target))
+        sums = pricing.grid.sums(groups.sums)
+        with np.errstate(over="ignore", invalid="ignore"):
+            added = -2 * ((sums - weight[:, None] * (a / 2 + b / 2)) * (b - a)).sum(axis=1)
+            added += pricing.penalty * weight * (pricing.conditions[target] - pricing.conditions[source])
+            around = np.stack([sums - weight[:, None] * a, sums - weight[:, None] * b])
+        return cls(pricing, place, source, target, groups.rows, weight, added, around)
 
-    def between(self, low: int, high: int) -> _Moved:
-        """Return those in the intervals above `low` and up to `high`."""
-        chosen = (self.interval > low) & (self.interval <= high)
-        return _Moved(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+    def rises(self, ends: Sequence[int]) -> list[float]:
+        """Return what is added if the groups move from the first of some places up, or down, to each of the others.
+
+        It is infinity if a leaf loses all its rows. A cluster of the new weight W whose rows then sum to d around its
+        mean as it was costs ``|d|² / W`` less.
+        """
+        tree, pricing = self.pricing.tree, self.pricing
+        low, high = min(ends), max(ends)
+        leaves, leaf = np.unique(np.concatenate([self.source[low:high], self.target[low:high]]), return_inverse=True)
+        clusters, cluster = np.unique(tree.cluster[leaves], return_inverse=True)
+        source, target = leaf[: high - low], leaf[high - low :]
+        rows, weight = tree.rows[leaves].copy(), pricing.weight[clusters].copy()
+        around, added = np.zeros((len(clusters), self.around.shape[2])), 0.0
+        rises = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for begin, end in pairwise(ends):
+                first, last = sorted((begin, end))
+                if first < last:
+                    some = slice(first, last)
+                    added += float(self.added[some].sum())
+                    for sign, leaf, sums in ((-1, source, self.around[0]), (1, target, self.around[1])):
+                        of_group = leaf[first - low : last - low]
+                        np.add.at(rows, of_group, sign * self.rows[some])
+                        np.add.at(weight, cluster[of_group], sign * self.weight[some])
+                        np.add.at(around, cluster[of_group], sign * sums[some])
+                changed = around.any(axis=1)
+                gained = (around[changed] / weight[changed, None] * around[changed]).sum()
+                total = added - float(gained) if rows.all() else math.inf
+                rises.append(total if math.isfinite(total) else math.inf)
+        return rises
 
 
 def _priced(
-    moves: Moves, cuts: Mapping[int, Sequence[RounderCut]], on: Moving, pricing: _Pricing
+    groups: Groups, cuts: Mapping[int, Sequence[RounderCut]], pricing: _Pricing
 ) -> dict[int, list[tuple[RounderCut, float]]]:
     """Return for each node its candidates with what each alone adds, those that leave no leaf empty."""
-    found = {}
+    tree, found = pricing.tree, {}
+    edges, moved = Edges.of(tree, cuts), _Moved.of(groups, pricing)
+    ends = np.searchsorted(moved.place, np.arange(len(edges.values)), side="right")  # of the groups up to each edge
     for node, some in cuts.items():
-        own = float(on.tree.threshold[node])
-        edges = edges_of(own, some)
-        place = int(np.searchsorted(edges, own))
-        moved = _Moved.of(moves.groups[node], on.tree.n_nodes, on.grid)
-        priced = []
-        for cut in some:
-            low, high = sorted((place, int(np.searchsorted(edges, cut.threshold))))
-            rise = pricing.rise_of(moved.between(low, high))
-            if math.isfinite(rise):
-                priced.append((cut, rise))
-        if priced:
-            found[node] = priced
+        own = edges.place(node, float(tree.threshold[node]))
+        place_of = {cut.threshold: edges.place(node, cut.threshold) for cut in some}
+        rise: dict[int, float] = {}
+        for places in (
+            sorted(place for place in place_of.values() if place > own),
+            sorted((place for place in place_of.values() if place < own), reverse=True),
+        ):
+            if places:
+                rise |= zip(places, moved.rises([int(ends[place]) for place in (own, *places)]), strict=True)
+        priced = [(cut, rise[place_of[cut.threshold]]) for cut in some]
+        if any(math.isfinite(rise) for _, rise in priced):
+            found[node] = [(cut, rise) for cut, rise in priced if math.isfinite(rise)]
     return found
 
 
@@ -304,20 +318,18 @@ def _fewest_digits(
 
 
 def _with_thresholds(
-    grown: GrownTree, threshold: NDArray[np.float64], pricing: _Pricing, moved: Mapping[int, Group], share: float
+    grown: GrownTree, threshold: NDArray[np.float64], pricing: _Pricing, moved: Groups, share: float
 ) -> GrownTree:
     """Return the tree with such thresholds and what they move; `share` is the change of J."""
     tree = pricing.tree
     rows, weight = tree.rows.copy(), tree.weight.copy()
-    for key, group in moved.items():
-        source, target = divmod(key, tree.n_nodes)
-        for leaf, sign in ((source, -1), (target, 1)):
-            rows[leaf] += sign * group.rows
-            weight[leaf] += sign * group.weight
+    for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):
+        np.add.at(rows, leaf, sign * moved.rows)
+        np.add.at(weight, leaf, sign * moved.weight)
     for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
         left, right = tree.left[node], tree.right[node]
         rows[node], weight[node] = rows[left] + rows[right], weight[left] + weight[right]
-    n_moved = sum(group.rows for group in moved.values())
+    n_moved = int(moved.rows.sum())
     notes = grown.notes
     if n_moved:
         n_rounded = int(np.count_nonzero(threshold != tree.threshold))

@@ -181,11 +181,6 @@ class CodedTable:
         return self.coded.weight
 
     @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight of each row, 1 where all are equal."""
-        return np.ones(len(self.rows)) if self.weight is None else self.weight
-
-    @property
     def alone(self) -> CodedTable:
         """The same rows for one thread: what searches side by side are given."""
         return replace(self, n_threads=1)

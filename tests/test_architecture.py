@@ -46,7 +46,7 @@ ALLOWED = {
     "clustering": {"_kernel", "encoding", "summation"},
     "_kernel": set(),
     "summation": {"_kernel"},
-    "growing": {"_kernel", "tree", "summation"},
+    "growing": {"_kernel", "tree", "summation", "metrics"},
     "tree": set(),
     "thresholds": set(),
     "rounding": {"_kernel", "table", "encoding", "summation", "growing", "tree", "thresholds"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from sklearn.datasets import load_digits, load_iris
 from strategies import Problem, problems, random_tables
 from tables import blobs, repeated_rows, whole_weights
 
-from shallowrules import ExplainableKMeans, tradeoff_path
+from shallowrules import ExplainableKMeans, refining, tradeoff_path
 from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
 from shallowrules.metrics import partition_cost
@@ -40,6 +41,18 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
 @given(problems(max_rows=60), st.booleans())
 def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
     assert_refined(problem, moves_leaves=moves)
+
+
+@random_tables(120)
+@given(problems(max_rows=60), st.booleans(), st.sampled_from([1, 2, 7]), seeds)
+def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, moves, n_threads, seed):
+    """All tables are large ones here; what is promised holds on all rows, in any order."""
+    order = np.random.default_rng(seed).permutation(len(problem.X_explain))
+    with patch.object(refining, "MAX_IMPROVED_ROWS", 0):
+        one = assert_refined(problem, moves_leaves=moves)
+        _, two = refined(shuffled(problem, order), n_threads, moves_leaves=moves)
+    assert_same(one.tree, two.tree, ("feature", "center", "lower", "upper", "rows"))
+    assert np.array_equal(one.tree.labels[order], two.tree.labels)
 
 
 @some
@@ -226,7 +239,7 @@ def test_a_part_of_a_table_has_all_clusters_with_their_weight(weighted):
         for part in (few_of(CodedTable(rows, keys, labels, 1)), sample_of(few_of(CodedTable(rows, keys, labels, 1)))):
             assert len(part.rows) < 40_000
             assert (np.bincount(part.labels)[:3] == [1, 3, min(40, max(32, np.bincount(part.labels)[2]))]).all()
-            sums = np.bincount(part.labels, part.weights)
+            sums = np.bincount(part.labels, part.weight)
             assert sums / sums.sum() == pytest.approx(np.bincount(labels, weight) / np.bincount(labels, weight).sum())
             assert part.coded.codes.shape == part.coded.X_explain.shape
 
@@ -242,7 +255,7 @@ def test_some_rows_of_a_table_may_lack_a_cluster(lost):
     rows = CodedRows(X, X, slots, None, no_codes, np.zeros((2, 1), np.uint8))
     part = some_of(CodedTable(rows, np.arange(len(labels), dtype=np.uint64), labels, 1), 60)
     assert 40 < len(part.rows) <= 60
-    sums = np.bincount(part.labels, part.weights, 5)
+    sums = np.bincount(part.labels, part.weight, 5)
     assert sums[lost] == 0
     kept = np.delete(sums, lost)
     assert kept / kept.sum() == pytest.approx(0.25)

@@ -19,8 +19,9 @@ from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.group_sums import sums_of_parts
 from shallowrules._kernel.shared.matrix import column_ranges
+from shallowrules._kernel.shared.near_cuts import rows_near_cuts, weigh_near_cuts
 from shallowrules._kernel.shared.nearest_rows import nearest_centers
-from shallowrules._kernel.shared.routing import route_rows
+from shallowrules._kernel.shared.routing import gaps_of_cuts, route_rows
 from shallowrules._kernel.shared.sum_of_squares import exact_squares, within_cluster_sum_of_squares
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "eval_wad",
     "exact_squares",
     "fixed_point",
+    "gaps_of_cuts",
     "grow_ahead",
     "grow_exkmc",
     "grow_imm",
@@ -53,6 +55,8 @@ __all__ = [
     "read_number_rows",
     "route_rows",
     "row_keys",
+    "rows_near_cuts",
     "sums_of_parts",
+    "weigh_near_cuts",
     "within_cluster_sum_of_squares",
 ]

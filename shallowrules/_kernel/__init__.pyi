@@ -26,6 +26,7 @@ __all__ = [
     "eval_wad",
     "exact_squares",
     "fixed_point",
+    "gaps_of_cuts",
     "grow_ahead",
     "grow_exkmc",
     "grow_imm",
@@ -41,7 +42,9 @@ __all__ = [
     "read_number_rows",
     "route_rows",
     "row_keys",
+    "rows_near_cuts",
     "sums_of_parts",
+    "weigh_near_cuts",
     "within_cluster_sum_of_squares",
 ]
 
@@ -123,6 +126,16 @@ def fixed_point(
     cluster_centers: NDArray[np.float64], cost: float, n_rows: float, total_weight: float, reach: float
 ) -> tuple[float, float, float]: ...
 def eval_wad(n_centers: int, n_left: int, share_left: float) -> float: ...
+def gaps_of_cuts(
+    X_explain: NDArray[Any],
+    feature: NDArray[np.int32],
+    cut: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    *,
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def grow_tree(
     inputs: GrowthInput,
     tradeoff: float,
@@ -235,6 +248,17 @@ def route_rows(
     n_threads: int,
     rows: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]: ...
+def rows_near_cuts(
+    X: NDArray[Any],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    first_edge: NDArray[np.int64],
+    edges: NDArray[np.float64],
+    *,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]: ...
 def sums_of_parts(
     X: NDArray[Any],
     groups: NDArray[np.int32],
@@ -263,3 +287,15 @@ def within_cluster_sum_of_squares(
     weight: NDArray[np.float64] | None,
     n_threads: int = 1,
 ) -> float: ...
+def weigh_near_cuts(
+    X: NDArray[Any],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    first_edge: NDArray[np.int64],
+    edges: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+    *,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...

@@ -24,7 +24,7 @@ from shallowrules.assembling import (
 from shallowrules.clustering import Reference, classes_of_labels, label_notes, nearest_labels
 from shallowrules.encoding import Encoder, categories, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.growing import GrownTree, Progress, UniqueRows
+from shallowrules.growing import GrownTree, Progress, UniqueRows, renumber_centers
 from shallowrules.metrics import partition_cost
 from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
@@ -41,7 +41,7 @@ from shallowrules.passes.sums import Added
 from shallowrules.passes.survey import Roles, Survey, survey
 from shallowrules.pipeline import FitParameters, choose_columns
 from shallowrules.pipeline.finishing import doubts_of, leafless_note
-from shallowrules.pipeline.growing import over_the_table, renumber_centers, seed_of, thorough_of
+from shallowrules.pipeline.growing import over_the_table, seed_of, thorough_of
 from shallowrules.placing import place_thresholds
 from shallowrules.refining import Refinement, refine
 from shallowrules.rounding import check_round_within

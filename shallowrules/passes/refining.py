@@ -101,8 +101,8 @@ def refine_parts(
     best = search.choose([one.found for one in finalists], greedy.found)
     for one in finalists:
         if one.found is best:
-            cut_tree = numbered(one.found.tree, one.shared) if aim.moves_leaves else one.found.tree
-            tree = with_leaf_sums(parts, encode, cut_tree)
+            tree = with_leaf_sums(parts, encode, one.found.tree)
+            tree = numbered(tree, one.shared) if aim.moves_leaves else tree
     return outcome.refinement(tree, greedy.found, best, aim, total)
 
 

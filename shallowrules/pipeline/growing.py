@@ -17,7 +17,15 @@ from shallowrules._kernel import column_ranges, route_rows
 from shallowrules.clustering import UNLABELLED, fit_clusterer
 from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
-from shallowrules.growing import GrownTree, GrowthData, Objectives, Progress, UniqueRows, find_unique_rows
+from shallowrules.growing import (
+    GrownTree,
+    GrowthData,
+    Objectives,
+    Progress,
+    UniqueRows,
+    find_unique_rows,
+    renumber_centers,
+)
 from shallowrules.metrics import partition_cost, weighted_average_explanation_size
 from shallowrules.pipeline.data import FitData, FitParameters, Log
 from shallowrules.pipeline.keeping import Region, divide, join, kept_cuts, regions_of
@@ -29,7 +37,7 @@ from shallowrules.summation import SumGrid, WeightFacts
 from shallowrules.thorough import Budget, Thorough, note_of
 from shallowrules.tree import LEAF
 
-__all__ = ["grow", "over_the_table", "renumber_centers", "seed_of", "thorough_of"]
+__all__ = ["grow", "over_the_table", "seed_of", "thorough_of"]
 
 
 def grow(
@@ -351,12 +359,6 @@ def thorough_of(
         return np.asarray(fitted.labels_, dtype=np.int32)
 
     return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log, tell_best)
-
-
-def renumber_centers(tree: GrownTree, kept: NDArray[np.integer]) -> GrownTree:
-    """Return a tree whose centers are numbered as in the reference, of which `kept` are those that it was grown for."""
-    numbers = np.append(kept, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
-    return replace(tree, center=numbers[tree.center], labels=numbers[tree.labels])
 
 
 def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:

@@ -1,0 +1,6 @@
+"""Sending rows through a grown tree."""
+
+
+cdef inline int child_of(const int* left, const int* right, int node, bint goes_left) noexcept nogil:
+    """Return the child on a side, without a branch: which way a row goes is hard to foretell."""
+    return right[node] + (left[node] - right[node]) * goes_left
