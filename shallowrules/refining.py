@@ -20,7 +20,7 @@ cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -194,7 +194,10 @@ def refine(
     table = coded_table(rows, tree, n_threads)
     if by_part:
         whole = WholeTable(data, kernel_weight / data.total_weight, n_threads)
-        greedy, outcome = whole.judge(tree), search.finalists(few_of(table))
+        with ThreadPoolExecutor(1) as beside:  # most of the time a search keeps one thread busy
+            judged = beside.submit(replace(whole, n_threads=1).judge, tree) if n_threads > 1 else None
+            outcome = search.finalists(few_of(table))
+        greedy = whole.judge(tree) if judged is None else judged.result()
         outcome = replace(outcome, found=[whole.judge(routed(one.tree, data, n_threads)) for one in outcome.found])
     else:
         greedy = table.measure(tree, aim)
@@ -405,14 +408,16 @@ class Search:
         def ahead(progress: Progress | None) -> list[Found]:
             return look_ahead(sample.alone, self.tree, self.data, aim, n_rounds, progress)
 
+        def improved(progress: Progress | None) -> list[Found]:
+            return [sample.alone.improve(self.tree, aim, progress)]
+
         def stream(number: int, progress: Progress | None) -> list[Found]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
 
         rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
         n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
-        found = side_by_side([ahead, wide], sample.n_threads, part_of(progress, 0, 3))
-        if not found or not aim.moves_leaves:
-            found.append(sample.improve(self.tree, aim))
+        first = [ahead, wide] if aim.moves_leaves else [ahead, wide, improved]
+        found = side_by_side(first, sample.n_threads, part_of(progress, 0, 3)) or improved(None)
         yield found
         if not aim.moves_leaves:
             return

@@ -259,9 +259,10 @@ class _Moved:
                         np.add.at(rows, of_group, sign * self.rows[some])
                         np.add.at(weight, cluster[of_group], sign * self.weight[some])
                         np.add.at(around, cluster[of_group], sign * sums[some])
-                changed = around.any(axis=1)
-                gained = (around[changed] / weight[changed, None] * around[changed]).sum()
-                total = added - float(gained) if rows.all() else math.inf
+                total = math.inf
+                if rows.all():
+                    changed = around.any(axis=1)
+                    total = added - float((around[changed] / weight[changed, None] * around[changed]).sum())
                 rises.append(total if math.isfinite(total) else math.inf)
         return rises
 

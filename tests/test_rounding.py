@@ -1,7 +1,9 @@
 """Rounder thresholds: within the bound on J, counted as they are, the same in every order and in parts."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,12 @@ from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans, tradeoff_path
+from shallowrules import ExplainableKMeans, rounding, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.metrics import partition_cost
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.thresholds import readable_threshold, rounder_thresholds, significant_digits
-from shallowrules.tree import LEAF
+from shallowrules.tree import LEAF, Tree
 
 
 def objective(model: ExplainableKMeans, X: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:
@@ -96,6 +98,50 @@ def test_rises_by_no_more_and_says_what_it_did(seed: int, within: float) -> None
             share, word = found[3].split(" % ")
             change = (after / before - 1) * {"higher": 1, "lower": -1}[word]
             assert float(share) == pytest.approx(change * 100, abs=0.006)
+
+
+@pytest.mark.filterwarnings("ignore:the tree has")
+@pytest.mark.parametrize("seed", range(20))
+def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None:
+    """Clusters of few rows are among them, which some candidate would leave without any."""
+    rng = np.random.default_rng(seed)
+    X, k = drawn_table(seed)
+    few = X[rng.integers(len(X), size=3)] + X.std(axis=0) * rng.normal(size=(3, X.shape[1])) * 2
+    X = np.concatenate([X, few])
+    weight = rng.integers(1, 4, size=len(X)).astype(float) if seed % 2 else None
+    centers = np.concatenate([KMeans(k, n_init=1, random_state=0).fit(X).cluster_centers_, few])
+    seen: list[tuple[dict, dict, rounding._Pricing]] = []
+
+    def priced(groups, cuts, pricing):
+        seen.append((rounding._priced_of(groups, cuts, pricing), cuts, pricing))
+        return seen[-1][0]
+
+    with patch.multiple(rounding, _priced=priced, _priced_of=rounding._priced, create=True):
+        model = ExplainableKMeans(clusterer=centers, n_jobs=2).fit(X, sample_weight=weight)
+    n_checked = n_empty = 0
+    for found, cuts, pricing in seen:
+        tree = pricing.tree
+        own = partition_cost(X, tree.apply(X), weight) + pricing.penalty * _conditions_of(tree, X, weight)
+        for node, some in cuts.items():
+            rise_of = {cut.threshold: rise for cut, rise in found.get(node, [])}
+            for cut in some:
+                threshold = tree.threshold.copy()
+                threshold[node] = cut.threshold
+                moved = replace(tree, threshold=threshold)
+                leaf = moved.apply(X)
+                if len(np.unique(leaf)) < tree.n_leaves:
+                    assert cut.threshold not in rise_of
+                    n_empty += 1
+                    continue
+                cost = partition_cost(X, leaf, weight) + pricing.penalty * _conditions_of(moved, X, weight)
+                assert rise_of[cut.threshold] == pytest.approx(cost - own, rel=1e-6, abs=1e-9 * own)
+                n_checked += 1
+    assert n_checked or not seen, (model, n_empty)
+
+
+def _conditions_of(tree: Tree, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    sizes = tree.explanation_size[tree.apply(X)]
+    return float(sizes.sum() if weight is None else (sizes * weight).sum())
 
 
 def test_thresholds_are_rounder_for_it() -> None:
