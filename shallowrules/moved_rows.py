@@ -92,6 +92,18 @@ class Edges:
         return int(first + np.searchsorted(self.values[first:last], threshold))
 
 
+_WalkedNodes = tuple[
+    NDArray[Any],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.float64],
+]
+"""A table, the nodes of a tree and their edges, as the kernel takes them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Moving:
     """What rows are added up for.
@@ -121,21 +133,21 @@ class Moving:
 
     def weigh(self, rows: RoundedRows, edges: Edges) -> NDArray[np.float64]:
         """Return the weight of the rows in each interval; the leaf of each row is known from then on."""
-        tree = self.tree
-        leaf, weight = weigh_near_cuts(
-            rows.matrix,
-            tree.feature,
-            tree.threshold,
-            tree.left,
-            tree.right,
-            edges.first,
-            edges.values,
-            rows.weight,
-            n_threads=self.n_threads,
-        )
+        leaf, weight = weigh_near_cuts(*self._near(rows, edges), rows.weight, n_threads=self.n_threads)
         if rows.leaves is not None:
-            rows.leaves[tree.threshold.tobytes()] = leaf
+            rows.leaves[self.tree.threshold.tobytes()] = leaf
         return weight
+
+    def rows_near(
+        self, rows: RoundedRows, edges: Edges
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """Return the rows in intervals, the places of these, and the leaf of each row across the cut."""
+        return rows_near_cuts(*self._near(rows, edges), n_threads=self.n_threads)
+
+    def _near(self, rows: RoundedRows, edges: Edges) -> _WalkedNodes:
+        """Return what the kernel walks along."""
+        tree = self.tree
+        return rows.matrix, tree.feature, tree.threshold, tree.left, tree.right, edges.first, edges.values
 
     def summed(self, rows: RoundedRows, which: NDArray[np.int64], *parts: tuple[NDArray[np.integer], int]) -> Groups:
         """Return the sums of some rows, those of equal keys together.
@@ -264,18 +276,8 @@ def sum_leaves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Rou
 def sum_moves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[RounderCut]]]) -> Groups:
     """Return the rows in each interval, by their leaf and the one across the cut; the state is that of `sum_leaves`."""
     on, cuts = state
-    tree, edges = on.tree, Edges.of(on.tree, cuts)
-    which, places, across = rows_near_cuts(
-        rows.matrix,
-        tree.feature,
-        tree.threshold,
-        tree.left,
-        tree.right,
-        edges.first,
-        edges.values,
-        n_threads=on.n_threads,
-    )
-    n_nodes = tree.n_nodes
+    edges, n_nodes = Edges.of(on.tree, cuts), on.tree.n_nodes
+    which, places, across = on.rows_near(rows, edges)
     leaf = on.leaf_of(rows)[which]
     return on.summed(rows, which, (places, len(edges.values)), (leaf, n_nodes), (across, n_nodes))
 
