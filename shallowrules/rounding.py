@@ -277,7 +277,7 @@ def _priced(
     for node, some in cuts.items():
         own = edges.place(node, float(tree.threshold[node]))
         place_of = {cut.threshold: edges.place(node, cut.threshold) for cut in some}
-        rise: dict[int, float] = {}
+        rise = {own: 0.0}  # a scaler may bring a candidate to the threshold itself
         for places in (
             sorted(place for place in place_of.values() if place > own),
             sorted((place for place in place_of.values() if place < own), reverse=True),

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from shallowrules import ExplainableKMeans, rounding, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.metrics import partition_cost
+from shallowrules.placing import RounderCut, place_thresholds, rounder_cuts
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.thresholds import readable_threshold, rounder_thresholds, significant_digits
 from shallowrules.tree import LEAF, Tree
@@ -137,6 +138,23 @@ def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None
                 assert rise_of[cut.threshold] == pytest.approx(cost - own, rel=1e-6, abs=1e-9 * own)
                 n_checked += 1
     assert n_checked or not seen, (model, n_empty)
+
+
+def test_a_candidate_may_be_the_threshold_itself() -> None:
+    """Two numbers of the table can be one of the model, where a scaler rounds."""
+    X, k = drawn_table(11)
+    seen = []
+
+    def cuts(grown, encoder, table):
+        own = place_thresholds(grown, encoder, table).threshold
+        found = rounder_cuts(grown, encoder, table)
+        seen.extend(found)
+        return {node: [*some, RounderCut(float(own[node]), 1)] for node, some in found.items()}
+
+    with patch.object(rounding, "rounder_cuts", cuts):
+        model = ExplainableKMeans(k, random_state=0, round_within=0.01).fit(X)
+    assert seen
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
 
 
 def _conditions_of(tree: Tree, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
