@@ -243,24 +243,14 @@ class Leaves:
 
     def few_moved(self, tree: Tree, cuts: Mapping[int, Sequence[RounderCut]]) -> dict[int, list[RounderCut]]:
         """Return the candidates that move little weight."""
-        return _few_moved(tree, cuts, Edges.of(tree, cuts), self.between, float(self.weight.sum()))
-
-
-def _few_moved(
-    tree: Tree,
-    cuts: Mapping[int, Sequence[RounderCut]],
-    edges: Edges,
-    between: NDArray[np.float64],
-    total: float,
-) -> dict[int, list[RounderCut]]:
-    """Return the candidates that move at most `MAX_MOVED` of the weight."""
-    below, found = np.cumsum(between), {}
-    for node, some in cuts.items():
-        own = below[edges.place(node, float(tree.threshold[node]))]
-        few = [cut for cut in some if abs(below[edges.place(node, cut.threshold)] - own) <= MAX_MOVED * total]
-        if few:
-            found[node] = few
-    return found
+        edges, below, most = Edges.of(tree, cuts), np.cumsum(self.between), MAX_MOVED * float(self.weight.sum())
+        found = {}
+        for node, some in cuts.items():
+            own = below[edges.place(node, float(tree.threshold[node]))]
+            few = [cut for cut in some if abs(below[edges.place(node, cut.threshold)] - own) <= most]
+            if few:
+                found[node] = few
+        return found
 
 
 def sum_leaves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[RounderCut]]]) -> Leaves:
