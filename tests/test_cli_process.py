@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from commandline import COMMAND, SCALED, call, spawn, write_groups
 
 from shallowrules import growing
 from shallowrules.cli import fitting_options
+from shallowrules.cli.modules import loading_modules
 from shallowrules.encoding import scaling
 
 
@@ -190,3 +193,23 @@ def test_without_the_extra_it_is_named(package, argument):
     assert done.stderr == (
         f"Error: the command line needs {package}, which is not installed: pip install 'shallowrules[cli]'\n"
     )
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_looked_for_again_once_modules_are_loaded(collects):
+    class Cycle:
+        def __init__(self):
+            self.itself = self
+
+    try:
+        if not collects:
+            gc.disable()
+        with loading_modules():
+            assert not gc.isenabled()
+            left = weakref.ref(Cycle())
+        assert gc.isenabled() == collects
+        assert left() is not None
+        gc.collect()
+        assert left() is None
+    finally:
+        gc.enable()

@@ -10,6 +10,7 @@ from shallowrules.cli.advice import RefusedTable, amended
 from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import typed_arguments
 from shallowrules.cli.output import progress, show_message
@@ -84,9 +85,10 @@ def prepare_model(
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[LoadedTable, ExplainableKMeans]:
     """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
-    from shallowrules.cli.preparation import prepare, working_remedy
-    from shallowrules.estimator import ExplainableKMeans
-    from shallowrules.sources.connecting import hide_typed_passwords
+    with loading_modules():
+        from shallowrules.cli.preparation import prepare, working_remedy
+        from shallowrules.estimator import ExplainableKMeans
+        from shallowrules.sources.connecting import hide_typed_passwords
 
     with progress(f"reading {show_tables(rows)}"):
         try:

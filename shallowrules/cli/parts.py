@@ -13,6 +13,7 @@ import click
 
 from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions
+from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options import together
 from shallowrules.cli.output import progress, show_message
@@ -124,16 +125,17 @@ def fit_rules_in_parts(
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
     """Fit a table in parts, and name the clusters."""
-    from shallowrules.cli.preparation import (
-        columns_to_read,
-        named_roles,
-        refuse_excluded,
-        refuse_ids,
-        refuse_no_numbers,
-        scale_notes,
-    )
-    from shallowrules.estimator import ExplainableKMeans
-    from shallowrules.partitions import Reading, open_partitions
+    with loading_modules():
+        from shallowrules.cli.preparation import (
+            columns_to_read,
+            named_roles,
+            refuse_excluded,
+            refuse_ids,
+            refuse_no_numbers,
+            scale_notes,
+        )
+        from shallowrules.estimator import ExplainableKMeans
+        from shallowrules.partitions import Reading, open_partitions
 
     _refuse_options(chosen, growing)
     named, counts = named_roles(chosen), None

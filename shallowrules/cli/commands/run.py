@@ -16,6 +16,7 @@ from shallowrules.cli.advice import listed
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
@@ -56,10 +57,15 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
         named = [listed([name]) for name in exporters_of_settings(kept[-1]) or ()]
     if not named and set(context.help_option_names) & set(arguments):
         return []
-    from shallowrules.exporters import get_exporter
-
     names = _split_names(named or [WRITTEN])
-    return [ExporterChoice(get_exporter(name), prefix_of(name), required=bool(named)) for name in names]
+    with loading_modules():
+        from shallowrules.exporters import get_exporter
+
+        exporters = [get_exporter(name) for name in names]
+    return [
+        ExporterChoice(exporter, prefix_of(name), required=bool(named))
+        for name, exporter in zip(names, exporters, strict=True)
+    ]
 
 
 def _values_of(option: str, arguments: Sequence[str]) -> list[str]:

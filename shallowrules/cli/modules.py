@@ -1,0 +1,27 @@
+"""Loading modules, which is most of what a command on a small table takes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["loading_modules"]
+
+
+@contextmanager
+def loading_modules() -> Iterator[None]:
+    """Look for no garbage in a block that loads modules: they leave none, and it takes a tenth of the time.
+
+    What was made in the block is then among the old objects, as if it had been looked at.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()  # to the oldest generation, wherever it was
+        gc.enable()
