@@ -20,6 +20,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Python compiles the modules that it loads. All modules of an environment take 45 s more. (PIP_NO_COMPILE=1 asks for that:
 # pip takes the variable for the value of --compile.)
 INSTALL := -m pip install -q --no-compile
+# Where the caller forbids it to keep what it compiled, each of the hundreds of processes that the tests start compiles
+# some 1,500 modules anew, which takes 4 s.
+unexport PYTHONDONTWRITEBYTECODE
 export SHALLOWRULES_CACHE = $(CURDIR)/build/compiled
 
 # Prints the first of the given commands that is a Python of at least 3.11 (or of exactly $$1) and can compile
