@@ -101,8 +101,9 @@ def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    ratios = ("greedy fit ÷ KMeans, 1 threads", "refined fit ÷ KMeans, 2 threads", "CART ÷ greedy fit", "run ÷ script")
-    for ratio in (*ratios, "own: letter, 300 x 16, k=26", "own: avila: skipped", "own: digits"):
+    ratios = ("greedy fit ÷ KMeans, 1 threads", "refined fit ÷ KMeans, 2 threads", "CART ÷ greedy fit")
+    runs = ("run ÷ script", "run --scale none ÷ script")
+    for ratio in (*ratios, *runs, "own: letter, 300 x 16, k=26", "own: avila: skipped", "own: digits"):
         assert ratio in done.stdout
     assert "≤" not in done.stdout
 
