@@ -1,34 +1,36 @@
-"""The starts of a KMeans found side by side, where it finds them one after the other.
+"""The starts of a KMeans, chosen by k-means++ in the kernel, all in one pass of the table.
 
-Of a fit by scikit-learn's KMeans with several starts (``n_init``), k-means++ took two fifths of the time on two cores
-(1,000,000 rows of 10 columns, k=10): it works in NumPy, on one core. Here as many starts as there are threads are found
-at once, each from the random numbers that it has in a fit of KMeans alone, so that the clustering is the same, bit by
-bit.
+Of a fit by scikit-learn's KMeans with ten starts, its own k-means++ took a third of the time on two cores (1,000,000
+rows of 10 columns, k=10): it works in NumPy, on one core. Here each start takes the random numbers that it has in a fit
+of KMeans alone, and with them the same rows, so that the clustering is the same, bit by bit. Both add up distances, and
+their sums differ in the last bits; where that could decide which row is taken, scikit-learn's function finds the start.
+
+k-means++ as it is there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the first
+center is a row drawn by its weight. For each further one some rows are drawn by their weighted squared distances to the
+nearest center so far; the one that leaves the least sum of these is taken.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.utils.extmath import row_norms
+
+from shallowrules._kernel import draw_rows, sum_closest, without_centers
 
 __all__ = ["fit_kmeans"]
 
-MAX_SIDE_BY_SIDE = 4
-"""Starts that are found at once, at most: each holds the distances of all rows to some centers."""
-
-MIN_VALUES = 1 << 20
-"""Values (rows x columns) of a table from which it pays. On two cores fits of 1,000,000 values took 0.84 of the time,
-of 10,000,000 values 0.8; of 300,000 values they took 1.1 to 1.4 times as long."""
+ROUNDING = 2.0**-53
+"""The most that one operation is off, as a share of its result."""
 
 
 def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | None, n_threads: int) -> KMeans:
-    """Fit a KMeans that begins by k-means++.
+    """Fit a KMeans.
 
     The result is that of its ``fit`` alone.
 
@@ -40,65 +42,162 @@ def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | No
     n_threads : int
         The result does not depend on it.
     """
-    n_starts = kmeans.n_init if isinstance(kmeans.n_init, int) else 1
-    together = min(n_threads, n_starts, MAX_SIDE_BY_SIDE)
-    if together < 2 or X.size < MIN_VALUES or not isinstance(kmeans.init, str) or kmeans.init != "k-means++":
-        return kmeans.fit(X, sample_weight=sample_weight)
     given = kmeans.init
-    kmeans.set_params(init=_Starts(n_starts, together, sample_weight))
+    # Single precision leaves k-means++ no digits to spare: to get the same rows takes the same operations.
+    if not isinstance(given, str) or given != "k-means++" or X.dtype != np.float64 or not _is_as_known():
+        return kmeans.fit(X, sample_weight=sample_weight)
+    n_init = kmeans.n_init
+    n_starts = 1 if n_init == "auto" else n_init  # with a function for `init`, it would be 10
+    kmeans.set_params(init=_Starts(n_starts, sample_weight, n_threads), n_init=n_starts)
     try:
         return kmeans.fit(X, sample_weight=sample_weight)
     finally:
-        kmeans.set_params(init=given)
+        kmeans.set_params(init=given, n_init=n_init)
 
 
 class _Starts:
-    """What KMeans calls for each of its starts; the state of its random numbers is afterwards as if it had found it."""
+    """What KMeans calls for each of its starts; the state of its random numbers is afterwards as if it had found it.
 
-    def __init__(self, n_starts: int, together: int, sample_weight: NDArray[Any] | None) -> None:
+    Parameters
+    ----------
+    n_starts : int
+    sample_weight : ndarray of shape (n_rows,), optional
+    n_threads : int
+    """
+
+    def __init__(self, n_starts: int, sample_weight: NDArray[Any] | None, n_threads: int) -> None:
         self._n_left = n_starts
-        self._together = together
-        self._weight = sample_weight
+        self._weight = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self._n_threads = n_threads
         self._found: deque[tuple[NDArray[Any], Any]] = deque()
 
     def __call__(self, X: NDArray[Any], n_clusters: int, random_state: np.random.RandomState) -> NDArray[Any]:
         """Return the centers of the next start."""
         if not self._found:
-            self._find(X, n_clusters, random_state)
+            # The distances that they hold take no more memory than the table.
+            n_together = min(self._n_left, X.shape[1])
+            self._found.extend(find_starts(X, n_clusters, self._weight, random_state, n_together, self._n_threads))
         self._n_left -= 1
         centers, state = self._found.popleft()
         random_state.set_state(state)
         return centers
 
-    def _find(self, X: NDArray[Any], n_clusters: int, random_state: np.random.RandomState) -> None:
-        """Find the next few starts."""
-        states = [random_state.get_state()]
-        for _ in range(1, min(self._together, self._n_left)):
-            states.append(_state_behind(states[-1], n_clusters))
-        weight = None if self._weight is None else np.asarray(self._weight, dtype=X.dtype)
-        norms = row_norms(X, squared=True)
 
-        def start(state: Any) -> tuple[NDArray[Any], Any]:
-            own = np.random.RandomState()
-            own.set_state(state)
-            centers, _ = kmeans_plusplus(X, n_clusters, sample_weight=weight, x_squared_norms=norms, random_state=own)
-            return centers, own.get_state()
+def find_starts(
+    X: NDArray[np.float64],
+    n_clusters: int,
+    weight: NDArray[np.float64] | None,
+    random_state: np.random.RandomState,
+    n_starts: int,
+    n_threads: int,
+) -> list[tuple[NDArray[np.float64], Any]]:
+    """Return the centers of starts, each with the state of the random numbers behind it.
 
-        with ThreadPoolExecutor(len(states)) as pool:
-            starts = list(pool.map(start, states))
-        for i, found in enumerate(starts):
-            self._found.append(found)
-            if i + 1 < len(starts) and not _is_same(found[1], states[i + 1]):
-                break  # another version of k-means++ takes other random numbers: the next start is found after this one
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n_rows, n_columns)
+    n_clusters : int
+    weight : ndarray of float64, shape (n_rows,), optional
+    random_state : RandomState
+        As it is before the first start; it is left so.
+    n_starts, n_threads : int
+    """
+    random = deepcopy(random_state)
+    states, numbers = [random.get_state(legacy=False)], []
+    n_trials = 2 + int(np.log(n_clusters))
+    for _ in range(n_starts):
+        numbers.append(random.random_sample(1 + (n_clusters - 1) * n_trials))
+        states.append(random.get_state(legacy=False))
+    first = _drawn_by_weight(len(X), weight, np.array([drawn[0] for drawn in numbers]))
+    draws = np.array([drawn[1:].reshape(n_clusters - 1, n_trials) for drawn in numbers])
+    with np.errstate(over="ignore", invalid="ignore"):  # squares beyond floats: doubtful
+        rows, doubtful = _choose_rows(X, weight, first, draws, n_threads)
+    starts = []
+    for taken, is_doubtful, before, after in zip(rows, doubtful, states[:-1], states[1:], strict=True):
+        if is_doubtful:
+            random.set_state(before)
+            centers, _ = kmeans_plusplus(X, n_clusters, sample_weight=weight, random_state=random)
+        else:
+            centers = X[taken]
+        starts.append((centers, after))
+    return starts
 
 
-def _state_behind(state: Any, n_clusters: int) -> Any:
-    """Return the state of random numbers behind a start: it takes one, and for each further center one per trial."""
-    random = np.random.RandomState()
-    random.set_state(state)
-    random.random_sample(1 + (n_clusters - 1) * (2 + int(np.log(n_clusters))))
-    return random.get_state()
+def _drawn_by_weight(
+    n_rows: int, weight: NDArray[np.float64] | None, numbers: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the rows that ``RandomState.choice`` draws by these random numbers, by the same operations."""
+    weight = np.ones(n_rows) if weight is None else weight
+    up_to = (weight / weight.sum()).cumsum()
+    up_to /= up_to[-1]
+    return np.asarray(up_to.searchsorted(numbers, side="right"))
 
 
-def _is_same(one: Any, two: Any) -> bool:
-    return all(np.array_equal(mine, other) for mine, other in zip(one, two, strict=True))
+def _choose_rows(
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    first: NDArray[np.int64],
+    draws: NDArray[np.float64],
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the rows that become centers, and the starts for which rounding may decide about one.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n_rows, n_columns)
+    weight : ndarray of float64, shape (n_rows,), optional
+    first : ndarray of int64, shape (n_starts,)
+        The first row of each start.
+    draws : ndarray of float64, shape (n_starts, n_clusters - 1, n_trials)
+        Random numbers from 0 to 1.
+    n_threads : int
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_starts, n_clusters)
+    doubtful : ndarray of bool, shape (n_starts,)
+
+    Notes
+    -----
+    What rounding may decide: of m columns, scikit-learn's |x|² - 2xc + |c|² is off by (2m + 6) roundings of |x|² + |c|²
+    and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared distance of
+    the two. So what they take for the distance of a row to the nearest center differs by no more than 6 (m + 8)
+    roundings of |x|² and that distance, however far other centers are. To add n numbers one after the other, as
+    scikit-learn does for the running sum and may do for the total, takes n roundings of the result each.
+    """
+    (n_rows, n_columns), (n_starts, n_further) = X.shape, draws.shape[:2]
+    each = np.arange(n_starts)
+    rows = np.empty((n_starts, 1 + n_further), dtype=np.int64)
+    rows[:, 0] = first
+    doubtful = np.zeros(n_starts, dtype=bool)
+    closest = without_centers(n_starts, n_rows)
+    squares = np.vdot(X, X) if weight is None else np.einsum("i,ij,ij", weight, X, X)
+    own_roundings = 8192 + n_rows // 4096  # of the rows of a chunk, one after the other, and of the sums of chunks
+    for i in range(n_further):
+        sums = sum_closest(X, X[rows[:, i]], closest, weight, keeps=True, n_threads=n_threads)
+        up_to = np.ascontiguousarray(sums[:, :, 0].T.cumsum(axis=1))
+        total = up_to[:, -1]
+        numbers = draws[:, i] * total[:, None]
+        of_distances = 6 * (n_columns + 8) * (squares + total[:, None]) + own_roundings * total[:, None]
+        bound = ROUNDING * (of_distances + 2 * n_rows * numbers)
+        tried, unsure = draw_rows(closest, weight, n_rows, up_to, numbers, bound)
+        left = sum_closest(X, X[tried.ravel()], closest, weight, keeps=False, n_threads=n_threads).sum(axis=0)
+        rows[:, i + 1] = tried[each, left.argmin(axis=1)]
+        doubtful |= unsure.any(axis=1)
+        bound = ROUNDING * (of_distances + 2 * n_rows * left)
+        as_good = ~(left - bound > (left + bound).min(axis=1)[:, None])
+        for start in np.flatnonzero(as_good.sum(axis=1) > 1):
+            doubtful[start] |= bool((X[tried[start, as_good[start]]] != X[rows[start, i + 1]]).any())
+    return rows, doubtful
+
+
+@lru_cache(maxsize=1)
+def _is_as_known() -> bool:
+    """Return whether the installed scikit-learn takes the same rows of a small table, by the same random numbers."""
+    random = np.random.RandomState(0)
+    X, weight = random.standard_normal((40, 3)), random.uniform(0.5, 2.0, 40)
+    ((centers, after),) = find_starts(X, 7, weight, random, 1, 1)
+    theirs, _ = kmeans_plusplus(X, 7, sample_weight=weight, random_state=random)
+    number = random.random_sample()
+    random.set_state(after)
+    return np.array_equal(centers, theirs) and random.random_sample() == number

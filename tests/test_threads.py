@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from copy import deepcopy
 
 import joblib
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from shallowrules import ExplainableKMeans, starts
+from shallowrules import ExplainableKMeans
 from shallowrules.errors import OptionError
 from shallowrules.pipeline import growing
 
@@ -159,39 +158,6 @@ def test_blas_gets_back_its_threads_when_kmeans_fails(three_blas_threads):
     with pytest.raises(ValueError, match="n_init"):
         ExplainableKMeans(clusterer=KMeans(2, n_init=-1)).fit(np.arange(8.0)[:, None])
     assert blas_threads() == three_blas_threads
-
-
-@pytest.mark.parametrize("given_state", [0, np.random.RandomState(5)])
-@pytest.mark.parametrize("n_starts", [2, 5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_starts_side_by_side_change_nothing(monkeypatch, given_state, n_starts, dtype, weighted):
-    monkeypatch.setattr(starts, "MIN_VALUES", 1)
-    X = make_blobs(300, 3, centers=9, cluster_std=4.0, random_state=1)[0].astype(dtype)
-    weight = np.arange(300) % 4 + 0.5 if weighted else None
-
-    def fitted(fit):
-        state = deepcopy(given_state)
-        kmeans = fit(KMeans(7, n_init=n_starts, random_state=state))
-        after = None if state == 0 else state.random_sample()
-        found = kmeans.labels_, kmeans.cluster_centers_, kmeans.inertia_, kmeans.n_iter_
-        return [np.asarray(value).tobytes() for value in found], after, kmeans.init
-
-    with threadpool_limits(1, user_api="blas"):
-        alone = fitted(lambda kmeans: kmeans.fit(X, sample_weight=weight))
-        for n_threads in (1, 2, 3):
-            assert fitted(lambda kmeans, n=n_threads: starts.fit_kmeans(kmeans, X, weight, n)) == alone
-        # A version of k-means++ that takes other random numbers than foreseen.
-        monkeypatch.setattr(starts, "_state_behind", lambda state, n_clusters: state)
-        assert fitted(lambda kmeans: starts.fit_kmeans(kmeans, X, weight, 2)) == alone
-
-
-def test_a_failed_fit_leaves_the_clusterer_as_it_was(monkeypatch):
-    monkeypatch.setattr(starts, "MIN_VALUES", 1)
-    kmeans = KMeans(5, n_init=4)
-    with pytest.raises(ValueError, match="n_samples=3"):
-        starts.fit_kmeans(kmeans, np.arange(3.0)[:, None], None, 2)
-    assert kmeans.init == "k-means++"
 
 
 class WaitingKMeans(SpyingKMeans):

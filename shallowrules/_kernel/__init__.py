@@ -22,6 +22,7 @@ from shallowrules._kernel.shared.matrix import column_ranges
 from shallowrules._kernel.shared.near_cuts import rows_near_cuts, weigh_near_cuts
 from shallowrules._kernel.shared.nearest_rows import nearest_centers
 from shallowrules._kernel.shared.routing import gaps_of_cuts, route_rows
+from shallowrules._kernel.shared.seeding import draw_rows, sum_closest, without_centers
 from shallowrules._kernel.shared.sum_of_squares import exact_squares, within_cluster_sum_of_squares
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "cost_of",
     "count_in_bins",
     "deduplicate",
+    "draw_rows",
     "encode",
     "eval_wad",
     "exact_squares",
@@ -56,7 +58,9 @@ __all__ = [
     "route_rows",
     "row_keys",
     "rows_near_cuts",
+    "sum_closest",
     "sums_of_parts",
     "weigh_near_cuts",
     "within_cluster_sum_of_squares",
+    "without_centers",
 ]

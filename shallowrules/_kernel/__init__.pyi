@@ -22,6 +22,7 @@ __all__ = [
     "cost_of",
     "count_in_bins",
     "deduplicate",
+    "draw_rows",
     "encode",
     "eval_wad",
     "exact_squares",
@@ -43,9 +44,11 @@ __all__ = [
     "route_rows",
     "row_keys",
     "rows_near_cuts",
+    "sum_closest",
     "sums_of_parts",
     "weigh_near_cuts",
     "within_cluster_sum_of_squares",
+    "without_centers",
 ]
 
 class ByteScan:
@@ -111,6 +114,14 @@ def deduplicate(
     labels: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32] | None]: ...
+def draw_rows(
+    closest: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n: int,
+    up_to: NDArray[np.float64],
+    at: NDArray[np.float64],
+    bound: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]: ...
 def encode(
     X_explain: NDArray[Any],
     rows: NDArray[np.int32],
@@ -259,6 +270,16 @@ def rows_near_cuts(
     *,
     n_threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]: ...
+def sum_closest(
+    X: NDArray[Any],
+    centers: NDArray[np.float64],
+    closest: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    *,
+    keeps: bool,
+    n_threads: int = 1,
+    instructions: int = 2,
+) -> NDArray[np.float64]: ...
 def sums_of_parts(
     X: NDArray[Any],
     groups: NDArray[np.int32],
@@ -299,3 +320,4 @@ def weigh_near_cuts(
     *,
     n_threads: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+def without_centers(n_starts: int, n: int) -> NDArray[np.float64]: ...
