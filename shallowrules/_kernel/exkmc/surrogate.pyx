@@ -17,13 +17,9 @@ from shallowrules._kernel.growth.cut_scan cimport by_value
 from shallowrules._kernel.growth.fixed_point cimport BITS_OF_SUM, FixedPoint, in_units, power_for
 from shallowrules._kernel.growth.objective cimport tie_limit
 from shallowrules._kernel.growth.state cimport LANES, Cut, Item, Node, Slots, Table
+from shallowrules._kernel.shared.lanes cimport sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport entry, load_block
 from shallowrules._kernel.shared.threads cimport Share, share_of
-
-cdef extern from "shared/lanes.h" nogil:
-    void sr_lane_distances(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, double* out) noexcept
 
 cdef extern from "growth/dense_sweep.h" nogil:
     void sr_add(int instructions, int64_t* to, const int64_t* from_, Py_ssize_t count) noexcept

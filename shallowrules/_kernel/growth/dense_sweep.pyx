@@ -18,14 +18,10 @@ from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
     BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally, distances_to
 )
+from shallowrules._kernel.shared.lanes cimport sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport load_block, prefetch_rows
 from shallowrules._kernel.shared.threads cimport Share
 
-
-cdef extern from "shared/lanes.h" nogil:
-    void sr_lane_distances(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, double* out) noexcept
 
 cdef extern from "growth/dense_sweep.h" nogil:
     void sr_dense_exact_units(

@@ -9,17 +9,15 @@ of 8 run out for 7 to 11 % of (row, feature) pairs. Distances are summed directl
 
 from libc.stdint cimport uint16_t
 
-from shallowrules._kernel.shared.matrix cimport load_block
 from shallowrules._kernel.growth.state cimport (
     LANES, LIST_LENGTH, MIN_LIST_LENGTH, CenterOrder, NearestLists, Node, RowBuffers, Slots, Table
 )
+from shallowrules._kernel.shared.lanes cimport sr_lane_distances
+from shallowrules._kernel.shared.matrix cimport load_block
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 
 cdef extern from "shared/lanes.h" nogil:
-    void sr_lane_distances(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, double* out) noexcept
     void sr_lane_nearest(int instructions, const double* distances, Py_ssize_t n_centers, double* keys) noexcept
     Py_ssize_t sr_place_of(double key) noexcept
 

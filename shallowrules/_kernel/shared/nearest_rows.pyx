@@ -5,17 +5,12 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
+from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
 
 
 cdef extern from "shared/lanes.h" nogil:
-    enum:
-        LANES "SR_LANES"
-    void sr_lane_distances(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, double* out) noexcept
     void sr_lane_smallest(
         int instructions, const double* distances, Py_ssize_t n_centers, double* smallest, double* second,
         double* place) noexcept

@@ -8,17 +8,10 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memset
 
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
+from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of, threads_for_values
 
-
-cdef extern from "shared/lanes.h" nogil:
-    enum:
-        LANES "SR_LANES"
-    void sr_lane_distances(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, double* out) noexcept
 
 cdef extern from "shared/seeding.h" nogil:
     void sr_sum_closest(
