@@ -69,7 +69,7 @@ def sum_closest(
     cdef Matrix matrix = matrix_of(X)
     cdef Py_ssize_t n = X.shape[0], n_starts = closest.shape[0], n_centers = centers.shape[0], m = matrix.n_columns
     cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK, chunk
-    cdef int threads = threads_for_values(n * m * n_centers, n_threads), thread
+    cdef int threads = threads_for_values(n * m, n_threads), thread
     cdef Share share
     sums_array = np.empty((n_chunks, n_starts, n_centers // n_starts))
     cdef double[:, :, ::1] sums = sums_array
