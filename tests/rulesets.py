@@ -6,7 +6,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,24 +37,23 @@ def make_rules(
 
     A leaf that no row of the columns' ranges and categories can reach has no rows.
     """
-    nodes: list[Node | None] = []
-    paths: dict[int, list[Step]] = {}
-    pending: list[tuple[Branch | int, int | None, list[Step]]] = [(tree, None, [])]
+    pending: list[tuple[Branch | int, int | None]] = [(tree, None)]
+    parents: list[int | None] = []
     children: dict[int, list[int]] = {}
     branches: dict[int, Branch] = {}
     carried: dict[int, int] = {}
     while pending:
-        branch, parent, path = pending.pop()
-        index = len(branches) + len(carried)
+        branch, parent = pending.pop()
+        index = len(parents)
+        parents.append(parent)
         if parent is not None:
             children.setdefault(parent, []).append(index)
         if isinstance(branch, tuple):
             branches[index] = branch
-            column, value, left, right = branch
-            pending += [(right, index, [*path, (column, value, False)]), (left, index, [*path, (column, value, True)])]
+            pending += [(branch[3], index), (branch[2], index)]
         else:
-            carried[index], paths[index] = branch, path
-    nodes = [None] * (len(branches) + len(carried))
+            carried[index] = branch
+    nodes: list[Node | None] = [None] * len(parents)
     for index, (column, value, *_) in branches.items():
         if columns[column][1] in NUMERIC:
             nodes[index] = Cut(column, value, *children[index])
@@ -63,10 +62,17 @@ def make_rules(
             nodes[index] = Membership(column, values, *children[index], ordered=isinstance(value, tuple))
     asked = [[branch[1] for branch in branches.values() if branch[0] == j] for j in range(len(columns))]
     ranges = [_values_of(kind, values) for (_, kind), values in zip(columns, asked, strict=True)]
+    numeric = [kind in NUMERIC for _, kind in columns]
+    paths = [
+        Path(0, frozenset(), tuple((None, held[1]) if n else held for n, held in zip(numeric, ranges, strict=True)))
+    ]
+    for index, parent in enumerate(parents[1:], start=1):  # a parent has the lower number
+        column, value, *_ = branches[parent]
+        paths.append(paths[parent].step(column, numeric[column], value, left=index == children[parent][0]))
     reached = {
-        leaf: [_meeting(j, columns[j][1], ranges[j], paths[leaf]) for j in range(len(columns))] for leaf in paths
+        leaf: [_meeting(*each) for each in zip(numeric, ranges, paths[leaf].held, strict=True)] for leaf in carried
     }
-    rows = {leaf: 1 + (leaf * 37) % 100 if all(reached[leaf]) else 0 for leaf in paths}
+    rows = {leaf: 1 + (leaf * 37) % 100 if all(reached[leaf]) else 0 for leaf in carried}
     total = sum(rows.values())
     of_a_row = statistics.get("weight", total) / total
     for leaf, cluster in carried.items():
@@ -95,8 +101,8 @@ def make_rules(
         "cost": 1234.5,
         "reference_cost": 1200.0,
         "agreement": 0.9625,
-        "wad": math.fsum(rows[leaf] * len(path) for leaf, path in paths.items()) / total,
-        "waes": math.fsum(rows[leaf] * _explanation_size(path) for leaf, path in paths.items()) / total,
+        "wad": math.fsum(rows[leaf] * paths[leaf].length for leaf in carried) / total,
+        "waes": math.fsum(rows[leaf] * len(paths[leaf].asked) for leaf in carried) / total,
         **statistics,
     }
     if "normalized_cost" not in statistics:
@@ -104,13 +110,30 @@ def make_rules(
     return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**figures))
 
 
-Step = tuple[int, Any, bool]
-"""A column, the value of its branch, and whether the path goes left."""
+@dataclass(frozen=True)
+class Path:
+    """A path from the root: its length, the distinct questions with their answers, and what it leaves of columns.
 
+    Of categories, each that is asked for by itself is a question. A path leaves categories, or the numbers above one,
+    if any, and up to another.
+    """
 
-def _explanation_size(path: Sequence[Step]) -> int:
-    """Return the distinct questions with their answers; of categories, each that is asked for by itself is one."""
-    return len({(column, value if isinstance(value, str | bool) else None, left) for column, value, left in path})
+    length: int
+    asked: frozenset[tuple[int, Any, bool]]
+    held: tuple[tuple[Any, ...], ...]
+
+    def step(self, column: int, numeric: bool, value: Any, left: bool) -> "Path":
+        """Return the path that goes on to the left or to the right."""
+        asked = self.asked | {(column, value if isinstance(value, str | bool) else None, left)}
+        held = self.held[column]
+        if not numeric:
+            values = value if isinstance(value, tuple) else (value,)
+            held = tuple(category for category in held if (category in values) == left)
+        elif left:
+            held = (held[0], min(held[1], value))
+        else:
+            held = (value if held[0] is None else max(held[0], value), held[1])
+        return Path(self.length + 1, asked, (*self.held[:column], held, *self.held[column + 1 :]))
 
 
 def _values_of(kind: str, asked: Sequence[Any]) -> tuple[Any, ...]:
@@ -125,15 +148,11 @@ def _values_of(kind: str, asked: Sequence[Any]) -> tuple[Any, ...]:
     return (min([-5, *asked]), max([100, *(min(number, beyond) for number in above)]))
 
 
-def _meeting(column: int, kind: str, values: tuple[Any, ...], path: Sequence[Step]) -> tuple[Any, ...]:
+def _meeting(numeric: bool, values: tuple[Any, ...], held: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the categories that a path leaves, or some number if it leaves one; empty if it leaves nothing."""
-    steps = [(value, left) for j, value, left in path if j == column]
-    if kind not in NUMERIC:
-        return tuple(
-            v for v in values if all((v in (a if isinstance(a, tuple) else (a,))) == left for a, left in steps)
-        )
-    highest = min([values[1], *(cut for cut, left in steps if left)])
-    lower = max((cut for cut, left in steps if not left), default=None)
+    if not numeric:
+        return held
+    lower, highest = held
     return () if highest < values[0] or (lower is not None and highest <= lower) else (highest,)
 
 

@@ -183,8 +183,9 @@ def test_any_mapping_is_a_row(function):
     assert function(OrderedDict(x=0.1, n=1)) == 0
 
 
-@pytest.mark.parametrize("rules", [balanced_rules(5000), chain_rules(5000)], ids=["balanced", "chain"])
-def test_many_leaves(rules):
+@pytest.mark.parametrize("make", [balanced_rules, chain_rules])
+def test_many_leaves(make):
+    rules = make(5000)
     rows = boundary_rows(rules, 0, 30)
     assert assign(rules, rows) == [route(rules, row) for row in rows]
 

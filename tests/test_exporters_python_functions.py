@@ -253,9 +253,10 @@ def test_what_is_wrong_with_columns_is_named():
         function({"x": [1.0, 2.0], "n": [1, "a"]})
 
 
-@pytest.mark.parametrize("rules", [balanced_rules(2000), chain_rules(2000)], ids=["balanced", "chain"])
+@pytest.mark.parametrize("make", [balanced_rules, chain_rules])
 @pytest.mark.parametrize("style", STYLES)
-def test_many_leaves(rules, style):
+def test_many_leaves(make, style):
+    rules = make(2000)
     rows = boundary_rows(rules, 0, 30)
     expected = [route(rules, row) for row in rows]
     assert of_rows(rules, names_of(rules), rows, style=style) == expected
@@ -264,9 +265,9 @@ def test_many_leaves(rules, style):
         assert function(as_columns(rules, rows)).tolist() == expected
 
 
-@pytest.mark.parametrize("rules", [balanced_rules(1000), chain_rules(1000)], ids=["balanced", "chain"])
-def test_the_tree_is_indented_no_deeper_than_the_logarithm_of_the_leaves(rules):
-    text = export(rules, "python", style="nested")
+@pytest.mark.parametrize("make", [balanced_rules, chain_rules])
+def test_the_tree_is_indented_no_deeper_than_the_logarithm_of_the_leaves(make):
+    text = export(make(1000), "python", style="nested")
     body = text.partition("def assign_cluster")[2].partition("\ndef ")[0]
     depths = [(len(line) - len(line.lstrip())) // 4 for line in body.splitlines()]
     assert max(depths) <= math.log2(1000) + 2

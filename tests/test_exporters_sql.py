@@ -448,8 +448,9 @@ def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", EXECUTED)
-@pytest.mark.parametrize("rules", [balanced_rules(5000), chain_rules(5000)], ids=["balanced", "chain"])
-def test_many_leaves(engine, rules, predicates):
+@pytest.mark.parametrize("make", [balanced_rules, chain_rules])
+def test_many_leaves(engine, make, predicates):
+    rules = make(5000)
     generator = np.random.default_rng(0)
     scale = 1.0 if len(rules.columns) > 1 else 5000.0
     rows = [tuple(map(float, row)) for row in generator.random((50, len(rules.columns))) * scale]
