@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from growths import assert_same, check, grow, grow_path, grown, unique_rows, version
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import IS_SHORT, Problem, problems, random_tables
 from tables import blobs, lloyd
 
 from shallowrules import _kernel, growing
@@ -49,16 +51,12 @@ def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options
             assert_same(expected, grown(table, n_threads))
 
 
-def with_known_distances(problem: Problem, n_threads: int = 1) -> tuple[GrownTree, list[GrownTree]]:
-    """Grow a tree, and a path, from the distances that finding the nearest centers leaves."""
-
-    def grown_from(entry: Any, *args: Any, **options: Any) -> Any:
-        unique = unique_rows(*problem.arrays, weight=problem.weight)
-        known = np.empty((len(problem.centers), len(unique.first)))
-        _kernel.nearest_centers(problem.X_cluster, problem.centers, unique.first, distances=known)
-        return entry(unique, *args, distances=known, n_threads=n_threads, **options)
-
-    return grown_from(growing.grow, tradeoff=problem.tradeoff), grown_from(growing.grow_path, TRADEOFFS)
+def with_known_distances(entry: Callable[..., Any], problem: Problem, *args: Any, **options: Any) -> Any:
+    """Grow a tree, or the trees of a path, from the distances that finding the nearest centers leaves."""
+    unique = unique_rows(*problem.arrays, weight=problem.weight)
+    known = np.empty((len(problem.centers), len(unique.first)))
+    _kernel.nearest_centers(problem.X_cluster, problem.centers, unique.first, distances=known)
+    return entry(unique, *args, distances=known, **options)
 
 
 # Distances that growth takes over, and such as it must not, for it keeps none, or not as many.
@@ -75,7 +73,8 @@ TRADEOFFS = [0.0, 0.03, 0.5, *np.geomspace(1e-4, 0.4, MAX_TRADEOFFS)]  # more th
 def test_known_distances_change_nothing_on_small_tables(problem, options):
     expected, path = grown(problem), grow_path(*problem.arrays, weight=problem.weight, tradeoffs=TRADEOFFS)
     with version(**options):
-        tree, trees = with_known_distances(problem)
+        tree = with_known_distances(growing.grow, problem, tradeoff=problem.tradeoff)
+        trees = with_known_distances(growing.grow_path, problem, TRADEOFFS)
     assert_same(expected, tree)
     for one, two in zip(path, trees, strict=True):
         assert_same(one, two)
@@ -86,7 +85,8 @@ def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
     expected = grown(table)
     with version(**options):
         for n_threads in (1, 2):
-            assert_same(expected, with_known_distances(table, n_threads)[0])
+            tree = with_known_distances(growing.grow, table, tradeoff=table.tradeoff, n_threads=n_threads)
+            assert_same(expected, tree)
 
 
 # Dense nodes: sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.
@@ -98,47 +98,70 @@ nearly = pytest.mark.parametrize(
 )
 
 
-def noise_for(options: dict[str, int], random: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Return columns that are alike in all clusters: so many that 16 bits hold what rows add, if these are used."""
-    return random.normal(size=(n_rows, 40 if options["narrow_rows"] == 1 else 0))
+def is_narrow(options: dict[str, int]) -> bool:
+    """Return whether columns that are alike in all clusters are added: so many that 16 bits hold what rows add."""
+    return options["narrow_rows"] == 1
 
 
-def chosen(
-    columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, options: dict[str, int], noise: np.ndarray
-) -> GrownTree:
-    """Grow a tree for points around 0, 10, ...; compare it with the oracle and with a path."""
+def noise_for(narrow: bool, random: np.random.Generator, n_rows: int) -> np.ndarray:
+    """Return columns that are alike in all clusters."""
+    return random.normal(size=(n_rows, 40 if narrow else 0))
+
+
+Checked = tuple[Problem, GrownTree]
+"""A problem, and its tree, which the oracle has seen."""
+
+
+def checked(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, noise: np.ndarray) -> Checked:
+    """Return the problem of points around 0, 10, ..."""
     centers = np.zeros((len(coordinates), 1 + noise.shape[1]))
     centers[:, 0] = 10.0 * np.arange(len(coordinates))
     X_cluster = np.column_stack([points, noise])
     problem = Problem(columns.astype(np.float64), X_cluster, coordinates.astype(np.float64), centers, None, 0.0)
+    return problem, check(problem)
+
+
+def chosen(problem: Problem, tree: GrownTree, options: dict[str, int]) -> GrownTree:
+    """Grow the same tree in another way, and a path; return the tree."""
     with version(**options):
-        tree = check(problem)
-        for tradeoff, one in zip([0.0, 0.3], grow_path(*problem.arrays, tradeoffs=[0.0, 0.3]), strict=True):
-            assert_same(one, grow(*problem.arrays, tradeoff=tradeoff))
+        first, second = grow_path(*problem.arrays, tradeoffs=[0.0, 0.3])
+        for one in (grown(problem), first):
+            assert_same(tree, one)
+        assert_same(second, grow(*problem.arrays, tradeoff=0.3))
     return tree
+
+
+SEEDS = 1 if IS_SHORT else 8
+
+
+@functools.lru_cache(SEEDS * 2)  # the versions come one after the other
+def other_centers_that_nearly_tie(seed: int, one_column: bool, gain: float, narrow: bool) -> Checked:
+    """Return a table one cut of which has 100 rows of the first cluster on the wrong side, the other 100 of the second.
+
+    A row that lies at x beyond its center costs 100 - 20 x more at the next one.
+    """
+    random = np.random.default_rng(seed)
+    cluster = np.arange(2000) % 3
+    x, noise = random.normal(size=2000), noise_for(narrow, random, 2000)
+    wrong = [np.flatnonzero(cluster == c)[:100] for c in (0, 1)]
+    x[wrong] = random.uniform(1, 4, size=(2, 100))
+    x[wrong[1]] += (x[wrong[0]].sum() - x[wrong[1]].sum()) / 100
+    x[wrong[1][0]] += gain * ((x**2).sum() + (noise**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
+    columns = np.stack([cluster > 0, cluster > 1], axis=1).astype(int)
+    for c in (0, 1):
+        columns[wrong[c], c] = 1
+    coordinates = np.array([[0, 0], [1, 0], [1, 1]])
+    if one_column:
+        columns, coordinates = columns.sum(axis=1, keepdims=True), coordinates.sum(axis=1, keepdims=True)
+    return checked(columns, coordinates, 10.0 * cluster + x, noise)
 
 
 @dense
 @pytest.mark.parametrize("one_column", [False, True])
 @nearly
 def test_cuts_between_other_centers_that_nearly_tie_are_told_apart(options, one_column, gain, second):
-    # One cut has 100 rows of the first cluster on the wrong side, the other 100 of the second. A row that lies at x
-    # beyond its center costs 100 - 20 x more at the next one.
-    for seed in range(8):
-        random = np.random.default_rng(seed)
-        cluster = np.arange(2000) % 3
-        x, noise = random.normal(size=2000), noise_for(options, random, 2000)
-        wrong = [np.flatnonzero(cluster == c)[:100] for c in (0, 1)]
-        x[wrong] = random.uniform(1, 4, size=(2, 100))
-        x[wrong[1]] += (x[wrong[0]].sum() - x[wrong[1]].sum()) / 100
-        x[wrong[1][0]] += gain * ((x**2).sum() + (noise**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
-        columns = np.stack([cluster > 0, cluster > 1], axis=1).astype(int)
-        for c in (0, 1):
-            columns[wrong[c], c] = 1
-        coordinates = np.array([[0, 0], [1, 0], [1, 1]])
-        if one_column:
-            columns, coordinates = columns.sum(axis=1, keepdims=True), coordinates.sum(axis=1, keepdims=True)
-        tree = chosen(columns, coordinates, 10.0 * cluster + x, options, noise)
+    for seed in range(SEEDS):
+        tree = chosen(*other_centers_that_nearly_tie(seed, one_column, gain, is_narrow(options)), options)
         assert (tree.cut[0] if one_column else tree.feature[0]) == second
 
 
@@ -147,20 +170,25 @@ def two_clusters(random: np.random.Generator, n_rows: int) -> tuple[np.ndarray, 
     return cluster, 10.0 * cluster + random.normal(size=n_rows)
 
 
+@functools.lru_cache(SEEDS)
+def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: float, narrow: bool) -> Checked:
+    """Return a table where, below two rows or above them, one of them is on the wrong side."""
+    random = np.random.default_rng(seed)
+    cluster, points = two_clusters(random, 6000)
+    noise = noise_for(narrow, random, 6000)
+    points[:2] = 1.0, 9.0
+    points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + (noise**2).sum() + 80) / 20
+    columns = spread * random.uniform(size=6000) + 2.0 * cluster
+    columns[:2] = 1.5 + apart, 1.5
+    return checked(columns[:, None], np.array([[0], [3]]), points, noise)
+
+
 @dense
 @pytest.mark.parametrize(("spread", "apart"), [(0.0, 0.1), (1.0, 0.1), (1.0, 1e-6)])
 @nearly
 def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread, apart, gain, second):
-    # Below two rows or above them, one of them is on the wrong side.
-    for seed in range(4):
-        random = np.random.default_rng(seed)
-        cluster, points = two_clusters(random, 6000)
-        noise = noise_for(options, random, 6000)
-        points[:2] = 1.0, 9.0
-        points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + (noise**2).sum() + 80) / 20
-        columns = spread * random.uniform(size=6000) + 2.0 * cluster
-        columns[:2] = 1.5 + apart, 1.5
-        tree = chosen(columns[:, None], np.array([[0], [3]]), points, options, noise)
+    for seed in range((SEEDS + 1) // 2):
+        tree = chosen(*neighbors_that_nearly_tie(seed, spread, apart, gain, is_narrow(options)), options)
         assert (tree.cut[0] > 1.2) == second
 
 
@@ -170,7 +198,8 @@ def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
     points[0] = 5.0 - 1e-7
     columns = 2 * cluster
     columns[0] = 1
-    assert chosen(columns[:, None], np.array([[0], [2]]), points, options, np.empty((100, 0))).cut[0] == 1
+    problem = checked(columns[:, None], np.array([[0], [2]]), points, np.empty((100, 0)))
+    assert chosen(*problem, options).cut[0] == 1
 
 
 @dense
@@ -181,8 +210,8 @@ def test_a_row_too_far_for_the_bounds_still_counts(options):
     points[101] = 5000.0
     columns = np.stack([cluster, cluster], axis=1)
     columns[101, 0] = columns[301:310:2, 1] = 0
-    noise = noise_for(options, random, 2000)
-    assert chosen(columns, np.array([[0, 0], [1, 1]]), points, options, noise).feature[0] == 1
+    noise = noise_for(is_narrow(options), random, 2000)
+    assert chosen(*checked(columns, np.array([[0, 0], [1, 1]]), points, noise), options).feature[0] == 1
 
 
 def test_every_choice_is_the_oracles_with_lists_only():
@@ -192,7 +221,7 @@ def test_every_choice_is_the_oracles_with_lists_only():
     tree = check(problem)
     for options in VERSIONS:
         with version(**options):
-            assert_same(tree, check(problem))
+            assert_same(tree, grown(problem))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
