@@ -1,5 +1,7 @@
 """Discovery of exporters by entry point, with made-up distributions, and the contract."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +66,22 @@ def test_one_distribution_in_two_places_is_no_clash(install):
     install("shout", {"shout": "shout_exporter:ShoutExporter"}, folder="one")
     install("shout", {"shout": "shout_exporter:ShoutExporter"}, folder="two")
     assert export(example_rules(), "shout")
+
+
+def test_what_is_installed_or_removed_meanwhile_is_seen(install, tmp_path):
+    install("first", {"shout": "shout_exporter:ShoutExporter"})
+    os.utime(tmp_path / "site", (0, 0))  # the file system may keep times of some milliseconds only
+    path = list(sys.path)
+    assert "whisper" not in exporter_names()
+    install("second", {"whisper": "shout_exporter:ShoutExporter"})
+    sys.path[:] = path
+    assert {"shout", "whisper"} <= set(exporter_names())
+    os.utime(tmp_path / "site", (1, 1))
+    assert "whisper" in exporter_names()
+    shutil.rmtree(tmp_path / "site" / "second-1.0.dist-info")
+    assert "whisper" not in exporter_names()
+    with pytest.raises(OptionError, match="unknown exporter 'whisper'"):
+        get_exporter("whisper")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -35,7 +38,7 @@ def installed_exporters() -> tuple[InstalledExporter, ...]:
     Two distributions that claim one name both appear; using that name is then an error.
     """
     # A distribution may be found in two places on the path, by an editable install for one.
-    return tuple(sorted({_describe(entry) for entry in entry_points(group=GROUP)}))
+    return tuple(sorted({described for described, _ in _announced()}))
 
 
 def exporter_names() -> list[str]:
@@ -54,9 +57,9 @@ def get_exporter(name: str) -> type[Exporter]:
         If two distributions claim the name, if the class cannot be imported, or if it does
         not meet the contract. The message names the distributions.
     """
-    entries = entry_points(group=GROUP)
-    check_choice("exporter", name, sorted({entry.name for entry in entries}))
-    candidates = {_describe(entry): entry for entry in entries if entry.name == name}
+    announced = _announced()
+    check_choice("exporter", name, sorted({described.name for described, _ in announced}))
+    candidates = {described: entry for described, entry in announced if described.name == name}
     if len(candidates) > 1:
         claims = " and ".join(f"{c.distribution} {c.version} ({c.value})" for c in sorted(candidates))
         raise PluginError(f"more than one exporter is named {name!r}: {claims}; uninstall all but one")
@@ -130,7 +133,29 @@ def export_by(exporter: type[Exporter], rules: RuleSet, options: Mapping[str, An
     return dict(exported) if isinstance(exported, Mapping) else exported
 
 
-def _describe(entry: EntryPoint) -> InstalledExporter:
-    distribution = entry.dist.name if entry.dist else "unknown"
-    version = entry.dist.version if entry.dist else "unknown"
-    return InstalledExporter(entry.name, distribution, version, entry.value)
+def _announced() -> tuple[tuple[InstalledExporter, EntryPoint], ...]:
+    """Return what is announced, read again only once a folder of the path is another or has changed.
+
+    Reading the entry points of all distributions takes longer than most exports.
+    """
+    return _announced_by(tuple((place, _state(place or os.curdir)) for place in sys.path))
+
+
+def _state(place: str) -> tuple[int, int, int] | None:
+    """Return what is another once something was installed in a folder, or removed from it."""
+    try:
+        found = os.stat(place)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+@lru_cache(maxsize=1)
+def _announced_by(path: object) -> tuple[tuple[InstalledExporter, EntryPoint], ...]:
+    described = {}
+    announced = []
+    for entry in entry_points(group=GROUP):
+        if id(entry.dist) not in described:  # each question for its name or its version reads all that it says
+            described[id(entry.dist)] = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
+        announced.append((InstalledExporter(entry.name, *described[id(entry.dist)], entry.value), entry))
+    return tuple(announced)
