@@ -488,7 +488,8 @@ def test_progress_can_be_watched(capsys):
     "parameters", [{}, {"method": "imm"}, {"method": "exkmc"}, {"method": "exkmc", "max_leaves": 3}]
 )
 def test_progress_is_a_share_where_there_is_one_cluster(parameters):
-    X = np.random.default_rng(0).normal(size=(100_000, 50))  # so large that growing polls
+    # So large that growing polls; of few values, or planning cuts takes seconds.
+    X = np.random.default_rng(0).normal(size=(100_000, 50)).round(1)
     model = ExplainableKMeans(clusterer=X[:1].copy(), n_jobs=1, **parameters)
     shares = []
     model.on_progress = shares.append
