@@ -108,10 +108,7 @@ def test_usage_type_checks(tmp_path, added, complaint):
     sample = tmp_path / "usage.py"
     sample.write_text(USAGE + added)
     checked = subprocess.run(
-        [
-            *(sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml"),
-            *("--follow-imports", "silent", sample),  # errors inside the package are left to the linter
-        ],
+        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", sample],
         cwd=ROOT,
         capture_output=True,
         text=True,
