@@ -36,6 +36,7 @@ class File:
 
     def run(self, statement, *rows):
         connection = _driver(self.dialect).connect(str(self.path))
+        connection.execute("BEGIN")  # DuckDB would end each row by itself
         connection.executemany(statement, rows) if rows else connection.execute(statement)
         connection.commit()
         connection.close()
