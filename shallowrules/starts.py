@@ -2,9 +2,9 @@
 
 Of a fit by scikit-learn's KMeans with ten starts, its own k-means++ takes a third of the time on two cores (1,000,000
 rows of 10 columns, k=10): it works in NumPy, on one core. With these starts, the fit takes 0.72 of the time. Each takes
-the random numbers that it has in a fit of KMeans alone, and with them the same rows, so that the clustering is the same,
-bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row is taken,
-scikit-learn's function finds the start.
+the random numbers that it has in a fit of KMeans alone, and with them the same rows, so that the clustering is the
+same, bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row is
+taken, scikit-learn's function finds the start.
 
 k-means++ as it is there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the first
 center is a row drawn by its weight. For each further one some rows are drawn by their weighted squared distances to the
