@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
@@ -34,10 +36,16 @@ from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, One
 from shallowrules.rules.nodes import rules_length
 from shallowrules.times import NATURES
 
-__all__ = ["bounds", "check_length", "check_no_times", "describe", "percent", "rows_text"]
+__all__ = ["bounds", "check_length", "check_no_times", "describe", "package_version", "percent", "rows_text"]
 
 MAX_LENGTH = 20_000_000
 """Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
+
+
+@cache
+def package_version() -> str:
+    """Return the version of this package: to look it up takes as long as some exports."""
+    return version("shallowrules")
 
 
 def check_length(rules: RuleSet) -> None:

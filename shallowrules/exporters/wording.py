@@ -7,11 +7,10 @@ A page, whose template escapes everything, needs only that words from right to l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any, cast
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import bounds, percent
+from shallowrules.exporters.context import bounds, package_version, percent
 from shallowrules.exporters.rendering import isolate, one_line
 from shallowrules.rules import (
     Between,
@@ -274,7 +273,7 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
 
 def describe_origin(rules: RuleSet) -> str:
     """Return from which rules a form was written, and by which version."""
-    return f"Rules with SHA-256 {rules.sha256}, written by shallowrules {version('shallowrules')}"
+    return f"Rules with SHA-256 {rules.sha256}, written by shallowrules {package_version()}"
 
 
 def _reason(name: str, settings: Mapping[str, Any]) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import percent
+from shallowrules.exporters.context import package_version, percent
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
 
@@ -26,7 +25,7 @@ def header_lines(rules: RuleSet, names: Sequence[str], dialect: Dialect, without
         A sentence on rows that no rule matches.
     """
     return [
-        f"Written by shallowrules {version('shallowrules')} from the rules with SHA-256 {rules.sha256}.",
+        f"Written by shallowrules {package_version()} from the rules with SHA-256 {rules.sha256}.",
         _worth(rules),
         *_missing(rules, names, dialect),
         without_cluster,
