@@ -109,9 +109,9 @@ def find_starts(
     for _ in range(n_starts):
         numbers.append(random.random_sample(1 + (n_clusters - 1) * n_trials))
         states.append(random.get_state(legacy=False))
-    first = _drawn_by_weight(len(X), weight, np.array([drawn[0] for drawn in numbers]))
     draws = np.array([drawn[1:].reshape(n_clusters - 1, n_trials) for drawn in numbers])
-    with np.errstate(over="ignore", invalid="ignore"):  # squares beyond floats: doubtful
+    with np.errstate(all="ignore"):  # squares beyond floats and weights of nothing: doubtful
+        first = _drawn_by_weight(len(X), weight, np.array([drawn[0] for drawn in numbers]))
         rows, doubtful = _choose_rows(X, weight, first, draws, n_threads)
     starts = []
     for taken, is_doubtful, before, after in zip(rows, doubtful, states[:-1], states[1:], strict=True):

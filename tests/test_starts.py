@@ -29,27 +29,33 @@ RANDOM_STATES = [
 
 
 def outcome(kmeans, X, weight, fit):
-    """Return what a fit gives, bit by bit, or what it raises; and the next random number behind it."""
+    """Return what a fit warns of, and what it gives, bit by bit, or raises, with the next random number behind it."""
     kmeans = deepcopy(kmeans)
     if kmeans.random_state is None:
         np.random.seed(3)  # noqa: NPY002 - the numbers that KMeans takes
     try:
-        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fewer distinct rows than clusters; squares beyond floats
+        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")  # of fewer distinct rows than clusters, of squares beyond floats
             fit(kmeans, X, weight)
     except ValueError as error:
-        return str(error), str(kmeans.init), kmeans.n_init
+        return warned(said), (str(error), str(kmeans.init), kmeans.n_init)
     state = kmeans.random_state
     after = None if isinstance(state, Integral) else check_random_state(state).random_sample()
     found = kmeans.labels_, kmeans.cluster_centers_, kmeans.inertia_, kmeans.n_iter_
-    return [sha256(np.asarray(value).tobytes()).hexdigest() for value in found], after, str(kmeans.init), kmeans.n_init
+    digests = [sha256(np.asarray(value).tobytes()).hexdigest() for value in found]
+    return warned(said), (digests, after, str(kmeans.init), kmeans.n_init)
+
+
+def warned(said):
+    return {str(warning.message) for warning in said}
 
 
 def assert_as_alone(kmeans, X, weight, threads=(1, 2, 3)):
-    alone = outcome(kmeans, X, weight, lambda kmeans, X, weight: kmeans.fit(X, sample_weight=weight))
+    said_alone, alone = outcome(kmeans, X, weight, lambda kmeans, X, weight: kmeans.fit(X, sample_weight=weight))
     for n_threads in threads:
-        ours = outcome(kmeans, X, weight, lambda *fit, n=n_threads: starts.fit_kmeans(*fit, n))
+        said, ours = outcome(kmeans, X, weight, lambda *fit, n=n_threads: starts.fit_kmeans(*fit, n))
         assert ours == alone
+        assert said <= said_alone
 
 
 @pytest.mark.parametrize("random_state", RANDOM_STATES)
