@@ -4,11 +4,12 @@ Of a fit by scikit-learn's KMeans with ten starts, its own k-means++ takes a thi
 rows of 10 columns, k=10): it works in NumPy, on one core. With these starts, the fit takes 0.72 of the time. Each takes
 the random numbers that it has in a fit of KMeans alone, and with them the same rows, so that the clustering is the
 same, bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row is
-taken, scikit-learn's function finds the start.
+taken, scikit-learn's function finds the start. That is rare up to some millions of rows, and usual from ten millions
+on, or where columns have values many thousand times as far out as most: little is gained then.
 
 k-means++ as it is there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the first
-center is a row drawn by its weight. For each further one some rows are drawn by their weighted squared distances to the
-nearest center so far; the one that leaves the least sum of these is taken.
+center is a row drawn by its weight. For each further one some candidates are drawn by their weighted squared distances
+to the nearest center so far; the one that leaves the lowest potential, which is the sum of these, is taken.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ from shallowrules._kernel import draw_rows, sum_closest, without_centers
 __all__ = ["fit_kmeans"]
 
 ROUNDING = 2.0**-53
-"""The most that one operation is off, as a share of its result."""
+"""Unit roundoff of floats: the largest relative error of one operation, but where its result is too large or tiny."""
+
+TINIEST = 2.0**-1074
+"""Twice the largest error of one operation whose result is so small that it has fewer digits."""
+
+TOO_LARGE = 1e300
+"""Sums of squares from which products may be beyond floats."""
 
 
 def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | None, n_threads: int) -> KMeans:
     """Fit a KMeans.
 
-    The result is that of its ``fit`` alone.
+    The result is that of its ``fit`` alone, unless another thread takes numbers of the same random state meanwhile.
 
     Parameters
     ----------
@@ -43,17 +50,27 @@ def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | No
     n_threads : int
         The result does not depend on it.
     """
-    given = kmeans.init
-    # Single precision leaves k-means++ no digits to spare: to get the same rows takes the same operations.
-    if not isinstance(given, str) or given != "k-means++" or X.dtype != np.float64 or not _is_as_known():
+    given, n_init = kmeans.init, kmeans.n_init
+    if not (isinstance(given, str) and given == "k-means++" and _are_usual(X, sample_weight) and _is_as_known()):
         return kmeans.fit(X, sample_weight=sample_weight)
-    n_init = kmeans.n_init
     n_starts = 1 if n_init == "auto" else n_init  # with a function for `init`, it would be 10
     kmeans.set_params(init=_Starts(n_starts, sample_weight, n_threads), n_init=n_starts)
     try:
         return kmeans.fit(X, sample_weight=sample_weight)
     finally:
         kmeans.set_params(init=given, n_init=n_init)
+
+
+def _are_usual(X: NDArray[Any], weight: NDArray[Any] | None) -> bool:
+    """Return whether the bounds of the error hold of a table and its weights, and KMeans refuses neither.
+
+    Single precision leaves k-means++ no digits to spare: to get the same rows takes the same operations.
+    """
+    if X.dtype != np.float64 or not np.vdot(X, X) < TOO_LARGE:
+        return False
+    if weight is None:
+        return True
+    return np.shape(weight) == (len(X),) and bool(np.min(weight) >= 0 and 0 < float(np.sum(weight)) < TOO_LARGE)
 
 
 class _Starts:
@@ -75,9 +92,8 @@ class _Starts:
     def __call__(self, X: NDArray[Any], n_clusters: int, random_state: np.random.RandomState) -> NDArray[Any]:
         """Return the centers of the next start."""
         if not self._found:
-            # The distances that they hold take no more memory than the table.
-            n_together = min(self._n_left, X.shape[1])
-            self._found.extend(find_starts(X, n_clusters, self._weight, random_state, n_together, self._n_threads))
+            n_together = min(int(self._n_left), X.shape[1])  # they hold as many distances as the table has values
+            self._found.extend(find_starts(X, int(n_clusters), self._weight, random_state, n_together, self._n_threads))
         self._n_left -= 1
         centers, state = self._found.popleft()
         random_state.set_state(state)
@@ -100,7 +116,7 @@ def find_starts(
     n_clusters : int
     weight : ndarray of float64, shape (n_rows,), optional
     random_state : RandomState
-        As it is before the first start; it is left so.
+        Its state before the first start; it is not changed.
     n_starts, n_threads : int
     """
     random = deepcopy(random_state)
@@ -110,7 +126,7 @@ def find_starts(
         numbers.append(random.random_sample(1 + (n_clusters - 1) * n_trials))
         states.append(random.get_state(legacy=False))
     draws = np.array([drawn[1:].reshape(n_clusters - 1, n_trials) for drawn in numbers])
-    with np.errstate(all="ignore"):  # squares beyond floats and weights of nothing: doubtful
+    with np.errstate(all="ignore"):  # squares that are too small for floats
         first = _drawn_by_weight(len(X), weight, np.array([drawn[0] for drawn in numbers]))
         rows, doubtful = _choose_rows(X, weight, first, draws, n_threads)
     starts = []
@@ -160,11 +176,13 @@ def _choose_rows(
 
     Notes
     -----
-    What rounding may decide: of m columns, scikit-learn's |x|² - 2xc + |c|² is off by (2m + 6) roundings of |x|² + |c|²
-    and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared distance of
-    the two. So what they take for the distance of a row to the nearest center differs by no more than 6 (m + 8)
-    roundings of |x|² and that distance, however far other centers are. To add n numbers one after the other, as
-    scikit-learn does for the running sum and may do for the total, takes n roundings of the result each.
+    What rounding may decide: of m columns, scikit-learn's |x|² - 2xc + |c|² is off by (2m + 6) unit roundoffs of |x|² +
+    |c|² and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared
+    distance of the two. So what they take for the distance of a row to the nearest center differs by no more than 6 (m
+    + 8) roundoffs of |x|² and that distance, however far other centers are. A running sum less a share of the total
+    differs by the sum of these at most. To add n numbers one after the other, as scikit-learn does for the running sum
+    and may do for the total, takes n roundoffs of the result each. Where results have few digits, each of the
+    operations adds `TINIEST` at most.
     """
     (n_rows, n_columns), (n_starts, n_further) = X.shape, draws.shape[:2]
     each = np.arange(n_starts)
@@ -172,29 +190,40 @@ def _choose_rows(
     rows[:, 0] = first
     doubtful = np.zeros(n_starts, dtype=bool)
     closest = without_centers(n_starts, n_rows)
-    squares = np.vdot(X, X) if weight is None else np.einsum("i,ij,ij", weight, X, X)
-    own_roundings = 8192 + n_rows // 4096  # of the rows of a chunk, one after the other, and of the sums of chunks
+    squares, total_weight = np.vdot(X, X), float(n_rows)
+    if weight is not None:
+        squares, total_weight = np.einsum("i,ij,ij", weight, X, X), weight.sum()
+    own_roundings = 8192 + 2 * (
+        n_rows // 4096
+    )  # of the rows of a chunk, one after the other, and of the sums of chunks
+    tiny = 4 * (n_columns + 8) * (n_rows + total_weight) * TINIEST
     for i in range(n_further):
         sums = sum_closest(X, X[rows[:, i]], closest, weight, keeps=True, n_threads=n_threads)
         up_to = np.ascontiguousarray(sums[:, :, 0].T.cumsum(axis=1))
-        total = up_to[:, -1]
-        numbers = draws[:, i] * total[:, None]
-        of_distances = 6 * (n_columns + 8) * (squares + total[:, None]) + own_roundings * total[:, None]
-        bound = ROUNDING * (of_distances + 2 * n_rows * numbers)
-        tried, unsure = draw_rows(closest, weight, n_rows, up_to, numbers, bound)
-        left = sum_closest(X, X[tried.ravel()], closest, weight, keeps=False, n_threads=n_threads).sum(axis=0)
-        rows[:, i + 1] = tried[each, left.argmin(axis=1)]
+        total = up_to[:, -1:]
+        numbers = draws[:, i] * total
+        of_distances = ROUNDING * (6 * (n_columns + 8) * (squares + total) + own_roundings * total) + tiny
+        bound = of_distances + ROUNDING * 2 * n_rows * numbers
+        candidates, unsure = draw_rows(closest, weight, n_rows, up_to, numbers, bound)
+        potentials = sum_closest(X, X[candidates.ravel()], closest, weight, keeps=False, n_threads=n_threads).sum(
+            axis=0
+        )
+        rows[:, i + 1] = candidates[each, potentials.argmin(axis=1)]
         doubtful |= unsure.any(axis=1)
-        bound = ROUNDING * (of_distances + 2 * n_rows * left)
-        as_good = ~(left - bound > (left + bound).min(axis=1)[:, None])
+        bound = of_distances + ROUNDING * 2 * n_rows * potentials
+        as_good = ~(potentials - bound > (potentials + bound).min(axis=1)[:, None])
         for start in np.flatnonzero(as_good.sum(axis=1) > 1):
-            doubtful[start] |= bool((X[tried[start, as_good[start]]] != X[rows[start, i + 1]]).any())
+            doubtful[start] |= bool((X[candidates[start, as_good[start]]] != X[rows[start, i + 1]]).any())
+        if doubtful.all():
+            break
     return rows, doubtful
 
 
 @lru_cache(maxsize=1)
 def _is_as_known() -> bool:
     """Return whether the installed scikit-learn takes the same rows of a small table, by the same random numbers."""
+    if KMeans.__module__ != kmeans_plusplus.__module__:
+        return False  # another library has put its own in their place
     random = np.random.RandomState(0)
     X, weight = random.standard_normal((40, 3)), random.uniform(0.5, 2.0, 40)
     ((centers, after),) = find_starts(X, 7, weight, random, 1, 1)

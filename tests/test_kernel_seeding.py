@@ -77,3 +77,23 @@ def test_the_row_at_which_a_sum_reaches_a_number(seed, n_rows, weighted):
         after = np.append(running[start], -np.inf)[expected]
         certain = (after - numbers[start] > bound[start]) & (numbers[start] - before > bound[start])
         np.testing.assert_array_equal(doubtful[start], ~certain)
+
+
+def test_what_does_not_belong_to_the_table_is_refused():
+    X, closest = np.zeros((20, 2)), without_centers(2, 20)
+    for centers, distances, weight in [
+        (np.zeros((2, 3)), closest, None),
+        (np.zeros((3, 2)), closest, None),
+        (np.zeros((2, 2)), without_centers(2, 5), None),
+        (np.zeros((2, 2)), closest, np.ones(19)),
+    ]:
+        with pytest.raises(ValueError, match="of another table"):
+            sum_closest(X, centers, distances, weight, keeps=False)
+    numbers, sums = np.zeros((2, 3)), np.ones((2, 1))
+    for distances, weight, n_rows in [
+        (closest, None, 40),
+        (closest, np.ones(19), 20),
+        (without_centers(2, 5000), None, 5000),
+    ]:
+        with pytest.raises(ValueError, match="of another table"):
+            draw_rows(distances, weight, n_rows, sums, numbers, numbers)

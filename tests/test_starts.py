@@ -90,8 +90,10 @@ def test_a_fit_of_any_table(problem: Problem, seed):
         np.arange(3.0)[:, None],  # fewer rows than clusters
         np.repeat([[0.0, 1.0], [2.0, 1.0]], 20, axis=0),  # fewer distinct rows
         np.zeros((40, 2)),
+        np.linspace(-1e154, 1e154, 40)[:, None],  # sums of squares beyond floats
         np.linspace(-1e200, 1e200, 40)[:, None],  # squares beyond floats
-        np.linspace(-1e-200, 1e-200, 40)[:, None],  # and below them
+        np.linspace(0.9e308, 1.7e308, 40)[:, None],  # the sum of values, too
+        np.linspace(-1e-200, 1e-200, 40)[:, None],  # squares that are 0
         np.vstack([np.random.default_rng(0).normal(size=(200, 2)), [[1e9, 0.0]]]),
     ],
 )
@@ -99,10 +101,45 @@ def test_tables_at_the_edge(X):
     assert_as_alone(KMeans(5, n_init=4, random_state=0), X, None)
 
 
-@pytest.mark.parametrize("weight", [np.zeros(40), np.eye(40)[7], np.full(40, 1e-300), np.full(40, 1e300)])
-def test_weights_at_the_edge(weight):
+@pytest.mark.parametrize(
+    "weight",
+    [
+        np.zeros(40),
+        np.eye(40)[7],
+        np.eye(40)[7] - 0.01,
+        np.full(40, 1e-300),
+        np.full(40, 1e300),
+        np.full(40, 1e307),
+        np.full(40, np.nan),
+        list(range(40)),
+        np.arange(80, dtype=np.float32)[::2],
+        2.0,
+        np.ones(39),
+        np.ones((40, 1)),
+    ],
+)
+@pytest.mark.parametrize("n_clusters", [1, 3])
+def test_weights_at_the_edge(weight, n_clusters):
     X = make_blobs(40, 2, centers=5, random_state=0)[0]
-    assert_as_alone(KMeans(3, n_init=4, random_state=0), X, weight)
+    assert_as_alone(KMeans(n_clusters, n_init=4, random_state=0), X, weight)
+
+
+@pytest.mark.parametrize("exponent", np.arange(-166.0, -150.0, 0.5))
+@pytest.mark.parametrize("weight", [1e-8, 1.0, 1e8])
+def test_squares_with_few_digits(exponent, weight):
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        X = random.standard_normal((60, 2)) * 10.0**exponent
+        starts_of_table = starts.find_starts(X, 6, np.full(60, weight), random, 2, 1)
+        for centers, _ in starts_of_table:
+            theirs, _ = kmeans_plusplus(X, 6, sample_weight=np.full(60, weight), random_state=random)
+            np.testing.assert_array_equal(centers, theirs)
+
+
+@pytest.mark.parametrize("n_clusters", [np.int8(30), np.uint8(60)])
+def test_numbers_of_few_bits(n_clusters):
+    X = make_blobs(300, 3, centers=9, cluster_std=4.0, random_state=1)[0]
+    assert_as_alone(KMeans(n_clusters, n_init=np.int8(3), random_state=0), X, None)
 
 
 class Scripted(np.random.RandomState):
@@ -223,6 +260,18 @@ def test_another_version_of_k_means_plus_plus_is_left_alone(monkeypatch):
             starts._is_as_known.cache_clear()
     monkeypatch.undo()
     assert starts._is_as_known()
+
+
+def test_a_kmeans_of_another_library_is_left_alone(monkeypatch):
+    class OtherKMeans(KMeans):
+        __module__ = "other.cluster"
+
+    monkeypatch.setattr(starts, "KMeans", OtherKMeans)
+    starts._is_as_known.cache_clear()
+    try:
+        assert not starts._is_as_known()
+    finally:
+        starts._is_as_known.cache_clear()
 
 
 def test_a_failed_fit_leaves_the_clusterer_as_it_was():
