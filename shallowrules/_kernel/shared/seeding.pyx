@@ -78,7 +78,7 @@ def sum_closest(
     cdef const int[::1] ids = np.arange(n_centers, dtype=np.int32)
     cdef double[:, ::1] rows = np.empty((threads, (m + 1) * LANES)), lanes = np.empty((threads, 2 * n_centers * LANES))
     cdef Trials trials = Trials(&centers[0, 0], &ids[0], n_starts, n_centers // n_starts, keeps)
-    if centers.shape[1] != m or n_centers % n_starts or closest.shape[1] < n or (w != NULL and weight_view.shape[0] != n):
+    if centers.shape[1] != m or n_centers % n_starts or closest.shape[1] < n or (w and weight_view.shape[0] != n):
         raise ValueError("the further centers, the distances and the weights are those of another table")
     instructions = min(instructions_of_machine(), instructions)
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
@@ -151,7 +151,7 @@ def draw_rows(
     cdef const double[::1] weight_view = np.empty(0) if weight is None else weight
     cdef const double* w = NULL if weight is None else &weight_view[0]
     cdef double number, before, total
-    if closest.shape[1] < n or up_to.shape[1] * CHUNK < n or (w != NULL and weight_view.shape[0] != n):
+    if closest.shape[1] < n or up_to.shape[1] * CHUNK < n or (w and weight_view.shape[0] != n):
         raise ValueError("the distances, their sums and the weights are those of another table")
     rows_array = np.empty((n_starts, n_trials), dtype=np.int64)
     doubtful_array = np.ones((n_starts, n_trials), dtype=np.uint8)
