@@ -190,12 +190,12 @@ def _choose_rows(
     rows[:, 0] = first
     doubtful = np.zeros(n_starts, dtype=bool)
     closest = without_centers(n_starts, n_rows)
-    squares, total_weight = np.vdot(X, X), float(n_rows)
-    if weight is not None:
+    if weight is None:
+        squares, total_weight = np.vdot(X, X), float(n_rows)
+    else:
         squares, total_weight = np.einsum("i,ij,ij", weight, X, X), weight.sum()
-    own_roundings = 8192 + 2 * (
-        n_rows // 4096
-    )  # of the rows of a chunk, one after the other, and of the sums of chunks
+    # Of the rows of a chunk, one after the other, and of the sums of chunks.
+    own_roundings = 8192 + 2 * (n_rows // 4096)
     tiny = 4 * (n_columns + 8) * (n_rows + total_weight) * TINIEST
     for i in range(n_further):
         sums = sum_closest(X, X[rows[:, i]], closest, weight, keeps=True, n_threads=n_threads)
@@ -205,9 +205,8 @@ def _choose_rows(
         of_distances = ROUNDING * (6 * (n_columns + 8) * (squares + total) + own_roundings * total) + tiny
         bound = of_distances + ROUNDING * 2 * n_rows * numbers
         candidates, unsure = draw_rows(closest, weight, n_rows, up_to, numbers, bound)
-        potentials = sum_closest(X, X[candidates.ravel()], closest, weight, keeps=False, n_threads=n_threads).sum(
-            axis=0
-        )
+        left = sum_closest(X, X[candidates.ravel()], closest, weight, keeps=False, n_threads=n_threads)
+        potentials = left.sum(axis=0)
         rows[:, i + 1] = candidates[each, potentials.argmin(axis=1)]
         doubtful |= unsure.any(axis=1)
         bound = of_distances + ROUNDING * 2 * n_rows * potentials
