@@ -7,7 +7,7 @@ from shallowrules._kernel.shared.threads cimport Share
 
 cdef enum:
     MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
-    MIN_NARROW_ROWS = 1 << 15   # of a node that is bounded in 16 bits
+    MIN_NARROW_ROWS = 1 << 13   # of a node that is bounded in 16 bits
 
 
 cdef struct BoundUnits:
