@@ -255,6 +255,43 @@ def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs
                 assert_same(one, two)
 
 
+@st.composite
+def nearly_equal_columns(draw: st.DrawFn) -> Problem:
+    """Return a table of columns that a few rows tell apart, if any do: bounds leave a doubt between their cuts.
+
+    Up to 16 runs of cuts in doubt are summed exactly; if there are more, they are bounded again.
+    """
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows, n_columns, k = draw(st.sampled_from([300, 1500, 40_000])), draw(st.integers(1, 3)), draw(st.integers(2, 40))
+    X = blobs(random, n_rows, n_columns, k, draw(st.sampled_from([0.5, 3.0, 8.0])))
+    if draw(st.booleans()):
+        X = X.round()
+    centers = lloyd(X, k, random, rounds=1)
+    weight = random.choice([1e-3, 1.0, 2.5], n_rows) if draw(st.booleans()) else None  # light rows may have no units
+    movable = np.arange(n_rows) if weight is None else np.flatnonzero(weight == 1e-3)
+    copies = []
+    for _ in range(draw(st.sampled_from([1, 2, 4, 20]))):
+        copy, n_moved = X.copy(), draw(st.integers(0, 3 if weight is None else len(movable)))
+        moved = random.choice(movable, n_moved, replace=False)
+        copy[moved] = X[random.integers(n_rows, size=n_moved)]
+        copies.append(copy)
+    noise = random.normal(size=(n_rows, draw(st.sampled_from([0, 40]))))  # no row is far, compared with the others
+    points, middles = np.column_stack([X, noise]), np.column_stack([centers, np.zeros((k, noise.shape[1]))])
+    columns, coordinates = np.column_stack([X, *copies]), np.column_stack([centers] * (len(copies) + 1))
+    return Problem(columns, points, coordinates, middles, weight, draw(st.sampled_from([0.0, 0.03])))
+
+
+@random_tables(100)
+@given(nearly_equal_columns(), st.sampled_from([0, 2]), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
+def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instructions, kept, n_threads):
+    with version(narrow_rows=WIDE, kept_distances=0):
+        expected = grown(problem)
+    with version(narrow_rows=1, instructions=instructions, kept_distances=kept, dense_limit=128):
+        assert_same(expected, grown(problem, n_threads))
+        path = grow_path(*problem.arrays, weight=problem.weight, tradeoffs=[problem.tradeoff, 0.3], n_threads=n_threads)
+    assert_same(expected, path[0])
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_change_nothing_where_they_share_a_node(weighted):
     random = np.random.default_rng(3)

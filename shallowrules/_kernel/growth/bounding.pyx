@@ -2,12 +2,13 @@
 
 What a row adds is rounded down, to 32 bits or, at nodes of many rows, to 16 bits (`narrow_sweep.h`). Both are enough to
 choose a cut at nearly every node (`cut_search._choose_if_certain`). 16 bits take half of the time; where they leave a
-doubt, the features that may have the best cut are bounded again in 32. 32 bits also tell good cuts from better ones,
-and take rows that are far from everything.
+doubt between a few runs of cuts, these are summed exactly (`run_sums`), for which each row's nearest center is written
+down here. Where the doubt is between many, the features that may have the best cut are bounded again in 32. 32 bits
+also tell good cuts from better ones, and take rows that are far from everything.
 """
 
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.dense_sweep cimport (
     keep_measured, line_up, measure_slots, place_members, weights_of
@@ -36,7 +37,7 @@ cdef extern from "growth/dense_sweep.h" nogil:
 cdef extern from "growth/narrow_sweep.h" nogil:
     void sr_narrow_units(
         int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
-        int16_t* units, double* first, double* beyond) noexcept
+        int16_t* units, double* first, double* beyond, unsigned char* nearest) noexcept
     void sr_narrow_places(
         int instructions, const uint16_t* codes, Py_ssize_t count, uint16_t low, uint16_t high,
         int16_t* place) noexcept
@@ -146,6 +147,8 @@ cdef double _take_units(
 ) noexcept nogil:
     """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
 
+    With units of 16 bits, also write the rows' nearest centers to slots.nearest.
+
     last: where the blocks end; largest: by lane, raised to the largest of the units; beyond: of 16-bit units, by lane,
     raised by what is cut off.
     """
@@ -155,7 +158,8 @@ cdef double _take_units(
     cdef bint keeps = keeps_distances(slots, node)
     cdef const double* weight
     cdef double buffer[LANES]
-    cdef double nearest[LANES]
+    cdef double distance[LANES]
+    cdef unsigned char nearest[LANES]
     for g in range(n_groups):
         slot = begin + g * LANES
         measure_slots(table, slots, node, slot, min(slot + LANES, end), last, rows)
@@ -166,15 +170,16 @@ cdef double _take_units(
         if units.narrow:
             sr_narrow_units(
                 table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.narrow_units + place,
-                nearest, beyond,
+                distance, beyond, nearest,
             )
+            memcpy(slots.nearest + slot, nearest, min(LANES, end - slot))
         else:
             sr_dense_units(
-                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place, nearest,
+                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place, distance,
                 largest,
             )
         for r in range(min(LANES, end - slot)):
-            cost += nearest[r] if weight == NULL else weight[r] * nearest[r]
+            cost += distance[r] if weight == NULL else weight[r] * distance[r]
     for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
         for j in range(n_members):
             place = ((n_groups - 1) * n_members + j) * LANES + g % LANES

@@ -6,8 +6,9 @@ Three sweeps fill the histograms (`cut_scan` reads them alike):
 - A node of many centers keeps a list of nearest centers for each row; one sweep sums all features exactly
   (`list_sweep`).
 - A node of few centers is dense: a first sweep bounds all cuts of all features in short integers (`bounding`).
-  Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
-  summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
+  Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, what all rows add to
+  these runs is summed exactly (`run_sums`); where that is not possible, single features (`dense_sweep`), the likeliest
+  first, until no bound leaves room for a lower objective.
 
 All find the same cut: of those that tie with the lowest objective the first one, by feature and then by threshold.
 """
@@ -32,9 +33,10 @@ from shallowrules._kernel.growth.objective cimport (
     RUNS_SHIFT, SLACK, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
     price_of, tie_limit
 )
+from shallowrules._kernel.growth.run_sums cimport sum_before_runs
 from shallowrules._kernel.growth.state cimport (
-    MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, Scratch, Slots, State, Table,
-    chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
+    MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, ScanBuffers, Scratch, Slots,
+    State, Table, chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
 
@@ -404,7 +406,7 @@ cdef double _limit_of_best(
 cdef bint _list_runs(
     const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
 ) noexcept nogil:
-    """List the runs of cuts that may be the node's best, by bounding sums; False if that is not possible.
+    """List the runs of cuts that may be the node's best, by bounding sums; False if they cannot be searched.
 
     error: the result, by how much an objective by bounding sums is off at most.
     """
@@ -412,9 +414,10 @@ cdef bint _list_runs(
     cdef FeatureResults* features = &scratch.features
     cdef double unit_scale = features.unit_scale[_of_lowest_bound(table.n_features, features)]
     cdef double limit = _limit_of_best(table, centers, search, error)
+    cdef const CutRun* run
     cdef Objective objective
     cdef Cut found
-    cdef int f
+    cdef int f, r
     if limit == INFINITY or not within_reach(limit, &search.fixed):
         return False
     scratch.scan.n_runs = 0
@@ -429,14 +432,23 @@ cdef bint _list_runs(
             table, centers, search.node, &scratch.histograms, NULL, &scratch.scan, &objective,
             CutSearch(f, LIST_RUNS, limit), &found,
         )
-    return scratch.scan.n_runs <= MAX_RUNS
+    if scratch.scan.n_runs > MAX_RUNS:
+        return False
+    for r in range(scratch.scan.n_runs):
+        run = &scratch.scan.runs[r]
+        objective = objective_of_feature(&search.of_node, unit_scale, 0)
+        if run.n_rows > scratch.scan.capacity or not within_reach(
+            price_of(&objective, run.before.induced) + error[0], &search.fixed
+        ):
+            return False
+    return True
 
 
 cdef bint _choose_if_certain(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
-    const NodeSearch* search, Cut* cut,
+    const NodeSearch* search, double error, Cut* cut,
 ) noexcept nogil:
-    """Choose the node's cut by the bounding sums; False if the exact sums might choose another.
+    """Choose the node's cut among the listed runs by the bounding sums; False if the exact sums might choose another.
 
     A bounding sum falls short of the true one by less than a unit for each row, if no row was capped, and in 16 bits
     by what was cut off of capped rows; the exact sum is off by at most one of its own units for each row. So an exact
@@ -453,22 +465,14 @@ cdef bint _choose_if_certain(
     cdef Scratch* scratch = search.scratches
     cdef Py_ssize_t n = node.last - node.first
     cdef int r
-    cdef double error, scale, value, lowest = INFINITY, second = INFINITY
+    cdef double scale, value, lowest = INFINITY, second = INFINITY
     cdef Cut found
     cdef const CutRun* run
     cdef Objective objective
     cdef RowSource rows = _rows_of(slots, lists, search, 0)
-    if not RUNS_SHIFT or scratch.dense.capped or node.cost == 0.0:
-        return False
-    if not _list_runs(table, centers, search, &error):
-        return False
     for r in range(scratch.scan.n_runs):
         run = &scratch.scan.runs[r]
         scale = scratch.features.unit_scale[run.feature]
-        objective = objective_of_feature(&search.of_node, scale, 0)
-        value = price_of(&objective, run.before.induced) + error
-        if run.n_rows > scratch.scan.capacity or not within_reach(value, &search.fixed):
-            return False
         objective = _objective_of(search, run.feature, search.fixed.scale)
         value = search_run(
             table, centers, node, &rows, &scratch.scan, &objective, run,
@@ -485,6 +489,63 @@ cdef bint _choose_if_certain(
         else:
             second = min(second, value)
     return second - error > highest_tie_limit(lowest) and cut.objective <= lowest_tie_limit(lowest, error)
+
+
+cdef bint _choose_by_exact_sums(
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const NodeSearch* search, Cut* cut,
+) noexcept nogil:
+    """Choose the node's cut among the listed runs by what all rows add exactly; False if that does not settle it.
+
+    The sums and objectives are those of `_search_dense`, and the tie rule is that of `_first_near_lowest`: the first
+    run with an objective near the lowest, and its first cut near it. What `search_run` finds is that cut, unless one
+    before it ties with the run's lowest objective and not with the node's.
+    """
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef ScanBuffers* scan = &scratches.scan
+    cdef int t, r, n_threads = search.n_threads
+    cdef double lowest = INFINITY
+    cdef double values[MAX_RUNS]
+    cdef Cut found[MAX_RUNS]
+    cdef Objective objective
+    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    for t in range(1, n_threads):
+        scratches[t].scan.n_runs = scan.n_runs
+        memcpy(scratches[t].scan.runs, scan.runs, scan.n_runs * sizeof(CutRun))
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        sum_before_runs(
+            table, slots, centers, node, &scratches[t].rows, &search.fixed, &scratches[t].scan,
+            share_of(node.first, node.last, t, n_threads),
+        )
+    for r in range(scan.n_runs):
+        for t in range(1, n_threads):
+            scan.run_sums[r] += scratches[t].scan.run_sums[r]
+        objective = _objective_of(search, scan.runs[r].feature, search.fixed.scale)
+        values[r] = search_run(
+            table, centers, node, &rows, scan, &objective, &scan.runs[r], scan.run_sums[r], &found[r]
+        )
+        lowest = min(lowest, values[r])
+    for r in range(scan.n_runs):
+        if values[r] <= tie_limit(lowest):
+            cut[0] = found[r]
+            return cut.objective <= tie_limit(lowest)
+    return False
+
+
+cdef bint _choose_by_runs(
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const NodeSearch* search, Cut* cut,
+) noexcept nogil:
+    """Choose the node's cut from bounding sums and the rows that matter besides; False if these do not settle it."""
+    cdef double error
+    if not RUNS_SHIFT or search.scratches.dense.capped or search.node.cost == 0.0:
+        return False
+    if not _list_runs(table, centers, search, &error):
+        return False
+    if _choose_if_certain(table, slots, lists, centers, search, error, cut):
+        return True
+    return search.narrow and _choose_by_exact_sums(table, slots, lists, centers, search, cut)
 
 
 cdef int _likeliest(const FeatureResults* features, int n_features) noexcept nogil:
@@ -584,12 +645,12 @@ cdef bint choose_cuts(
         search.of_node.tradeoff = tradeoffs[wanted[i]]
         if dense:
             _bound_objectives(table, centers, &search)
-            if _choose_if_certain(table, slots, lists, centers, &search, &cuts[i]):
+            if _choose_by_runs(table, slots, lists, centers, &search, &cuts[i]):
                 continue
             if search.narrow:
                 _bound_again(table, slots, centers, &search, n_wanted > 1, costs)
                 _bound_objectives(table, centers, &search)
-                if _choose_if_certain(table, slots, lists, centers, &search, &cuts[i]):
+                if _choose_by_runs(table, slots, lists, centers, &search, &cuts[i]):
                     continue
             _search_dense(table, slots, lists, centers, &search)
         elif is_imm(slots):

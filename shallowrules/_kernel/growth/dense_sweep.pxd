@@ -47,6 +47,9 @@ cdef void sum_all_features(
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil
+cdef void measure_picked(
+    const Table* table, const Slots* slots, const Node* node, const Py_ssize_t* picked, int count, RowBuffers* rows
+) noexcept nogil
 cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
     int feature, const Py_ssize_t* picked, int count, RowBuffers* rows, int64_t* steps,

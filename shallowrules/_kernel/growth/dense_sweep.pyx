@@ -283,6 +283,24 @@ cdef void to_differences(
         before = after
 
 
+cdef void measure_picked(
+    const Table* table, const Slots* slots, const Node* node, const Py_ssize_t* picked, int count, RowBuffers* rows
+) noexcept nogil:
+    """Write the distances of up to 16 slots to the centers in rows.members, the node's, to rows.lane_distance."""
+    cdef int n_members = node.last_center - node.first_center, r, j
+    cdef int here[LANES]
+    cdef const double* kept
+    if node.has_distances:
+        for j in range(n_members):
+            kept = distances_to(table, slots, rows.members[j])
+            for r in range(count):
+                rows.lane_distance[j * LANES + r] = kept[picked[r]]
+    else:
+        for r in range(count):
+            here[r] = slots.row[picked[r]]
+        _measure_rows(table, here, count, n_members, rows)
+
+
 cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
     int feature, const Py_ssize_t* picked, int count, RowBuffers* rows, int64_t* steps,
@@ -294,19 +312,9 @@ cdef void dense_steps(
     cdef const int* center_codes = table.center_codes + feature * table.n_centers
     cdef const uint16_t* codes = slots.codes + feature * table.n_rows
     cdef int n_members = node.last_center - node.first_center, code, r, j
-    cdef int here[LANES]
     cdef double weight, d, left, right, nearest
-    cdef const double* kept
     list_members(centers, node, rows.members)
-    if node.has_distances:
-        for j in range(n_members):
-            kept = distances_to(table, slots, rows.members[j])
-            for r in range(count):
-                rows.lane_distance[j * LANES + r] = kept[picked[r]]
-    else:
-        for r in range(count):
-            here[r] = slots.row[picked[r]]
-        _measure_rows(table, here, count, n_members, rows)
+    measure_picked(table, slots, node, picked, count, rows)
     for r in range(count):
         code = codes[picked[r]]
         left = right = INFINITY

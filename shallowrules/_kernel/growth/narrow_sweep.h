@@ -18,14 +18,17 @@
 #define SR_NARROW_ZERO INT16_MIN    /* no units */
 #define SR_PAIRS (SR_LANES / 2)     /* sums of a cut: each of two lanes */
 #define SR_TALLY_BITS 40            /* of the units in a word of the tally; above them is the number of rows */
+#define SR_UNSURE 255               /* no place of a center: which is the nearest, units do not tell */
 
 /* distances: K x 16. units: what each center adds to the cost of its row beyond the nearest, K x 16, rounded down and
  * at most SR_NARROW_CAP; first: the distance to the nearest; beyond: by lane, raised by what is cut off of the farthest
- * center, in units. weight: 16 or NULL. */
+ * center, in units; nearest: 16, the place of the only center without units, or SR_UNSURE. weight: 16 or NULL. */
 static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n_centers, const double *weight,
-                                            double scale, int16_t *units, double *first, double *beyond)
+                                            double scale, int16_t *units, double *first, double *beyond,
+                                            unsigned char *nearest)
 {
     double farthest[SR_LANES], factor[SR_LANES];
+    int n_nearest[SR_LANES] = {0};
     for (int r = 0; r < SR_LANES; r++) {
         first[r] = farthest[r] = distances[r];
         factor[r] = weight ? weight[r] * scale : scale;
@@ -39,7 +42,10 @@ static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n
     for (ptrdiff_t c = 0; c < n_centers; c++)
         for (int r = 0; r < SR_LANES; r++) {
             const double value = (distances[c * SR_LANES + r] - first[r]) * factor[r];
-            units[c * SR_LANES + r] = (int16_t)((int32_t)(value < SR_NARROW_CAP ? value : SR_NARROW_CAP) + SR_NARROW_ZERO);
+            const int32_t unit = (int32_t)(value < SR_NARROW_CAP ? value : SR_NARROW_CAP);
+            units[c * SR_LANES + r] = (int16_t)(unit + SR_NARROW_ZERO);
+            if (unit == 0)
+                nearest[r] = n_nearest[r]++ ? SR_UNSURE : (unsigned char)c;
         }
     for (int r = 0; r < SR_LANES; r++) {
         const double cut_off = (farthest[r] - first[r]) * factor[r] - SR_NARROW_CAP;
@@ -108,12 +114,14 @@ SR_DEFINE_NARROW_PLACES(_avx2, __attribute__((target("avx2"))))
 /* GCC does not convert to 16 bits by vectors: four at a time, and packed. */
 __attribute__((target("avx2"))) static inline void sr_narrow_units_avx2(
     const double *distances, ptrdiff_t n_centers, const double *weight, double scale, int16_t *units, double *first,
-    double *beyond)
+    double *beyond, unsigned char *nearest)
 {
+    const __m128i nothing = _mm_set1_epi16(SR_NARROW_ZERO), one = _mm_set1_epi16(1), places = _mm_set1_epi16(255);
     const __m256d cap = _mm256_set1_pd(SR_NARROW_CAP), zero = _mm256_setzero_pd();
     for (int r = 0; r < SR_LANES; r += 8) {
         __m256d least = _mm256_loadu_pd(distances + r), least_too = _mm256_loadu_pd(distances + r + 4);
         __m256d most = least, most_too = least_too, factor = _mm256_set1_pd(scale), factor_too = factor;
+        __m128i here = _mm_set1_epi16(256), found = _mm_setzero_si128(); /* a place, and how many in the higher byte */
         for (ptrdiff_t c = 1; c < n_centers; c++) {
             const __m256d d = _mm256_loadu_pd(distances + c * SR_LANES + r);
             const __m256d d_too = _mm256_loadu_pd(distances + c * SR_LANES + r + 4);
@@ -129,9 +137,14 @@ __attribute__((target("avx2"))) static inline void sr_narrow_units_avx2(
         for (ptrdiff_t c = 0; c < n_centers; c++) {
             const __m256d gap = _mm256_sub_pd(_mm256_loadu_pd(distances + c * SR_LANES + r), least);
             const __m256d gap_too = _mm256_sub_pd(_mm256_loadu_pd(distances + c * SR_LANES + r + 4), least_too);
-            _mm_storeu_si128((__m128i *)(units + c * SR_LANES + r),
-                             _mm_packs_epi32(SR_NARROW_256(gap, factor), SR_NARROW_256(gap_too, factor_too)));
+            const __m128i unit = _mm_packs_epi32(SR_NARROW_256(gap, factor), SR_NARROW_256(gap_too, factor_too));
+            _mm_storeu_si128((__m128i *)(units + c * SR_LANES + r), unit);
+            found = _mm_add_epi16(found, _mm_and_si128(_mm_cmpeq_epi16(unit, nothing), here));
+            here = _mm_add_epi16(here, one);
         }
+        here = _mm_cmpeq_epi16(_mm_srli_epi16(found, 8), one); /* one is the nearest; SR_UNSURE are all bits of a byte */
+        found = _mm_or_si128(_mm_and_si128(found, places), _mm_andnot_si128(here, places));
+        _mm_storel_epi64((__m128i *)(nearest + r), _mm_packus_epi16(found, found));
         most = _mm256_max_pd(_mm256_sub_pd(_mm256_mul_pd(_mm256_sub_pd(most, least), factor), cap), zero);
         most_too = _mm256_max_pd(_mm256_sub_pd(_mm256_mul_pd(_mm256_sub_pd(most_too, least_too), factor_too), cap), zero);
         _mm256_storeu_pd(first + r, least);
@@ -216,9 +229,10 @@ __attribute__((target("avx2"))) static inline void sr_narrow_sweep_avx2(
 #endif
 
 static inline void sr_narrow_units(int instructions, const double *distances, ptrdiff_t n_centers,
-                                   const double *weight, double scale, int16_t *units, double *first, double *beyond)
+                                   const double *weight, double scale, int16_t *units, double *first, double *beyond,
+                                   unsigned char *nearest)
 {
-    SR_CHOOSE_NARROW(sr_narrow_units, distances, n_centers, weight, scale, units, first, beyond);
+    SR_CHOOSE_NARROW(sr_narrow_units, distances, n_centers, weight, scale, units, first, beyond, nearest);
 }
 
 static inline void sr_narrow_places(int instructions, const uint16_t *codes, ptrdiff_t count, uint16_t low,

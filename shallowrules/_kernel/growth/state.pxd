@@ -54,6 +54,7 @@ cdef struct Slots:
     double* distance            # [n_distances, n] squared distances to some centers, see `keeps_distances`
     int* distance_place         # [k] which of them a center's are
     int n_distances             # 0: none are kept
+    unsigned char* nearest      # place of the nearest center among the node's, after bounds of 16 bits; NULL without
     unsigned char* side         # where the cut being made sends the row: 1 is left
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
@@ -239,6 +240,7 @@ cdef struct ScanBuffers:
     Prefix* bins                # [n_codes] bins to open, and what lies before each
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     CutRun runs[MAX_RUNS]
+    int64_t run_sums[MAX_RUNS]  # what the thread's rows add to the cuts before the runs, exactly
     int n_runs                  # MAX_RUNS + 1: not all were listed
     DepthPlan plan
 

@@ -182,6 +182,8 @@ cdef class Workspace:
                 self.keep(allocate(self._narrow_fields(&self.scratches[t])))
             if sweeps and k > state.table.dense_limit:
                 self.keep(allocate(self._list_fields(&self.scratches[t])))
+        if sweeps and r >= state.table.narrow_rows:
+            self.keep(allocate([(<size_t>&state.slots.nearest, r, np.uint8)]))
         if sweeps:
             self.keep(allocate([(<size_t>&state.chunk_cost, r // CHUNK + k + 1, np.float64)]))
         if sweeps and k > state.table.dense_limit:
