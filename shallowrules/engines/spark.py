@@ -33,6 +33,8 @@ from shallowrules.errors import EngineError
 __all__ = ["Spark"]
 
 JAVA = "apt-get install default-jre-headless"
+BRIEF_JAVA = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1")
+"""Options for a Java that ends soon: it compiles quickly, as compiling well took more than a third of the time."""
 STOP_SECONDS = 30
 LOADED = "loaded_by_shallowrules"
 
@@ -173,6 +175,7 @@ def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
     from pyspark.java_gateway import launch_gateway
 
     (folder / "log4j2.properties").write_text("rootLogger.level = off\n")
+    logs = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
     settings = {
         "spark.master": "local[1]",
         "spark.app.name": "shallowrules",
@@ -180,7 +183,7 @@ def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
+        "spark.driver.extraJavaOptions": " ".join((logs, *BRIEF_JAVA)),
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",

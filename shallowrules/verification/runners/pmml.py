@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.engines.spark import JAVA
+from shallowrules.engines.spark import BRIEF_JAVA, JAVA
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
@@ -61,7 +61,10 @@ def _own_java(pypmml: Any) -> Iterator[None]:
     gateway = jvm.Py4jGateway()
     try:
         port, process = py4j.launch_gateway(
-            classpath=gateway.classpath, javaopts=gateway.java_opts, die_on_exit=True, return_proc=True
+            classpath=gateway.classpath,
+            javaopts=[*gateway.java_opts, *BRIEF_JAVA],
+            die_on_exit=True,
+            return_proc=True,
         )
     except Exception as error:
         raise EngineError("pypmml", "start", str(error)) from error
