@@ -84,11 +84,14 @@ TEXT_CONVERSIONS: dict[str, dict[str, Any]] = {
 
 
 def one_in(each: int, chosen: Iterable[Case]) -> list[Case]:
-    """Return one in so many of the cases of each type of rule column, so that no type is left out."""
+    """Return one in so many of the cases of each type of rule column, so that no type is left out.
+
+    Each type begins with another case: the types of times have the same conversions, and all of them are to be met.
+    """
     of_type: dict[str, list[Case]] = defaultdict(list)
     for case in chosen:
         of_type[case.rules.columns[0].type].append(case)
-    return [case for some in of_type.values() for case in some[::each]]
+    return [case for place, some in enumerate(of_type.values()) for case in some[place % min(each, len(some)) :: each]]
 
 
 def cases() -> Iterator[Case]:

@@ -32,9 +32,10 @@ from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import LABELLING_STYLES
 
-EACH_OF_SHORT = {"spark": 40}
-"""Of an engine's cases the short form runs one in this many of each type; of those not named, one in `EACH`."""
-EACH = 3
+EACH_OF_SHORT = {"spark": 40, "python": 1}
+"""Of an engine's or form's cases the short form runs one in this many of each type; of others, one in `EACH`."""
+EACH = 4
+"""Numbers have 9 or 7 conversions, in several sizes: as 4 divides neither, nearly every conversion has its turn."""
 
 TOGETHER = {"spark": 20}
 """Blocks that are compared by one query, where planning a query takes longer than running it; elsewhere one."""
@@ -147,13 +148,15 @@ class Run:
 def run_one(name: str, part: str, short: bool) -> Result | str:
     """Return what came of one engine or form, on the cases with a part in their name; a text where it is missing."""
     chosen = [case for case in cases() if part in case.name]
+    if short:
+        chosen = one_in(EACH_OF_SHORT.get(name, EACH), chosen)
     if name in FORMS:
         return FORMS[name](chosen)
     try:
         PLACES[name].check_installed()
     except MissingExtraError as missing:
         return f"{PLACES[name].title}: {missing}"
-    return run_engine(name, one_in(EACH_OF_SHORT.get(PLACES[name].dialect, EACH), chosen) if short else chosen)
+    return run_engine(name, chosen)
 
 
 def run_engine(place: str, chosen: Sequence[Case]) -> Result:
