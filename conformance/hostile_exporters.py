@@ -38,7 +38,7 @@ from shallowrules.verification.runners.xlsx import compute_workbooks, shown_labe
 __all__ = ["last_findings", "main", "missing_checks", "round_findings"]
 
 HEADING = "Hostile names through every exporter"
-SHORT = 400
+SHORT = 200
 HOW = {
     "sql": "each style executed in {engines}; other dialects in turn read by sqlglot: the same statements",
     "python": "each style and the function of columns executed, under Python's audit",
