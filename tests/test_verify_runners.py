@@ -6,6 +6,7 @@ import builtins
 import importlib
 import math
 import re
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -49,15 +50,21 @@ def test_every_exporter_of_ours_has_a_runner_or_a_reason():
     assert set(BUILT_IN) <= set(placed) <= set(exporter_names())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engines():
-    """Skip where PMML cannot be scored, the page not be opened or the workbook not be computed."""
-    try:
-        xlsx.find_libreoffice()
-        with page.open_chromium(), pmml.open_models():
-            pass
-    except MissingExtraError as error:
-        pytest.skip(str(error))
+    """Skip where PMML cannot be scored, the page not be opened or the workbook not be computed.
+
+    The Java that scores PMML runs on for all tests: `verify` takes the one that is there.
+    """
+    with ExitStack() as opened:
+        try:
+            xlsx.find_libreoffice()
+            with page.open_chromium():
+                pass
+            opened.enter_context(pmml.open_models())
+        except MissingExtraError as error:
+            pytest.skip(str(error))
+        yield
 
 
 @pytest.mark.slow
