@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "grow",
     "grow_path",
     "grown",
+    "grown_once",
     "own_centers",
     "unique_rows",
     "version",
@@ -61,6 +63,12 @@ def assert_same(one: GrownTree, two: GrownTree, names: tuple[str, ...] = EVERYTH
 def grown(problem: Problem, n_threads: int = 1) -> GrownTree:
     """Grow ExShallow's tree."""
     return grow(*problem.arrays, **problem.options, n_threads=n_threads)
+
+
+@functools.cache
+def grown_once(problem: Problem, tradeoff: float | None = None) -> GrownTree:
+    """Grow ExShallow's tree of a table that tests share, once in a process and outside of `version`."""
+    return grown(problem if tradeoff is None else replace(problem, tradeoff=tradeoff))
 
 
 def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:

@@ -28,9 +28,9 @@ def random_tables(count: int) -> settings:
     return settings(max_examples=max(5, count // 50) if IS_SHORT else count)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything that `grow` takes."""
+    """Everything that `grow` takes; equal to itself alone, so that what was made of it can be kept."""
 
     X_explain: NDArray[Any]
     X_cluster: NDArray[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from growths import EVERYTHING, assert_same, grow, grow_path, version
+from growths import EVERYTHING, assert_same, grow, grow_path, grown_once, version
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import problems, random_tables
@@ -33,7 +33,7 @@ def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense
     with version(dense_limit=dense_limit, kept_distances=kept_distances):
         path = grow_path(*table.arrays, weight=table.weight, tradeoffs=tradeoffs, n_threads=2)
     for tradeoff, tree in zip(tradeoffs, path, strict=True):
-        assert_same(tree, grow(*table.arrays, weight=table.weight, tradeoff=tradeoff))
+        assert_same(tree, grown_once(table, tradeoff))
     assert path[1] is path[5]
 
 
