@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 
 some = random_tables(150)
 
+THREADS = (2,) if IS_SHORT else (1, 2)
+"""How many threads grow a table of some size. For memory two are enough: they run all that one runs."""
+
 
 # The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none; distances that
 # are kept for the nodes below, and taken anew; bounds of 32 bits, and of 16 at all nodes or at larger ones.
@@ -47,7 +50,7 @@ def test_how_sums_are_made_changes_nothing_on_small_tables(problem, options):
 def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
     with version(**options):
-        for n_threads in (1, 2):
+        for n_threads in THREADS:
             assert_same(expected, grown(table, n_threads))
 
 
@@ -84,7 +87,7 @@ def test_known_distances_change_nothing_on_small_tables(problem, options):
 def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
     with version(**options):
-        for n_threads in (1, 2):
+        for n_threads in THREADS:
             tree = with_known_distances(growing.grow, table, tradeoff=table.tradeoff, n_threads=n_threads)
             assert_same(expected, tree)
 
@@ -229,7 +232,7 @@ def test_every_choice_is_the_oracles_with_lists_only():
 def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_once(weighted, instructions):
     # One thread moves them every 2^18 rows. The second column has two values: most rows share a code.
     random = np.random.default_rng(4)
-    X = blobs(random, 600_000, 6, 5, 6.0)
+    X = blobs(random, 300_000 if IS_SHORT else 600_000, 6, 5, 6.0)
     X[:, 1] = X[:, 1] > 3
     centers = np.array([X[np.flatnonzero(X[:, 1] == i % 2)[i * 1000 : i * 1000 + 500]].mean(axis=0) for i in range(5)])
     problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
