@@ -41,18 +41,25 @@ def test_an_exporter_without_a_check_is_named(install):
     assert missing_checks() == ["shout"]
 
 
-@pytest.fixture
-def tools(running):
+@pytest.fixture(scope="module")
+def browser():
+    """Start the browser and the Java that scores PMML, for all tests; skip where a program of the checks is missing."""
     with ExitStack() as opened:
         try:
+            find_libreoffice()
             browser = opened.enter_context(open_chromium())
             opened.enter_context(open_models())
-            find_libreoffice()
         except MissingExtraError as error:
             pytest.skip(str(error))
         pytest.importorskip("pyDMNrules")
-        engine = running("sqlite")
-        engine.create(KEPT, [("x", engine.types["integer"])], [(1,)])
+        yield browser
+
+
+@pytest.fixture
+def tools(running, browser):
+    engine = running("sqlite")
+    engine.create(KEPT, [("x", engine.types["integer"])], [(1,)])
+    with ExitStack() as opened:
         opened.callback(engine.drop, KEPT)
         yield Tools(opened, [engine], browser)
 
