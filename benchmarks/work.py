@@ -51,6 +51,7 @@ grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[
 """
 
 PARTS = (
+    ("exact sums of runs in doubt", r"run_sums"),
     ("going over centers in a column's order", r"sr_dense_sweep|sr_narrow_sweep|sr_dense_exact\b|sr_dense_exact_avx"),
     ("distances to centers", r"sr_lane_distances|distance_to"),
     ("what each center adds", r"sr_dense_units|sr_narrow_units|sr_dense_exact_units|sr_nearest"),
