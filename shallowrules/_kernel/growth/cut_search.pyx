@@ -434,9 +434,9 @@ cdef bint _list_runs(
         )
     if scratch.scan.n_runs > MAX_RUNS:
         return False
+    objective = objective_of_feature(&search.of_node, unit_scale, 0)
     for r in range(scratch.scan.n_runs):
         run = &scratch.scan.runs[r]
-        objective = objective_of_feature(&search.of_node, unit_scale, 0)
         if run.n_rows > scratch.scan.capacity or not within_reach(
             price_of(&objective, run.before.induced) + error[0], &search.fixed
         ):

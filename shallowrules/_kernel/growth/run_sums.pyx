@@ -9,7 +9,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from shallowrules._kernel.growth.dense_sweep cimport measure_picked
+from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, measure_picked
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, in_units
 from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
@@ -26,7 +26,6 @@ cdef extern from "growth/narrow_sweep.h" nogil:
 
 cdef enum:
     ALL_RUNS = 0xFFFF       # sets of runs are bits, MAX_RUNS of them
-    MAX_PLACES = 256
 
 
 cdef struct Parted:
@@ -80,13 +79,13 @@ cdef void sum_before_runs(
     cdef Py_ssize_t k = table.n_centers, begin = share.first, end, slot
     cdef int n_members = node.last_center - node.first_center, run, j
     cdef const CutRun* of_run
-    cdef uint16_t center_left[MAX_PLACES]
+    cdef uint16_t center_left[MAX_DENSE]
     cdef uint16_t left[BLOCK]
     cdef uint16_t runs
     cdef Parted parted
     list_members(centers, node, rows.members)
     memset(scan.run_sums, 0, scan.n_runs * sizeof(int64_t))
-    memset(center_left, 0, MAX_PLACES * sizeof(uint16_t))
+    memset(center_left, 0, MAX_DENSE * sizeof(uint16_t))
     for run in range(scan.n_runs):
         of_run = &scan.runs[run]
         for j in range(n_members):
@@ -107,7 +106,8 @@ cdef void sum_before_runs(
                 runs = left[slot - begin] ^ center_left[slots.nearest[slot]]
             if not runs:
                 continue
-            prefetch_one(&table.X_cluster, slots.row[slot])
+            if not node.has_distances:
+                prefetch_one(&table.X_cluster, slots.row[slot])
             parted.slots[parted.count] = slot
             parted.left[parted.count], parted.runs[parted.count] = left[slot - begin], runs
             parted.count += 1
