@@ -263,6 +263,7 @@ def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs
 def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     """Return a table of columns that a few rows tell apart, if any do: bounds leave a doubt between their cuts.
 
+    Or rows that are nearly the same points have changed places, so that what is rounded off may tell more than they do.
     Up to 16 runs of cuts in doubt are summed exactly; if there are more, they are bounded again.
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -273,14 +274,23 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     centers = lloyd(X, k, random, rounds=1)
     weight = random.choice([1e-3, 1.0, 2.5], n_rows) if draw(st.booleans()) else None  # light rows may have no units
     movable = np.arange(n_rows) if weight is None else np.flatnonzero(weight == 1e-3)
+    one = random.choice(n_rows // 2, n_rows // 10, replace=False) if draw(st.booleans()) else np.arange(0)
+    other = one + n_rows // 2
+    if weight is not None:
+        weight[other] = weight[one]
     copies = []
     for _ in range(draw(st.sampled_from([1, 2, 4, 20]))):
         copy, n_moved = X.copy(), draw(st.integers(0, 3 if weight is None else len(movable)))
         moved = random.choice(movable, n_moved, replace=False)
-        copy[moved] = X[random.integers(n_rows, size=n_moved)]
+        if len(one):
+            changed = random.random(len(one)) < 0.5
+            copy[one[changed]], copy[other[changed]] = X[other[changed]], X[one[changed]]
+        else:
+            copy[moved] = X[random.integers(n_rows, size=n_moved)]
         copies.append(copy)
     noise = random.normal(size=(n_rows, draw(st.sampled_from([0, 40]))))  # no row is far, compared with the others
     points, middles = np.column_stack([X, noise]), np.column_stack([centers, np.zeros((k, noise.shape[1]))])
+    points[other] = points[one] + random.normal(scale=1e-6, size=(len(one), points.shape[1]))
     columns, coordinates = np.column_stack([X, *copies]), np.column_stack([centers] * (len(copies) + 1))
     return Problem(columns, points, coordinates, middles, weight, draw(st.sampled_from([0.0, 0.03])))
 

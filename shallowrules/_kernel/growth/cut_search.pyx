@@ -33,7 +33,7 @@ from shallowrules._kernel.growth.objective cimport (
     RUNS_SHIFT, SLACK, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
     price_of, tie_limit
 )
-from shallowrules._kernel.growth.run_sums cimport sum_before_runs
+from shallowrules._kernel.growth.run_sums cimport count_parted, sum_before_runs
 from shallowrules._kernel.growth.state cimport (
     MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, ScanBuffers, Scratch, Slots,
     State, Table, chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
@@ -372,6 +372,15 @@ cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexce
     return likeliest
 
 
+cdef inline double _error_of_bounds(const NodeSearch* search, Py_ssize_t n_rows, double unit_scale) noexcept nogil:
+    """Return by how much an objective by bounding sums is off at most if no more rows add something to its cut."""
+    return objective_error(
+        &search.of_node,
+        (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
+        + search.scratches.dense.beyond * (1.0 + SLACK),
+    )
+
+
 cdef double _limit_of_best(
     const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
 ) noexcept nogil:
@@ -387,11 +396,7 @@ cdef double _limit_of_best(
     cdef Objective objective
     cdef Cut found
     unit_scale = features.unit_scale[likeliest]
-    error[0] = objective_error(
-        &search.of_node,
-        (node.last - node.first + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
-        + scratch.dense.beyond * (1.0 + SLACK),
-    )
+    error[0] = _error_of_bounds(search, node.last - node.first, unit_scale)
     if not error[0] < MAX_UNCERTAINTY:
         return INFINITY
     found.objective = INFINITY
@@ -403,17 +408,12 @@ cdef double _limit_of_best(
     return highest_tie_limit(found.objective + error[0])
 
 
-cdef bint _list_runs(
-    const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
-) noexcept nogil:
-    """List the runs of cuts that may be the node's best, by bounding sums; False if they cannot be searched.
-
-    error: the result, by how much an objective by bounding sums is off at most.
-    """
+cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeSearch* search) noexcept nogil:
+    """List the runs of cuts that may be the node's best, by bounding sums; False if they cannot be searched."""
     cdef Scratch* scratch = search.scratches
     cdef FeatureResults* features = &scratch.features
     cdef double unit_scale = features.unit_scale[_of_lowest_bound(table.n_features, features)]
-    cdef double limit = _limit_of_best(table, centers, search, error)
+    cdef double error, limit = _limit_of_best(table, centers, search, &error)
     cdef const CutRun* run
     cdef Objective objective
     cdef Cut found
@@ -432,63 +432,106 @@ cdef bint _list_runs(
             table, centers, search.node, &scratch.histograms, NULL, &scratch.scan, &objective,
             CutSearch(f, LIST_RUNS, limit), &found,
         )
-    if scratch.scan.n_runs > MAX_RUNS:
+    if not 0 < scratch.scan.n_runs <= MAX_RUNS:
         return False
     objective = objective_of_feature(&search.of_node, unit_scale, 0)
     for r in range(scratch.scan.n_runs):
         run = &scratch.scan.runs[r]
         if run.n_rows > scratch.scan.capacity or not within_reach(
-            price_of(&objective, run.before.induced) + error[0], &search.fixed
+            price_of(&objective, run.before.induced) + error, &search.fixed
         ):
             return False
     return True
 
 
+cdef void _count_parted(
+    const Table* table, const Slots* slots, const CenterOrder* centers, const NodeSearch* search
+) noexcept nogil:
+    """Count the rows that add something to the cuts before the listed runs; all rows, if that cannot matter."""
+    cdef const Node* node = search.node
+    cdef Scratch* scratches = search.scratches
+    cdef ScanBuffers* scan = &scratches.scan
+    cdef int t, r, n_threads = search.n_threads
+    if not search.narrow or scan.n_runs == 1:
+        for r in range(scan.n_runs):
+            scan.n_parted[r] = node.last - node.first
+        return
+    _share_runs(search)
+    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        count_parted(
+            table, slots, centers, node, &scratches[t].rows, &scratches[t].scan,
+            share_of(node.first, node.last, t, n_threads),
+        )
+    for t in range(1, n_threads):
+        for r in range(scan.n_runs):
+            scan.n_parted[r] += scratches[t].scan.n_parted[r]
+
+
+cdef void _share_runs(const NodeSearch* search) noexcept nogil:
+    """List for all threads the runs that are listed for the first."""
+    cdef const ScanBuffers* scan = &search.scratches.scan
+    cdef int t
+    for t in range(1, search.n_threads):
+        search.scratches[t].scan.n_runs = scan.n_runs
+        memcpy(search.scratches[t].scan.runs, scan.runs, scan.n_runs * sizeof(CutRun))
+
+
 cdef bint _choose_if_certain(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
-    const NodeSearch* search, double error, Cut* cut,
+    const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut among the listed runs by the bounding sums; False if the exact sums might choose another.
 
-    A bounding sum falls short of the true one by less than a unit for each row, if no row was capped, and in 16 bits
-    by what was cut off of capped rows; the exact sum is off by at most one of its own units for each row. So an exact
-    objective lies in an interval of length `error`, and only cuts whose interval reaches down to the least upper end
-    matter. Those of a feature between two neighboring centers, a run, differ by the rows between them alone: these are
-    added up exactly, on top of the most that may lie before. All objectives of a run are then too high by the same
-    amount, from 0 to `error`. The choice is certain if those of all other runs are higher by more than that, and none
-    of its own is so near the limit of a tie that this amount, or how doubles are rounded, matters.
+    Runs that cannot have the cut are listed no longer then.
+
+    A bounding sum falls short of the true one by less than a unit for each row that adds something, if no row was
+    capped, and in 16 bits by what was cut off of capped rows; the exact sum is off by at most one of its own units for
+    each such row. So an exact objective lies in an interval of length `_error_of_bounds`, and only cuts whose interval
+    reaches down to the least upper end matter. Those of a feature between two neighboring centers, a run, differ by
+    the rows between them alone: these are added up exactly, on top of the most that may lie before. All objectives of
+    a run are then too high by the same amount, from 0 to its error. The choice is certain if those of all other runs,
+    less their errors, are higher, and none of its own is so near the limit of a tie that this amount, or how doubles
+    are rounded, matters.
 
     Exact sums may be capped, too. Where one is, its cut is beyond reach and thus no choice; but it would not be in
     the interval, so that no run may begin there.
     """
     cdef const Node* node = search.node
     cdef Scratch* scratch = search.scratches
-    cdef Py_ssize_t n = node.last - node.first
-    cdef int r
-    cdef double scale, value, lowest = INFINITY, second = INFINITY
+    cdef ScanBuffers* scan = &scratch.scan
+    cdef Py_ssize_t n
+    cdef int r, chosen = 0, n_left = 0
+    cdef double scale, limit
+    cdef double values[MAX_RUNS]
+    cdef double errors[MAX_RUNS]
     cdef Cut found
     cdef const CutRun* run
     cdef Objective objective
     cdef RowSource rows = _rows_of(slots, lists, search, 0)
-    for r in range(scratch.scan.n_runs):
-        run = &scratch.scan.runs[r]
+    for r in range(scan.n_runs):
+        run = &scan.runs[r]
+        n = scan.n_parted[r]
         scale = scratch.features.unit_scale[run.feature]
+        errors[r] = _error_of_bounds(search, n, scale)
         objective = _objective_of(search, run.feature, search.fixed.scale)
-        value = search_run(
-            table, centers, node, &rows, &scratch.scan, &objective, run,
+        values[r] = search_run(
+            table, centers, node, &rows, scan, &objective, run,
             llrint(
                 ((<double>run.before.induced + n + 1) / scale + scratch.dense.beyond * (1.0 + SLACK))
                 * search.fixed.scale + n + 1
             ),
             &found,
         )
-        if value < lowest:
-            second = lowest
-            lowest = value
+        if r == 0 or values[r] < values[chosen]:
+            chosen = r
             cut[0] = found
-        else:
-            second = min(second, value)
-    return second - error > highest_tie_limit(lowest) and cut.objective <= lowest_tie_limit(lowest, error)
+    limit = highest_tie_limit(values[chosen])
+    for r in range(scan.n_runs):
+        if r == chosen or values[r] - errors[r] <= limit:
+            scan.runs[n_left] = scan.runs[r]
+            n_left += 1
+    scan.n_runs = n_left
+    return n_left == 1 and cut.objective <= lowest_tie_limit(values[chosen], errors[chosen])
 
 
 cdef bint _choose_by_exact_sums(
@@ -510,9 +553,7 @@ cdef bint _choose_by_exact_sums(
     cdef Cut found[MAX_RUNS]
     cdef Objective objective
     cdef RowSource rows = _rows_of(slots, lists, search, 0)
-    for t in range(1, n_threads):
-        scratches[t].scan.n_runs = scan.n_runs
-        memcpy(scratches[t].scan.runs, scan.runs, scan.n_runs * sizeof(CutRun))
+    _share_runs(search)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         sum_before_runs(
             table, slots, centers, node, &scratches[t].rows, &search.fixed, &scratches[t].scan,
@@ -538,12 +579,12 @@ cdef bint _choose_by_runs(
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut from bounding sums and the rows that matter besides; False if these do not settle it."""
-    cdef double error
     if not RUNS_SHIFT or search.scratches.dense.capped or search.node.cost == 0.0:
         return False
-    if not _list_runs(table, centers, search, &error):
+    if not _list_runs(table, centers, search):
         return False
-    if _choose_if_certain(table, slots, lists, centers, search, error, cut):
+    _count_parted(table, slots, centers, search)
+    if _choose_if_certain(table, slots, lists, centers, search, cut):
         return True
     return search.narrow and _choose_by_exact_sums(table, slots, lists, centers, search, cut)
 

@@ -241,6 +241,7 @@ cdef struct ScanBuffers:
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     CutRun runs[MAX_RUNS]
     int64_t run_sums[MAX_RUNS]  # what the thread's rows add to the cuts before the runs, exactly
+    Py_ssize_t n_parted[MAX_RUNS]   # how many of the thread's rows these may part from their nearest center
     int n_runs                  # MAX_RUNS + 1: not all were listed
     DepthPlan plan
 
