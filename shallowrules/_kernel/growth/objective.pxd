@@ -25,7 +25,7 @@ Cuts are found without evaluating them all. What must hold for that:
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan, bound_depth, estimate_depth, plan_depth
 
@@ -96,6 +96,13 @@ cdef inline double objective_of(
     return price + objective.tradeoff * (estimate_depth(plan, share) - saved)
 
 
+cdef inline double _saved_at_most(const Objective* objective, double low, double high) noexcept nogil:
+    """Return the largest share of the sides that the path has already, of cuts of shares from `low` to `high`."""
+    if objective.path_sides == 3:
+        return 1.0
+    return high if objective.path_sides == 1 else (1.0 - low if objective.path_sides == 2 else 0.0)
+
+
 cdef inline double objective_bound(
     const Objective* objective, DepthPlan* plan, int64_t induced, int n_left, double low, double high, double limit
 ) noexcept nogil:
@@ -106,9 +113,7 @@ cdef inline double objective_bound(
     cdef double price = price_of(objective, induced), saved
     if objective.tradeoff == 0.0 or objective.counts_mistakes:
         return price
-    saved = 1.0 if objective.path_sides == 3 else (
-        high if objective.path_sides == 1 else (1.0 - low if objective.path_sides == 2 else 0.0)
-    )
+    saved = _saved_at_most(objective, low, high)
     if price + objective.tradeoff * (1.0 - saved) > limit:
         return INFINITY
     plan_depth(plan, objective.n_centers, n_left)
@@ -121,7 +126,21 @@ cdef inline int64_t most_units_within(const Objective* objective, double limit) 
     if objective.counts_mistakes or objective.cost == 0.0:
         return INT64_MAX
     units = (limit * (1.0 + ROUNDING) - 1.0) * objective.cost / objective.unit
+    if units < 0.0:
+        return INT64_MIN
     return <int64_t>units + 1 if units < 9e18 else INT64_MAX
+
+
+cdef inline int64_t most_units_of_run(
+    const Objective* objective, DepthPlan* plan, int n_left, double low, double high, double limit
+) noexcept nogil:
+    """Return `induced` above which cuts of shares from `low` to `high` have an objective above `limit` for certain."""
+    cdef double depth
+    if limit == INFINITY or objective.tradeoff == 0.0 or objective.counts_mistakes:
+        return most_units_within(objective, limit)
+    plan_depth(plan, objective.n_centers, n_left)
+    depth = bound_depth(plan, low, high) - _saved_at_most(objective, low, high)
+    return most_units_within(objective, limit * (1.0 + ROUNDING) - objective.tradeoff * depth)
 
 
 cdef inline double objective_error(const Objective* objective, double cost_error) noexcept nogil:
