@@ -103,8 +103,7 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
 
 /* The place of the nearest center of each of 16 rows; returns whether all are certain.
  *
- * rows: of doubles, n_columns x 16; centers: as floats, less `origin`, times `scale`. The root of a squared distance is
- * off by `share` of it and by `margin` at most, together with the rounding here. What is beyond 1e18 may have been
+ * rows: of doubles, n_columns x 16; centers, share, margin: of the struct Estimates. What is beyond 1e18 may have been
  * beyond floats before. floats: scratch, n_columns x 16. */
 static inline int sr_estimate_nearest(int instructions, const double *rows, ptrdiff_t n_columns, const double *origin,
                                       double scale, const float *centers, ptrdiff_t n_centers, float share,
@@ -115,8 +114,7 @@ static inline int sr_estimate_nearest(int instructions, const double *rows, ptrd
     SR_CHOOSE(sr_floats, rows, n_columns, origin, scale, floats);
     SR_CHOOSE(sr_two_nearest, floats, n_columns, centers, n_centers, smallest, second, place);
     for (int r = 0; r < SR_LANES; r++) {
-        const float most = (sqrtf(smallest[r]) + margin) * (1 + share);
-        const float least = (sqrtf(second[r]) - margin) * (1 - share);
+        const float most = smallest[r] * (1 + share) + margin, least = second[r] * (1 - share) - margin;
         certain &= (least > most) & (least < 1e18f);
     }
     return certain;

@@ -5,6 +5,7 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
+from shallowrules._kernel.shared.estimates cimport Estimates, estimates_of
 from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
@@ -20,15 +21,7 @@ cdef extern from "shared/estimates.h" nogil:
         int instructions, const double* rows, Py_ssize_t n_columns, const double* origin, double scale,
         const float* centers, Py_ssize_t n_centers, float share, float margin, float* floats, float* place) noexcept
 
-cdef double ROUNDING = 2.0 ** -52, FLOAT_ROUNDING = 2.0 ** -24
-
-
-cdef struct Estimates:
-    # The centers in single precision, around `origin`, as `sr_estimate_nearest` takes them.
-    const float* centers    # NULL: there are no estimates
-    const double* origin
-    double scale
-    float share, margin
+cdef double ROUNDING = 2.0 ** -52
 
 
 cdef struct Lanes:
@@ -80,15 +73,12 @@ def nearest_centers(
     cdef float[:, ::1] floats = np.empty((threads, m * LANES + LANES), dtype=np.float32)
     cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
     cdef Estimates estimates = Estimates(NULL, NULL, 1.0, 0.0, 0.0)
-    cdef const float[:, ::1] float_centers
-    cdef const double[::1] origin
+    cdef list keep = []
     if n == 0:
         return nearest_array, doubtful_array
     instructions = min(instructions_of_machine(), instructions)
-    in_floats = _in_single_precision(np.asarray(centers)) if distances is None and k > 1 and m > 0 else None
-    if in_floats is not None:
-        float_centers, origin, estimates.scale, estimates.share, estimates.margin = in_floats
-        estimates.centers, estimates.origin = &float_centers[0, 0], &origin[0]
+    if distances is None and k > 1 and m > 0:
+        estimates = estimates_of(np.asarray(centers), keep)
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         for chunk in range(n_chunks * thread // threads, n_chunks * (thread + 1) // threads):
             _find_nearest(
@@ -97,27 +87,6 @@ def nearest_centers(
                 &nearest[0], &doubtful[0], kept, n,
             )
     return nearest_array, doubtful_array
-
-
-def _in_single_precision(centers):
-    """Return the centers as floats, of a size near 1, with their origin and scale, and how far off estimates may be.
-
-    None where no scale is good enough. The origin is the mean of the centers.
-    The root of an estimate is off by `share` of it and by `margin`: a row and a center are rounded to floats (each
-    2**-24 of its distance from the origin, which is at most that of the two and that of the farthest center), so is
-    their gap; each of m squares is rounded, and so are the sum, m times, the root, and what it is compared with. What
-    is too small for a float adds 2**-75 of the root of m.
-    """
-    m = centers.shape[1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        origin = centers.mean(axis=0)
-        farthest = np.sqrt(((centers - origin) ** 2).sum(axis=1)).max()
-    share = (m + 16) * FLOAT_ROUNDING
-    if share > 0.01 or not 1e-150 < farthest < 1e150:
-        return None
-    scale = 2.0 ** -np.frexp(farthest)[1]
-    margin = 4 * farthest * scale * FLOAT_ROUNDING + 2.0**-70 * np.sqrt(m)
-    return ((centers - origin) * scale).astype(np.float32), origin, scale, share, margin
 
 
 cdef void _find_nearest(
