@@ -8,11 +8,14 @@ from shallowrules._kernel.shared.threads cimport Share
 cdef enum:
     MAX_BLOCK_UNITS = 1 << 15   # of the rows that are swept together: more would not stay in the cache
     MIN_NARROW_ROWS = 1 << 13   # of a node that is bounded in 16 bits
+    MIN_ESTIMATED = 8           # centers of a node from which on estimates of their distances are faster
 
 
 cdef struct BoundUnits:
     double scale                # units per unit of cost
     bint narrow                 # whether they have 16 bits
+    double slack                # by how many a bound falls short of what a row adds, less than that
+    double farthest             # estimates of distances up to which that holds; 0: none are taken
 
 
 cdef BoundUnits bound_units(

@@ -5,13 +5,19 @@ choose a cut at nearly every node (`cut_search._choose_if_certain`). 16 bits tak
 doubt between a few runs of cuts, these are summed exactly (`run_sums`), for which each row's nearest center is written
 down here. Where the doubt is between many, the features that may have the best cut are bounded again in 32. 32 bits
 also tell good cuts from better ones, and take rows that are far from everything.
+
+Units of 16 bits are so coarse that distances in single precision tell them, less by what these may be off. Of each row
+the distance to its nearest center alone is taken in double precision then, for the node's cost.
 """
 
+import numpy as np
+
+from libc.math cimport INFINITY
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.dense_sweep cimport (
-    keep_measured, line_up, measure_slots, place_members, weights_of
+    keep_measured, line_up, load_slots, measure_lanes, measure_slots, place_members, weights_of
 )
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.histograms cimport clear_histograms
@@ -20,6 +26,8 @@ from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table,
     Tally, highest_code, keeps_distances, lowest_code
 )
+from shallowrules._kernel.shared.estimates cimport Estimates, estimates_of
+from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 cdef extern from "growth/dense_sweep.h" nogil:
@@ -38,6 +46,12 @@ cdef extern from "growth/narrow_sweep.h" nogil:
     void sr_narrow_units(
         int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
         int16_t* units, double* first, double* beyond, unsigned char* nearest) noexcept
+    bint sr_estimated_units(
+        int instructions, const float* estimates, Py_ssize_t n_centers, const double* weight, double scale, float share,
+        float margin, float most, float slack, int16_t* units, double* beyond, unsigned char* nearest) noexcept
+    void sr_nearest_distances(
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
+        Py_ssize_t n_centers, const unsigned char* nearest, double* first) noexcept
     void sr_narrow_places(
         int instructions, const uint16_t* codes, Py_ssize_t count, uint16_t low, uint16_t high,
         int16_t* place) noexcept
@@ -49,6 +63,11 @@ cdef extern from "growth/narrow_sweep.h" nogil:
     const int NARROW_CAP "SR_NARROW_CAP"
     const int NARROW_ZERO "SR_NARROW_ZERO"
     enum: PAIRS "SR_PAIRS"
+
+cdef extern from "shared/estimates.h" nogil:
+    void sr_estimate_distances(
+        int instructions, const double* rows, Py_ssize_t n_columns, const double* origin, double scale,
+        const float* centers, const int* ids, Py_ssize_t n_centers, float* floats, float* out) noexcept
 
 cdef enum:
     SAMPLE_GROUPS = 8           # groups of rows that tell the scale of a node's distances
@@ -65,6 +84,9 @@ cdef double MAX_ROW_CAP = 1024.0
 # enough, a node has 32 bits.
 cdef double NARROW_ROOM = 1.5
 cdef double NARROW_ROW_CAP = 40.0
+# Where distances are estimated, bounds fall short by more units: by this many more at most, besides 0.1 for how units
+# are rounded. What is said of the cap of 16 bits holds for as much coarser units.
+cdef double MAX_ESTIMATE_ERROR = 3.0
 
 
 cdef BoundUnits bound_units(
@@ -77,7 +99,8 @@ cdef BoundUnits bound_units(
     """
     cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center
-    cdef double nearest, far, total = 0.0, farthest = 0.0, weight, heaviest = 1.0
+    cdef double nearest, far, total = 0.0, farthest = 0.0, farthest_distance = 0.0, weight, heaviest = 1.0
+    cdef BoundUnits units
     list_members(centers, node, rows.members)
     for g in range(SAMPLE_GROUPS):
         begin = node.first + n * g // SAMPLE_GROUPS
@@ -91,6 +114,7 @@ cdef BoundUnits bound_units(
                 far = max(far, rows.lane_distance[c * LANES + r])
             total += weight * nearest
             farthest = max(farthest, far - nearest)
+            farthest_distance = max(farthest_distance, far)
             count += 1
     if slots.weight != NULL:
         heaviest = 0.0
@@ -99,10 +123,61 @@ cdef BoundUnits bound_units(
     farthest *= heaviest
     may_be_narrow = may_be_narrow and n >= table.narrow_rows
     if may_be_narrow and 0.0 < NARROW_ROOM * farthest <= NARROW_ROW_CAP * total / count:
-        return BoundUnits(NARROW_CAP / (NARROW_ROOM * farthest), True)
+        units = BoundUnits(NARROW_CAP / (NARROW_ROOM * farthest), True, 1.0, 0.0)
+        if n_members >= MIN_ESTIMATED and not node.has_distances and not keeps_distances(slots, node):
+            _allow_estimates(
+                table, NARROW_ROOM * farthest_distance, heaviest,
+                NARROW_ROW_CAP * total / count / (NARROW_ROOM * farthest), &units,
+            )
+        return units
     if total > 0.0:
         farthest = min(max(2.0 * farthest, MIN_ROW_CAP * total / count), MAX_ROW_CAP * total / count)
-    return BoundUnits(UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0, False)
+    return BoundUnits(UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0, False, 1.0, 0.0)
+
+
+cdef void _allow_estimates(
+    const Table* table, double farthest, double heaviest, double most_slack, BoundUnits* units
+) noexcept nogil:
+    """Let distances be estimated, of rows not farther than `farthest`, if that is near enough.
+
+    The least and another estimate, off by `share` of them and by `margin`, are both cut off by as much, and so by at
+    most four times that of the other.
+    """
+    cdef const Estimates* estimates = &table.estimates
+    cdef double of_scaled = units.scale / estimates.scale / estimates.scale * heaviest, error
+    farthest *= estimates.scale * estimates.scale
+    error = 4.0 * (estimates.share * farthest + estimates.margin) * of_scaled
+    if estimates.centers != NULL and error <= MAX_ESTIMATE_ERROR and 1.1 + error <= most_slack:
+        units.farthest = farthest
+        units.slack = 1.1 + error
+
+
+cdef bint _take_estimated(
+    const Table* table, int n_members, RowBuffers* rows, const double* weight, BoundUnits units, int16_t* taken,
+    double* beyond, unsigned char* nearest, double* first,
+) noexcept nogil:
+    """Write what the rows in rows.lanes add with each center, from estimates of distances; False if one is too far.
+
+    Parameters
+    ----------
+    taken, beyond, nearest : as `sr_narrow_units` writes them
+    first : the result, the distance to the nearest center, not as an estimate
+    """
+    cdef const Estimates* estimates = &table.estimates
+    cdef Py_ssize_t m = table.X_cluster.n_columns
+    sr_estimate_distances(
+        table.instructions, rows.lanes, m, estimates.origin, estimates.scale, estimates.centers, rows.members,
+        n_members, rows.floats, rows.estimate,
+    )
+    if not sr_estimated_units(
+        table.instructions, rows.estimate, n_members, weight, units.scale / estimates.scale / estimates.scale,
+        estimates.share, estimates.margin, units.farthest, units.slack, taken, beyond, nearest,
+    ):
+        return False
+    sr_nearest_distances(
+        table.instructions, rows.lanes, m, table.cluster_centers, rows.members, n_members, nearest, first
+    )
+    return True
 
 
 cdef void _flush_sums(
@@ -155,29 +230,39 @@ cdef double _take_units(
     cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, g, r, j, slot, place
     cdef int n_members = node.last_center - node.first_center
-    cdef bint keeps = keeps_distances(slots, node)
+    cdef bint keeps = keeps_distances(slots, node), estimated
     cdef const double* weight
     cdef double buffer[LANES]
     cdef double distance[LANES]
     cdef unsigned char nearest[LANES]
     for g in range(n_groups):
         slot = begin + g * LANES
-        measure_slots(table, slots, node, slot, min(slot + LANES, end), last, rows)
-        if keeps:
-            keep_measured(table, slots, rows, n_members, slot, min(slot + LANES, end))
         weight = weights_of(slots, slot, end, buffer)
         place = g * n_members * LANES
-        if units.narrow:
+        estimated = False
+        if units.farthest > 0.0:
+            load_slots(table, slots, slot, min(slot + LANES, end), last, rows)
+            estimated = _take_estimated(
+                table, n_members, rows, weight, units, dense.narrow_units + place, beyond, nearest, distance
+            )
+            if not estimated:
+                measure_lanes(table, n_members, rows)
+        else:
+            measure_slots(table, slots, node, slot, min(slot + LANES, end), last, rows)
+            if keeps:
+                keep_measured(table, slots, rows, n_members, slot, min(slot + LANES, end))
+        if units.narrow and not estimated:
             sr_narrow_units(
                 table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.narrow_units + place,
                 distance, beyond, nearest,
             )
-            memcpy(slots.nearest + slot, nearest, min(LANES, end - slot))
-        else:
+        elif not units.narrow:
             sr_dense_units(
                 table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place, distance,
                 largest,
             )
+        if units.narrow:
+            memcpy(slots.nearest + slot, nearest, min(LANES, end - slot))
         for r in range(min(LANES, end - slot)):
             cost += distance[r] if weight == NULL else weight[r] * distance[r]
     for g in range(end - begin, n_groups * LANES):  # lanes beyond the last row add nothing
@@ -285,3 +370,56 @@ cdef void bound_rows(
     for r in range(LANES):
         dense.capped |= largest[r] == UNIT_CAP
         dense.beyond += beyond[r] / units.scale
+
+
+def estimated_units(
+    const double[:, ::1] lanes, const double[:, ::1] centers, weight, double scale, double farthest, *,
+    int instructions=2,
+):
+    """Return what 16 rows add with each center, from estimates of distances. For tests: growing bounds so.
+
+    Parameters
+    ----------
+    lanes : ndarray of float64, shape (m, 16)
+        The rows, a column each.
+    centers : ndarray of float64, shape (k, m)
+    weight : ndarray of float64, shape (16,), or None
+    scale : float
+        Units per unit of squared distance.
+    farthest : float
+        Squared distance up to which estimates have to be good.
+    instructions : int
+        As for `grow_tree`.
+
+    Returns
+    -------
+    tuple, or None where that is not good enough
+        units : ndarray of int16, shape (k, 16), less 2**15; nearest : ndarray of uint8, shape (16,), 255 where it is
+        not known; first : ndarray of float64, shape (16,), the squared distance to the nearest center; beyond : float,
+        the units that were cut off; slack : float, by how many a row's may fall short besides, less than that.
+    """
+    cdef Py_ssize_t k = centers.shape[0], m = centers.shape[1]
+    cdef Table table
+    cdef RowBuffers rows
+    cdef BoundUnits units = BoundUnits(scale, True, 1.0, 0.0)
+    cdef double[::1] weights = np.ones(LANES) if weight is None else weight
+    cdef double[::1] beyond = np.zeros(LANES), first = np.empty(LANES)
+    cdef int[::1] members = np.arange(k, dtype=np.int32)
+    cdef float[:, ::1] floats = np.empty((m, LANES), dtype=np.float32), estimates = np.empty((k, LANES), np.float32)
+    cdef int16_t[:, ::1] taken = np.empty((k, LANES), dtype=np.int16)
+    cdef unsigned char[::1] nearest = np.empty(LANES, dtype=np.uint8)
+    cdef list keep = []
+    memset(&table, 0, sizeof(Table))
+    memset(&rows, 0, sizeof(RowBuffers))
+    table.instructions = min(instructions_of_machine(), instructions)
+    table.X_cluster.n_columns, table.cluster_centers = m, &centers[0, 0]
+    table.estimates = estimates_of(np.asarray(centers), keep)
+    rows.lanes, rows.members = <double*>&lanes[0, 0], &members[0]
+    rows.floats, rows.estimate = &floats[0, 0], &estimates[0, 0]
+    _allow_estimates(&table, farthest, np.asarray(weights).max(), INFINITY, &units)
+    if units.farthest == 0.0 or not _take_estimated(
+        &table, <int>k, &rows, NULL if weight is None else &weights[0], units, &taken[0, 0], &beyond[0], &nearest[0],
+        &first[0],
+    ):
+        return None
+    return np.asarray(taken), np.asarray(nearest), np.asarray(first), float(np.sum(beyond)), units.slack

@@ -52,6 +52,7 @@ cdef struct NodeSearch:
     Scratch* scratches      # one per thread; the first has the histograms of all, and the results
     int n_threads
     bint narrow             # whether its bounds have 16 bits
+    double slack            # units by which a bound falls short of what a row adds, less than that
 
 
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
@@ -293,7 +294,7 @@ cdef void _bound_some(
         )
     node.has_distances |= keeps
     _sum_chunks(node, costs)
-    search.narrow = units.narrow
+    search.narrow, search.slack = units.narrow, units.slack
     search.of_node.cost = node.cost
     for t in range(n_threads if search.of_node.total_weight == 0.0 else 0):
         weight += counted_weight(table, centers, node, &scratches[t].histograms)
@@ -376,7 +377,7 @@ cdef inline double _error_of_bounds(const NodeSearch* search, Py_ssize_t n_rows,
     """Return by how much an objective by bounding sums is off at most if no more rows add something to its cut."""
     return objective_error(
         &search.of_node,
-        (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale)
+        (n_rows + 1) * (search.slack / unit_scale + 2.0 / search.fixed.scale)
         + search.scratches.dense.beyond * (1.0 + SLACK),
     )
 
@@ -484,7 +485,7 @@ cdef bint _choose_if_certain(
 
     Runs that cannot have the cut are listed no longer then.
 
-    A bounding sum falls short of the true one by less than a unit for each row that adds something, if no row was
+    A bounding sum falls short of the true one by less than `slack` units for each row that adds something, if none was
     capped, and in 16 bits by what was cut off of capped rows; the exact sum is off by at most one of its own units for
     each such row. So an exact objective lies in an interval of length `_error_of_bounds`, and only cuts whose interval
     reaches down to the least upper end matter. Those of a feature between two neighboring centers, a run, differ by
@@ -517,7 +518,7 @@ cdef bint _choose_if_certain(
         values[r] = search_run(
             table, centers, node, &rows, scan, &objective, run,
             llrint(
-                ((<double>run.before.induced + n + 1) / scale + scratch.dense.beyond * (1.0 + SLACK))
+                ((run.before.induced + (n + 1) * search.slack) / scale + scratch.dense.beyond * (1.0 + SLACK))
                 * search.fixed.scale + n + 1
             ),
             &found,

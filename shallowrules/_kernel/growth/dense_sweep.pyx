@@ -34,6 +34,14 @@ cdef extern from "growth/dense_sweep.h" nogil:
         const int* place, int64_t* sums, int64_t* own) noexcept
 
 
+cdef void load_slots(
+    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, RowBuffers* rows
+) noexcept nogil:
+    """Write up to 16 slots' rows to rows.lanes; the next ones go on to `end`."""
+    prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
+    load_block(&table.X_cluster, slots.row + first, last - first, rows.lanes, LANES)
+
+
 cdef void measure_slots(
     const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,
@@ -44,8 +52,8 @@ cdef void measure_slots(
     cdef const double* kept
     cdef double* lanes = rows.lane_distance
     if not node.has_distances:
-        prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
-        _measure_rows(table, slots.row + first, last - first, n_members, rows)
+        load_slots(table, slots, first, last, end, rows)
+        measure_lanes(table, n_members, rows)
         return
     for j in range(n_members):
         kept = distances_to(table, slots, rows.members[j]) + first
@@ -69,11 +77,8 @@ cdef void keep_measured(
         )
 
 
-cdef void _measure_rows(
-    const Table* table, const int* row, Py_ssize_t count, int n_members, RowBuffers* rows
-) noexcept nogil:
-    """Write the distances of up to 16 rows to the centers in rows.members to rows.lane_distance."""
-    load_block(&table.X_cluster, row, count, rows.lanes, LANES)
+cdef void measure_lanes(const Table* table, int n_members, RowBuffers* rows) noexcept nogil:
+    """Write the distances of the rows in rows.lanes to the centers in rows.members to rows.lane_distance."""
     sr_lane_distances(
         table.instructions, rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
         rows.lane_distance,
@@ -298,7 +303,8 @@ cdef void measure_picked(
     else:
         for r in range(count):
             here[r] = slots.row[picked[r]]
-        _measure_rows(table, here, count, n_members, rows)
+        load_block(&table.X_cluster, here, count, rows.lanes, LANES)
+        measure_lanes(table, n_members, rows)
 
 
 cdef void dense_steps(

@@ -3,7 +3,7 @@
  *
  * What a row adds is rounded down more coarsely, so that a cut is certain less often: for nodes of many rows, where
  * that is worth it. Units are kept less 2^15, for vectors compare and add signed numbers. Both versions give the same
- * numbers. With AVX-512 the 256 bits of AVX2 are used: every such processor has them, and not every one has 16-bit
+ * numbers, but for units from estimates of distances. With AVX-512 the 256 bits of AVX2 are used: every such processor has them, and not every one has 16-bit
  * arithmetic in 512.
  */
 #ifndef SHALLOWRULES_NARROW_SWEEP_H
@@ -19,6 +19,12 @@
 #define SR_PAIRS (SR_LANES / 2)     /* sums of a cut: each of two lanes */
 #define SR_TALLY_BITS 40            /* of the units in a word of the tally; above them is the number of rows */
 #define SR_UNSURE 255               /* no place of a center: which is the nearest, units do not tell */
+
+/* The factor as a float, less what it may be rounded by, so that units are not rounded up. */
+static inline float sr_factor_down(double factor)
+{
+    return (float)(factor * (1 - 1e-6));
+}
 
 /* distances: K x 16. units: what each center adds to the cost of its row beyond the nearest, K x 16, rounded down and
  * at most SR_NARROW_CAP; first: the distance to the nearest; beyond: by lane, raised by what is cut off of the farthest
@@ -51,6 +57,54 @@ static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n
         const double cut_off = (farthest[r] - first[r]) * factor[r] - SR_NARROW_CAP;
         beyond[r] += cut_off > 0.0 ? cut_off : 0.0;
     }
+}
+
+/* The same from estimates of squared distances, K x 16, by the struct Estimates' share and margin: units are cut off
+ * by what these may be off. scale: units per unit of an estimate; most: estimates up to which that is at most `slack`
+ * units, besides rounding down. Returns whether all are; if not, `nearest` and `beyond` are as they were. */
+static inline int sr_estimated_units_portable(const float *estimates, ptrdiff_t n_centers, const double *weight,
+                                              double scale, float share, float margin, float most, float slack,
+                                              int16_t *units, double *beyond, unsigned char *nearest)
+{
+    float least[SR_LANES], farthest[SR_LANES];
+    int n_nearest[SR_LANES] = {0};
+    memcpy(least, estimates, sizeof least);
+    memcpy(farthest, estimates, sizeof farthest);
+    for (ptrdiff_t c = 1; c < n_centers; c++)
+        for (int r = 0; r < SR_LANES; r++) {
+            const float other = estimates[c * SR_LANES + r];
+            least[r] = other < least[r] ? other : least[r];
+            farthest[r] = other > farthest[r] ? other : farthest[r];
+        }
+    for (int r = 0; r < SR_LANES; r++)
+        if (!(farthest[r] <= most))
+            return 0;
+    for (int r = 0; r < SR_LANES; r++) {
+        const float factor = sr_factor_down(weight ? weight[r] * scale : scale);
+        const float base = least[r] * (1 + share) + 2 * margin, kept = 1 - share;
+        const float cut_off = (farthest[r] - least[r]) * factor * 1.00001f + slack - SR_NARROW_CAP;
+        for (ptrdiff_t c = 0; c < n_centers; c++) {
+            const float gap = estimates[c * SR_LANES + r] * kept - base, value = (gap > 0 ? gap : 0) * factor;
+            const int32_t unit = (int32_t)(value < SR_NARROW_CAP ? value : SR_NARROW_CAP);
+            units[c * SR_LANES + r] = (int16_t)(unit + SR_NARROW_ZERO);
+            if (unit == 0)
+                nearest[r] = n_nearest[r]++ ? SR_UNSURE : (unsigned char)c;
+        }
+        beyond[r] += cut_off > 0 ? cut_off : 0;
+    }
+    return 1;
+}
+
+/* The squared distance of each of 16 rows to a center of its own, as `sr_lane_distances` sums it. */
+static inline void sr_own_distances_portable(const double *rows, ptrdiff_t n_columns, const double *const *centers,
+                                             double *out)
+{
+    memset(out, 0, SR_LANES * sizeof(double));
+    for (ptrdiff_t j = 0; j < n_columns; j++)
+        for (int r = 0; r < SR_LANES; r++) {
+            const double gap = rows[j * SR_LANES + r] - centers[r][j];
+            out[r] += gap * gap;
+        }
 }
 
 /* Codes clipped to those of the outermost centers; beyond `count`, up to the end of a group, the lowest. */
@@ -154,6 +208,74 @@ __attribute__((target("avx2"))) static inline void sr_narrow_units_avx2(
     }
 }
 
+__attribute__((target("avx2"))) static inline void
+sr_own_distances_avx2(const double *rows, ptrdiff_t n_columns, const double *const *centers, double *out)
+{
+    for (int r = 0; r < SR_LANES; r += 4) {
+        const double *a = centers[r], *b = centers[r + 1], *c = centers[r + 2], *d = centers[r + 3];
+        __m256d sum = _mm256_setzero_pd();
+        for (ptrdiff_t j = 0; j < n_columns; j++) {
+            const __m256d gap = _mm256_sub_pd(_mm256_loadu_pd(rows + j * SR_LANES + r),
+                                              _mm256_set_pd(d[j], c[j], b[j], a[j]));
+            sum = _mm256_add_pd(sum, _mm256_mul_pd(gap, gap));
+        }
+        _mm256_storeu_pd(out + r, sum);
+    }
+}
+
+#define SR_ESTIMATED_256(estimate, base, factor)                                                                   \
+    _mm256_cvttps_epi32(_mm256_min_ps(                                                                             \
+        _mm256_mul_ps(_mm256_max_ps(_mm256_sub_ps(_mm256_mul_ps(estimate, kept), base), zero), factor), cap))
+
+__attribute__((target("avx2"))) static inline int sr_estimated_units_avx2(
+    const float *estimates, ptrdiff_t n_centers, const double *weight, double scale, float share, float margin,
+    float most, float slack, int16_t *units, double *beyond, unsigned char *nearest)
+{
+    const __m256 zero = _mm256_setzero_ps(), cap = _mm256_set1_ps(SR_NARROW_CAP), kept = _mm256_set1_ps(1 - share);
+    const __m256i nothing = _mm256_set1_epi16(SR_NARROW_ZERO), one = _mm256_set1_epi16(1);
+    const __m256i places = _mm256_set1_epi16(255), lowest = _mm256_set1_epi32(SR_NARROW_ZERO);
+    __m256i here = _mm256_set1_epi16(256), found = _mm256_setzero_si256(); /* a place, and how many above it */
+    __m256 least = _mm256_loadu_ps(estimates), least_too = _mm256_loadu_ps(estimates + 8);
+    __m256 far = least, far_too = least_too, base, base_too, cut_off, cut_off_too;
+    float factor[SR_LANES], cut_offs[SR_LANES];
+    __m256 f, f_too;
+    for (ptrdiff_t c = 1; c < n_centers; c++) {
+        const __m256 d = _mm256_loadu_ps(estimates + c * SR_LANES), e = _mm256_loadu_ps(estimates + c * SR_LANES + 8);
+        least = _mm256_min_ps(d, least), least_too = _mm256_min_ps(e, least_too);
+        far = _mm256_max_ps(d, far), far_too = _mm256_max_ps(e, far_too);
+    }
+    if (_mm256_movemask_ps(_mm256_cmp_ps(_mm256_max_ps(far, far_too), _mm256_set1_ps(most), _CMP_NLE_UQ)))
+        return 0;
+    for (int r = 0; r < SR_LANES; r++)
+        factor[r] = sr_factor_down(weight ? weight[r] * scale : scale);
+    f = _mm256_loadu_ps(factor), f_too = _mm256_loadu_ps(factor + 8);
+    base = _mm256_add_ps(_mm256_mul_ps(least, _mm256_set1_ps(1 + share)), _mm256_set1_ps(2 * margin));
+    base_too = _mm256_add_ps(_mm256_mul_ps(least_too, _mm256_set1_ps(1 + share)), _mm256_set1_ps(2 * margin));
+    for (ptrdiff_t c = 0; c < n_centers; c++) {
+        const __m256i a = SR_ESTIMATED_256(_mm256_loadu_ps(estimates + c * SR_LANES), base, f);
+        const __m256i b = SR_ESTIMATED_256(_mm256_loadu_ps(estimates + c * SR_LANES + 8), base_too, f_too);
+        const __m256i packed = _mm256_packs_epi32(_mm256_add_epi32(a, lowest), _mm256_add_epi32(b, lowest));
+        const __m256i unit = _mm256_permute4x64_epi64(packed, 0xD8); /* it packs halves */
+        SR_STORE_256(units + c * SR_LANES, unit);
+        found = _mm256_add_epi16(found, _mm256_and_si256(_mm256_cmpeq_epi16(unit, nothing), here));
+        here = _mm256_add_epi16(here, one);
+    }
+    here = _mm256_cmpeq_epi16(_mm256_srli_epi16(found, 8), one); /* SR_UNSURE are all bits of a byte */
+    found = _mm256_or_si256(_mm256_and_si256(found, places), _mm256_andnot_si256(here, places));
+    _mm_storeu_si128((__m128i *)nearest,
+                     _mm_packus_epi16(_mm256_castsi256_si128(found), _mm256_extracti128_si256(found, 1)));
+    cut_off = _mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(far, least), f), _mm256_set1_ps(1.00001f));
+    cut_off_too = _mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(far_too, least_too), f_too), _mm256_set1_ps(1.00001f));
+    cut_off = _mm256_sub_ps(_mm256_add_ps(cut_off, _mm256_set1_ps(slack)), cap);
+    cut_off_too = _mm256_sub_ps(_mm256_add_ps(cut_off_too, _mm256_set1_ps(slack)), cap);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(_mm256_max_ps(cut_off, cut_off_too), zero, _CMP_GT_OQ))) {
+        _mm256_storeu_ps(cut_offs, cut_off), _mm256_storeu_ps(cut_offs + 8, cut_off_too);
+        for (int r = 0; r < SR_LANES; r++)
+            beyond[r] += cut_offs[r] > 0 ? cut_offs[r] : 0;
+    }
+    return 1;
+}
+
 /* Write what becomes of the own steps of 16 rows: what the left side of its cut adds, and the right one. */
 __attribute__((target("avx2"))) static inline void sr_narrow_own_avx2(__m256i x, __m256i y, __m256i place,
                                                                       uint16_t *own, uint16_t *cell)
@@ -233,6 +355,37 @@ static inline void sr_narrow_units(int instructions, const double *distances, pt
                                    unsigned char *nearest)
 {
     SR_CHOOSE_NARROW(sr_narrow_units, distances, n_centers, weight, scale, units, first, beyond, nearest);
+}
+
+static inline int sr_estimated_units(int instructions, const float *estimates, ptrdiff_t n_centers,
+                                     const double *weight, double scale, float share, float margin, float most,
+                                     float slack, int16_t *units, double *beyond, unsigned char *nearest)
+{
+    int all;
+    SR_CHOOSE_NARROW(all = sr_estimated_units, estimates, n_centers, weight, scale, share, margin, most, slack, units,
+                     beyond, nearest);
+    return all;
+}
+
+/* The squared distance of each of 16 rows to its nearest center: of all, where that is not known. rows: n_columns x 16;
+ * centers: picked by ids. */
+static inline void sr_nearest_distances(int instructions, const double *rows, ptrdiff_t n_columns,
+                                        const double *centers, const int *ids, ptrdiff_t n_centers,
+                                        const unsigned char *nearest, double *first)
+{
+    const double *center[SR_LANES];
+    for (int r = 0; r < SR_LANES; r++)
+        center[r] = centers + (ptrdiff_t)ids[nearest[r] == SR_UNSURE ? 0 : nearest[r]] * n_columns;
+    SR_CHOOSE_NARROW(sr_own_distances, rows, n_columns, center, first);
+    for (int r = 0; r < SR_LANES; r++)
+        for (ptrdiff_t c = 1; c < n_centers && nearest[r] == SR_UNSURE; c++) {
+            double sum = 0;
+            for (ptrdiff_t j = 0; j < n_columns; j++) {
+                const double gap = rows[j * SR_LANES + r] - centers[(ptrdiff_t)ids[c] * n_columns + j];
+                sum += gap * gap;
+            }
+            first[r] = sum < first[r] ? sum : first[r];
+        }
 }
 
 static inline void sr_narrow_places(int instructions, const uint16_t *codes, ptrdiff_t count, uint16_t low,

@@ -7,6 +7,7 @@ the slots of a node are contiguous. Centers are kept alike: per feature, those o
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan
+from shallowrules._kernel.shared.estimates cimport Estimates
 from shallowrules._kernel.shared.interrupts cimport Progress
 from shallowrules._kernel.shared.matrix cimport Matrix
 from shallowrules._kernel.shared.threads cimport CHUNK
@@ -33,6 +34,7 @@ cdef struct Table:
     int n_centers
     int n_codes
     const double* cluster_centers       # [k, m]
+    Estimates estimates
     const double* explain_centers       # [k, d]
     const int* center_codes             # [d, k]
     const unsigned char* single_valued  # [d, n_codes] whether all rows with this code have the same value
@@ -202,6 +204,8 @@ cdef struct RowBuffers:
     double* point               # [m] one row
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]
+    float* floats               # [m, LANES] the rows and
+    float* estimate             # [k, LANES] the distances in single precision; NULL, both, if no node is bounded so
     int* members                # [k] the node's centers, in the order of the first feature
 
 

@@ -17,6 +17,7 @@ from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
+from shallowrules._kernel.shared.estimates cimport estimates_of
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS
@@ -184,6 +185,7 @@ cdef class Workspace:
                 self.keep(allocate(self._list_fields(&self.scratches[t])))
         if sweeps and r >= state.table.narrow_rows:
             self.keep(allocate([(<size_t>&state.slots.nearest, r, np.uint8)]))
+            state.table.estimates = estimates_of(np.asarray(self._keep[0].cluster_centers), self._keep)
         if sweeps:
             self.keep(allocate([(<size_t>&state.chunk_cost, r // CHUNK + k + 1, np.float64)]))
         if sweeps and k > state.table.dense_limit:
@@ -272,6 +274,8 @@ cdef class Workspace:
             (<size_t>&scratch.dense.narrow_units, n_units, np.int16),
             (<size_t>&scratch.dense.narrow_own, DENSE_BLOCK, np.uint16),
             (<size_t>&scratch.dense.cell, DENSE_BLOCK, np.uint16),
+            (<size_t>&scratch.rows.floats, (self.state.table.X_cluster.n_columns, LANES), np.float32),
+            (<size_t>&scratch.rows.estimate, (self.state.table.n_centers, LANES), np.float32),
             (<size_t>&scratch.dense.packed, (self.state.table.n_features, self.state.table.n_codes, 2), np.uint64),
         ]
 

@@ -13,6 +13,22 @@ static inline void sr_floats_portable(const double *rows, ptrdiff_t n_columns, c
             out[j * SR_LANES + r] = (float)((rows[j * SR_LANES + r] - origin[j]) * scale);
 }
 
+/* Squared distances. rows: n_columns x 16; centers: n_columns each, picked by ids; out: n_centers x 16. */
+static inline void sr_float_distances_portable(const float *rows, ptrdiff_t n_columns, const float *centers,
+                                               const int *ids, ptrdiff_t n_centers, float *out)
+{
+    for (ptrdiff_t c = 0; c < n_centers; c++) {
+        const float *center = centers + (ptrdiff_t)ids[c] * n_columns;
+        float *sum = out + c * SR_LANES;
+        memset(sum, 0, SR_LANES * sizeof(float));
+        for (ptrdiff_t j = 0; j < n_columns; j++)
+            for (int r = 0; r < SR_LANES; r++) {
+                const float gap = rows[j * SR_LANES + r] - center[j];
+                sum[r] += gap * gap;
+            }
+    }
+}
+
 /* The smallest and the second smallest of each row's squared distances, and the place (0 .. n_centers - 1) of the
  * smallest: three times 16. rows: n_columns x 16; centers: n_centers x n_columns. */
 static inline void sr_two_nearest_portable(const float *rows, ptrdiff_t n_columns, const float *centers,
@@ -51,6 +67,10 @@ __attribute__((target("avx2"))) static inline void sr_floats_avx2(const double *
     }
 }
 
+#define SR_ADD_SQUARES(CENTER, A, B)                                                                               \
+    m = _mm256_set1_ps(CENTER[j]), g = _mm256_sub_ps(x, m), h = _mm256_sub_ps(y, m);                               \
+    A = _mm256_fmadd_ps(g, g, A), B = _mm256_fmadd_ps(h, h, B)
+
 /* Four centers at a time, the sums in registers. */
 __attribute__((target("avx2,fma"))) static inline void
 sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers, ptrdiff_t n_centers, float *smallest,
@@ -67,14 +87,10 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
         for (ptrdiff_t j = 0; j < n_columns; j++) {
             const __m256 x = _mm256_loadu_ps(rows + j * SR_LANES), y = _mm256_loadu_ps(rows + j * SR_LANES + 8);
             __m256 m, g, h;
-#define SR_ADD_SQUARES(CENTER, A, B)                                                                               \
-    m = _mm256_set1_ps(CENTER[j]), g = _mm256_sub_ps(x, m), h = _mm256_sub_ps(y, m);                               \
-    A = _mm256_fmadd_ps(g, g, A), B = _mm256_fmadd_ps(h, h, B)
             SR_ADD_SQUARES(c0, a0, b0);
             SR_ADD_SQUARES(c1, a1, b1);
             SR_ADD_SQUARES(c2, a2, b2);
             SR_ADD_SQUARES(c3, a3, b3);
-#undef SR_ADD_SQUARES
         }
 #define SR_KEEP(NUMBER, A, B)                                                                                      \
     if (c + NUMBER < n_centers) {                                                                                  \
@@ -95,11 +111,54 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
     _mm256_storeu_ps(place, p0), _mm256_storeu_ps(place + 8, p1);
 }
 
+__attribute__((target("avx2,fma"))) static inline void
+sr_float_distances_avx2(const float *rows, ptrdiff_t n_columns, const float *centers, const int *ids,
+                        ptrdiff_t n_centers, float *out)
+{
+    for (ptrdiff_t c = 0; c < n_centers; c += 4) {
+        const ptrdiff_t last = n_centers - 1;
+        const float *c0 = centers + (ptrdiff_t)ids[c] * n_columns;
+        const float *c1 = centers + (ptrdiff_t)ids[c + 1 < last ? c + 1 : last] * n_columns;
+        const float *c2 = centers + (ptrdiff_t)ids[c + 2 < last ? c + 2 : last] * n_columns;
+        const float *c3 = centers + (ptrdiff_t)ids[c + 3 < last ? c + 3 : last] * n_columns;
+        __m256 a0 = _mm256_setzero_ps(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+        float *o = out + c * SR_LANES;
+        for (ptrdiff_t j = 0; j < n_columns; j++) {
+            const __m256 x = _mm256_loadu_ps(rows + j * SR_LANES), y = _mm256_loadu_ps(rows + j * SR_LANES + 8);
+            __m256 m, g, h;
+            SR_ADD_SQUARES(c0, a0, b0);
+            SR_ADD_SQUARES(c1, a1, b1);
+            SR_ADD_SQUARES(c2, a2, b2);
+            SR_ADD_SQUARES(c3, a3, b3);
+        }
+        _mm256_storeu_ps(o, a0), _mm256_storeu_ps(o + 8, b0);
+        if (c + 1 < n_centers)
+            _mm256_storeu_ps(o + SR_LANES, a1), _mm256_storeu_ps(o + SR_LANES + 8, b1);
+        if (c + 2 < n_centers)
+            _mm256_storeu_ps(o + 2 * SR_LANES, a2), _mm256_storeu_ps(o + 2 * SR_LANES + 8, b2);
+        if (c + 3 < n_centers)
+            _mm256_storeu_ps(o + 3 * SR_LANES, a3), _mm256_storeu_ps(o + 3 * SR_LANES + 8, b3);
+    }
+}
+
+#undef SR_ADD_SQUARES
+
 /* 16 floats are two of its vectors: there is nothing wider to gain. */
 #define sr_floats_avx512 sr_floats_avx2
 #define sr_two_nearest_avx512 sr_two_nearest_avx2
+#define sr_float_distances_avx512 sr_float_distances_avx2
 
 #endif
+
+/* Squared distances of rows of doubles, n_columns x 16, as those between floats: n_centers x 16, in units of `scale`
+ * squared. origin, scale, centers: of the struct Estimates; centers are picked by ids. floats: n_columns x 16. */
+static inline void sr_estimate_distances(int instructions, const double *rows, ptrdiff_t n_columns,
+                                         const double *origin, double scale, const float *centers, const int *ids,
+                                         ptrdiff_t n_centers, float *floats, float *out)
+{
+    SR_CHOOSE(sr_floats, rows, n_columns, origin, scale, floats);
+    SR_CHOOSE(sr_float_distances, floats, n_columns, centers, ids, n_centers, out);
+}
 
 /* The place of the nearest center of each of 16 rows; returns whether all are certain.
  *

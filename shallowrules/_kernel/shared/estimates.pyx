@@ -14,12 +14,12 @@ cdef double MAX_SHARE = 0.01
 
 
 cdef Estimates estimates_of(centers, list keep):
-    """Return the centers as floats of a size near 1, around their mean; without centers where no scale is good enough.
+    """Return the centers as floats of a size near 1, around their mean; no centers where no scale is good enough.
 
     A row and a center are rounded to floats, each by 2**-24 of its distance from the origin, which for a row is at most
     that from the center and that of the farthest center, below 1. So is their gap. That makes 6.2 * 2**-24 of the
-    squared distance and 2.1 * 2**-24. Each of m squares is rounded, and their sum, m times, which is 1.01 * m at most of
-    one rounding; what is too small for a float is less than the rest of `margin`. `share` has 6 roundings more, for
+    squared distance and 2.1 * 2**-24. Each of m squares is rounded, and their sum, m times: less than 1.01 m of one
+    rounding. What is too small for a float is less than the rest of `margin`. `share` has 6 roundings more, for
     what is done with an estimate.
 
     Parameters
