@@ -67,31 +67,33 @@ __attribute__((target("avx2"))) static inline void sr_floats_avx2(const double *
     }
 }
 
-#define SR_ADD_SQUARES(CENTER, A, B)                                                                               \
-    m = _mm256_set1_ps(CENTER[j]), g = _mm256_sub_ps(x, m), h = _mm256_sub_ps(y, m);                               \
-    A = _mm256_fmadd_ps(g, g, A), B = _mm256_fmadd_ps(h, h, B)
+/* The squared distances to four centers: two vectors for each, in registers. */
+__attribute__((target("avx2,fma"), always_inline)) static inline void
+sr_four_centers_avx2(const float *rows, ptrdiff_t n_columns, const float *const *centers, __m256 *sums)
+{
+    for (int i = 0; i < 8; i++)
+        sums[i] = _mm256_setzero_ps();
+    for (ptrdiff_t j = 0; j < n_columns; j++) {
+        const __m256 x = _mm256_loadu_ps(rows + j * SR_LANES), y = _mm256_loadu_ps(rows + j * SR_LANES + 8);
+        for (int i = 0; i < 4; i++) {
+            const __m256 m = _mm256_set1_ps(centers[i][j]), g = _mm256_sub_ps(x, m), h = _mm256_sub_ps(y, m);
+            sums[2 * i] = _mm256_fmadd_ps(g, g, sums[2 * i]);
+            sums[2 * i + 1] = _mm256_fmadd_ps(h, h, sums[2 * i + 1]);
+        }
+    }
+}
 
-/* Four centers at a time, the sums in registers. */
 __attribute__((target("avx2,fma"))) static inline void
 sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers, ptrdiff_t n_centers, float *smallest,
                     float *second, float *place)
 {
     __m256 s0 = _mm256_set1_ps(INFINITY), s1 = s0, t0 = s0, t1 = s0, p0 = _mm256_setzero_ps(), p1 = p0;
     for (ptrdiff_t c = 0; c < n_centers; c += 4) {
-        const ptrdiff_t last = n_centers - 1;
-        const float *c0 = centers + c * n_columns;
-        const float *c1 = centers + (c + 1 < last ? c + 1 : last) * n_columns;
-        const float *c2 = centers + (c + 2 < last ? c + 2 : last) * n_columns;
-        const float *c3 = centers + (c + 3 < last ? c + 3 : last) * n_columns;
-        __m256 a0 = _mm256_setzero_ps(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-        for (ptrdiff_t j = 0; j < n_columns; j++) {
-            const __m256 x = _mm256_loadu_ps(rows + j * SR_LANES), y = _mm256_loadu_ps(rows + j * SR_LANES + 8);
-            __m256 m, g, h;
-            SR_ADD_SQUARES(c0, a0, b0);
-            SR_ADD_SQUARES(c1, a1, b1);
-            SR_ADD_SQUARES(c2, a2, b2);
-            SR_ADD_SQUARES(c3, a3, b3);
-        }
+        const float *four[4];
+        __m256 sums[8];
+        for (int i = 0; i < 4; i++)
+            four[i] = centers + (c + i < n_centers ? c + i : n_centers - 1) * n_columns;
+        sr_four_centers_avx2(rows, n_columns, four, sums);
 #define SR_KEEP(NUMBER, A, B)                                                                                      \
     if (c + NUMBER < n_centers) {                                                                                  \
         const __m256 at = _mm256_set1_ps((float)(c + NUMBER));                                                     \
@@ -100,10 +102,10 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
         t0 = _mm256_min_ps(_mm256_max_ps(s0, A), t0), s0 = _mm256_min_ps(A, s0);                                   \
         t1 = _mm256_min_ps(_mm256_max_ps(s1, B), t1), s1 = _mm256_min_ps(B, s1);                                   \
     }
-        SR_KEEP(0, a0, b0)
-        SR_KEEP(1, a1, b1)
-        SR_KEEP(2, a2, b2)
-        SR_KEEP(3, a3, b3)
+        SR_KEEP(0, sums[0], sums[1])
+        SR_KEEP(1, sums[2], sums[3])
+        SR_KEEP(2, sums[4], sums[5])
+        SR_KEEP(3, sums[6], sums[7])
 #undef SR_KEEP
     }
     _mm256_storeu_ps(smallest, s0), _mm256_storeu_ps(smallest + 8, s1);
@@ -116,32 +118,17 @@ sr_float_distances_avx2(const float *rows, ptrdiff_t n_columns, const float *cen
                         ptrdiff_t n_centers, float *out)
 {
     for (ptrdiff_t c = 0; c < n_centers; c += 4) {
-        const ptrdiff_t last = n_centers - 1;
-        const float *c0 = centers + (ptrdiff_t)ids[c] * n_columns;
-        const float *c1 = centers + (ptrdiff_t)ids[c + 1 < last ? c + 1 : last] * n_columns;
-        const float *c2 = centers + (ptrdiff_t)ids[c + 2 < last ? c + 2 : last] * n_columns;
-        const float *c3 = centers + (ptrdiff_t)ids[c + 3 < last ? c + 3 : last] * n_columns;
-        __m256 a0 = _mm256_setzero_ps(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-        float *o = out + c * SR_LANES;
-        for (ptrdiff_t j = 0; j < n_columns; j++) {
-            const __m256 x = _mm256_loadu_ps(rows + j * SR_LANES), y = _mm256_loadu_ps(rows + j * SR_LANES + 8);
-            __m256 m, g, h;
-            SR_ADD_SQUARES(c0, a0, b0);
-            SR_ADD_SQUARES(c1, a1, b1);
-            SR_ADD_SQUARES(c2, a2, b2);
-            SR_ADD_SQUARES(c3, a3, b3);
+        const float *four[4];
+        __m256 sums[8];
+        for (int i = 0; i < 4; i++)
+            four[i] = centers + (ptrdiff_t)ids[c + i < n_centers ? c + i : n_centers - 1] * n_columns;
+        sr_four_centers_avx2(rows, n_columns, four, sums);
+        for (int i = 0; i < 4 && c + i < n_centers; i++) {
+            _mm256_storeu_ps(out + (c + i) * SR_LANES, sums[2 * i]);
+            _mm256_storeu_ps(out + (c + i) * SR_LANES + 8, sums[2 * i + 1]);
         }
-        _mm256_storeu_ps(o, a0), _mm256_storeu_ps(o + 8, b0);
-        if (c + 1 < n_centers)
-            _mm256_storeu_ps(o + SR_LANES, a1), _mm256_storeu_ps(o + SR_LANES + 8, b1);
-        if (c + 2 < n_centers)
-            _mm256_storeu_ps(o + 2 * SR_LANES, a2), _mm256_storeu_ps(o + 2 * SR_LANES + 8, b2);
-        if (c + 3 < n_centers)
-            _mm256_storeu_ps(o + 3 * SR_LANES, a3), _mm256_storeu_ps(o + 3 * SR_LANES + 8, b3);
     }
 }
-
-#undef SR_ADD_SQUARES
 
 /* 16 floats are two of its vectors: there is nothing wider to gain. */
 #define sr_floats_avx512 sr_floats_avx2
