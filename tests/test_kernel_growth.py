@@ -250,3 +250,19 @@ def test_codes_keep_the_order_of_values_and_those_of_centers_are_the_rows(proble
 
 def test_grow_keeps_its_default_tradeoff():
     assert inspect.signature(growing.grow).parameters["tradeoff"].default == 0.03
+
+
+@random_tables(100)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([5, 6, 8]), st.floats(6.0, 11.0), st.sampled_from([0.03, 1e5, 1e8, 1e10])
+)
+def test_cuts_are_found_where_the_path_has_nearly_all_of_their_depth(seed, k, power, tradeoff):
+    # The heaviest cluster is cut off at the root, and of what is left nearly all lies on the side of that edge: what a
+    # cut adds to the depth is far less than what the depth is rounded by.
+    random = np.random.default_rng(seed)
+    X = np.repeat(np.arange(k, dtype=float), 3)[:, None] + np.tile([0.0, -0.1, 0.1], k)[:, None]
+    weight = np.ones(len(X))
+    weight[:3] = 10.0**power * random.uniform(1, 2)
+    weight[-3:] = 10.0**power * random.uniform(50, 100)
+    centers = np.arange(k, dtype=float)[:, None]
+    check(Problem(X, X, centers, centers, weight, tradeoff))

@@ -14,7 +14,7 @@ cdef enum:
 cdef struct BoundUnits:
     double scale                # units per unit of cost
     bint narrow                 # whether they have 16 bits
-    double slack                # by how many a bound falls short of what a row adds, less than that
+    double slack                # a bound falls short of what a row adds by fewer units than this
     double farthest             # estimates of distances up to which that holds; 0: none are taken
 
 

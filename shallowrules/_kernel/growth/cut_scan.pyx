@@ -38,7 +38,7 @@ cdef struct ScanPosition:
     Objective objective
     CutSearch search
     Prefix left
-    int64_t weight_of_run   # of the cuts between the same two centers, of which some are at `left`: up to the last
+    int64_t weight_of_run   # what lies left of the last cut of the run that `left` is in
     double lowest           # the lowest objective that `most_units` is for
     int64_t most_units      # cuts of the run of more units have a higher objective, or are beyond the limit
     int n_bins              # that wait to be opened, in scan.bins

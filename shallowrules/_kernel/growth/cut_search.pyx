@@ -448,7 +448,10 @@ cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeS
 cdef void _count_parted(
     const Table* table, const Slots* slots, const CenterOrder* centers, const NodeSearch* search
 ) noexcept nogil:
-    """Count the rows that add something to the cuts before the listed runs; all rows, if that cannot matter."""
+    """Count the rows that add something to the cuts before the listed runs.
+
+    All rows, if there is one run alone, or in 32 bits, whose sweep does not write down the nearest centers.
+    """
     cdef const Node* node = search.node
     cdef Scratch* scratches = search.scratches
     cdef ScanBuffers* scan = &scratches.scan

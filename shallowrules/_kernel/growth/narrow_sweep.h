@@ -60,8 +60,8 @@ static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n
 }
 
 /* The same from estimates of squared distances, K x 16, by the struct Estimates' share and margin: units are cut off
- * by what these may be off. scale: units per unit of an estimate; most: estimates up to which that is at most `slack`
- * units, besides rounding down. Returns whether all are; if not, `nearest` and `beyond` are as they were. */
+ * by what these may be off. scale: units per unit of an estimate; most: estimates up to which that is less than `slack`
+ * units, together with rounding down. Returns whether all are; if not, `nearest` and `beyond` are as they were. */
 static inline int sr_estimated_units_portable(const float *estimates, ptrdiff_t n_centers, const double *weight,
                                               double scale, float share, float margin, float most, float slack,
                                               int16_t *units, double *beyond, unsigned char *nearest)

@@ -117,7 +117,7 @@ cdef inline double objective_bound(
     if price + objective.tradeoff * (1.0 - saved) > limit:
         return INFINITY
     plan_depth(plan, objective.n_centers, n_left)
-    return price + objective.tradeoff * (bound_depth(plan, low, high) - saved)
+    return price + objective.tradeoff * (bound_depth(plan, low, high) * (1.0 - ROUNDING) - saved)
 
 
 cdef inline int64_t most_units_within(const Objective* objective, double limit) noexcept nogil:
@@ -139,7 +139,8 @@ cdef inline int64_t most_units_of_run(
     if limit == INFINITY or objective.tradeoff == 0.0 or objective.counts_mistakes:
         return most_units_within(objective, limit)
     plan_depth(plan, objective.n_centers, n_left)
-    depth = bound_depth(plan, low, high) - _saved_at_most(objective, low, high)
+    # Where the path has nearly all of the depth, what is left is far smaller than what the depth is rounded by.
+    depth = bound_depth(plan, low, high) * (1.0 - ROUNDING) - _saved_at_most(objective, low, high)
     return most_units_within(objective, limit * (1.0 + ROUNDING) - objective.tradeoff * depth)
 
 
