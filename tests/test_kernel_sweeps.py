@@ -283,12 +283,13 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
         weight[other] = weight[one]
     copies = []
     for _ in range(draw(st.sampled_from([1, 2, 4, 20] if n_rows < 40_000 else [1, 2, 4]))):  # 20 would take minutes
-        copy, n_moved = X.copy(), draw(st.integers(0, 3 if weight is None else len(movable)))
-        moved = random.choice(movable, n_moved, replace=False)
+        copy = X.copy()
         if len(one):
             changed = random.random(len(one)) < 0.5
             copy[one[changed]], copy[other[changed]] = X[other[changed]], X[one[changed]]
         else:
+            n_moved = draw(st.integers(0, 3 if weight is None else len(movable)))
+            moved = random.choice(movable, n_moved, replace=False)
             copy[moved] = X[random.integers(n_rows, size=n_moved)]
         copies.append(copy)
     noise = draw(st.sampled_from([1.0, 5.0])) * random.normal(size=(n_rows, draw(st.sampled_from([0, 6, 40]))))

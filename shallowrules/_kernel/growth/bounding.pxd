@@ -16,6 +16,7 @@ cdef struct BoundUnits:
     bint narrow                 # whether they have 16 bits
     double slack                # a bound falls short of what a row adds by fewer units than this
     double farthest             # estimates of distances up to which that holds; 0: none are taken
+    double estimate_scale       # units per unit of an estimate
 
 
 cdef BoundUnits bound_units(

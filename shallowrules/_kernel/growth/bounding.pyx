@@ -17,7 +17,7 @@ from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.dense_sweep cimport (
-    keep_measured, line_up, load_slots, measure_lanes, measure_slots, place_members, weights_of
+    keep_measured, line_up, load_slots, measure_slots, place_members, weights_of
 )
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.histograms cimport clear_histograms
@@ -51,7 +51,7 @@ cdef extern from "growth/narrow_sweep.h" nogil:
         float margin, float most, float slack, int16_t* units, double* beyond, unsigned char* nearest) noexcept
     void sr_nearest_distances(
         int instructions, const double* rows, Py_ssize_t n_columns, const double* centers, const int* ids,
-        Py_ssize_t n_centers, const unsigned char* nearest, double* first) noexcept
+        const unsigned char* nearest, double* first) noexcept
     void sr_narrow_places(
         int instructions, const uint16_t* codes, Py_ssize_t count, uint16_t low, uint16_t high,
         int16_t* place) noexcept
@@ -123,7 +123,7 @@ cdef BoundUnits bound_units(
     farthest *= heaviest
     may_be_narrow = may_be_narrow and n >= table.narrow_rows
     if may_be_narrow and 0.0 < NARROW_ROOM * farthest <= NARROW_ROW_CAP * total / count:
-        units = BoundUnits(NARROW_CAP / (NARROW_ROOM * farthest), True, 1.0, 0.0)
+        units = BoundUnits(NARROW_CAP / (NARROW_ROOM * farthest), True, 1.0, 0.0, 0.0)
         if n_members >= MIN_ESTIMATED and not node.has_distances and not keeps_distances(slots, node):
             _allow_estimates(
                 table, NARROW_ROOM * farthest_distance, heaviest,
@@ -132,7 +132,7 @@ cdef BoundUnits bound_units(
         return units
     if total > 0.0:
         farthest = min(max(2.0 * farthest, MIN_ROW_CAP * total / count), MAX_ROW_CAP * total / count)
-    return BoundUnits(UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0, False, 1.0, 0.0)
+    return BoundUnits(UNIT_CAP / min(farthest, 1e300) if farthest > 1e-290 else 1.0, False, 1.0, 0.0, 0.0)
 
 
 cdef void _allow_estimates(
@@ -144,10 +144,11 @@ cdef void _allow_estimates(
     most four times that of the other.
     """
     cdef const Estimates* estimates = &table.estimates
-    cdef double of_scaled = units.scale / estimates.scale / estimates.scale * heaviest, error
+    cdef double scale = units.scale / estimates.scale / estimates.scale, error
     farthest *= estimates.scale * estimates.scale
-    error = 4.0 * (estimates.share * farthest + estimates.margin) * of_scaled
+    error = 4.0 * (estimates.share * farthest + estimates.margin) * scale * heaviest
     if estimates.centers != NULL and error <= MAX_ESTIMATE_ERROR and 1.1 + error <= most_slack:
+        units.estimate_scale = scale
         units.farthest = farthest
         units.slack = 1.1 + error
 
@@ -156,7 +157,9 @@ cdef bint _take_estimated(
     const Table* table, int n_members, RowBuffers* rows, const double* weight, BoundUnits units, int16_t* taken,
     double* beyond, unsigned char* nearest, double* first,
 ) noexcept nogil:
-    """Write what the rows in rows.lanes add with each center, from estimates of distances; False if one is too far.
+    """Write what the rows in rows.lanes add with each center, from estimates of distances.
+
+    False if one is too far, or its nearest center is not known from these.
 
     Parameters
     ----------
@@ -170,13 +173,11 @@ cdef bint _take_estimated(
         n_members, rows.floats, rows.estimate,
     )
     if not sr_estimated_units(
-        table.instructions, rows.estimate, n_members, weight, units.scale / estimates.scale / estimates.scale,
-        estimates.share, estimates.margin, units.farthest, units.slack, taken, beyond, nearest,
+        table.instructions, rows.estimate, n_members, weight, units.estimate_scale, estimates.share,
+        estimates.margin, units.farthest, units.slack, taken, beyond, nearest,
     ):
         return False
-    sr_nearest_distances(
-        table.instructions, rows.lanes, m, table.cluster_centers, rows.members, n_members, nearest, first
-    )
+    sr_nearest_distances(table.instructions, rows.lanes, m, table.cluster_centers, rows.members, nearest, first)
     return True
 
 
@@ -245,22 +246,20 @@ cdef double _take_units(
             estimated = _take_estimated(
                 table, n_members, rows, weight, units, dense.narrow_units + place, beyond, nearest, distance
             )
-            if not estimated:
-                measure_lanes(table, n_members, rows)
-        else:
+        if not estimated:
             measure_slots(table, slots, node, slot, min(slot + LANES, end), last, rows)
             if keeps:
                 keep_measured(table, slots, rows, n_members, slot, min(slot + LANES, end))
-        if units.narrow and not estimated:
-            sr_narrow_units(
-                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.narrow_units + place,
-                distance, beyond, nearest,
-            )
-        elif not units.narrow:
-            sr_dense_units(
-                table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place, distance,
-                largest,
-            )
+            if units.narrow:
+                sr_narrow_units(
+                    table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.narrow_units + place,
+                    distance, beyond, nearest,
+                )
+            else:
+                sr_dense_units(
+                    table.instructions, rows.lane_distance, n_members, weight, units.scale, dense.units + place,
+                    distance, largest,
+                )
         if units.narrow:
             memcpy(slots.nearest + slot, nearest, min(LANES, end - slot))
         for r in range(min(LANES, end - slot)):
@@ -394,14 +393,14 @@ def estimated_units(
     Returns
     -------
     tuple, or None where that is not good enough
-        units : ndarray of int16, shape (k, 16), less 2**15; nearest : ndarray of uint8, shape (16,), 255 where it is
-        not known; first : ndarray of float64, shape (16,), the squared distance to the nearest center; beyond : float,
-        the units that were cut off; slack : float, by how many a row's may fall short besides, less than that.
+        units : ndarray of int16, shape (k, 16), less 2**15; nearest : ndarray of uint8, shape (16,); first : ndarray of
+        float64, shape (16,), the squared distance to the nearest center; beyond : float, the units that were cut off;
+        slack : float, by how many a row's may fall short besides, less than that.
     """
     cdef Py_ssize_t k = centers.shape[0], m = centers.shape[1]
     cdef Table table
     cdef RowBuffers rows
-    cdef BoundUnits units = BoundUnits(scale, True, 1.0, 0.0)
+    cdef BoundUnits units = BoundUnits(scale, True, 1.0, 0.0, 0.0)
     cdef double[::1] weights = np.ones(LANES) if weight is None else weight
     cdef double[::1] beyond = np.zeros(LANES), first = np.empty(LANES)
     cdef int[::1] members = np.arange(k, dtype=np.int32)

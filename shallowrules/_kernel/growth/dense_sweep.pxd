@@ -25,7 +25,6 @@ cdef struct AllFeatures:
 cdef void load_slots(
     const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, RowBuffers* rows
 ) noexcept nogil
-cdef void measure_lanes(const Table* table, int n_members, RowBuffers* rows) noexcept nogil
 cdef void measure_slots(
     const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,

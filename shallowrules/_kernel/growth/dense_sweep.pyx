@@ -53,7 +53,7 @@ cdef void measure_slots(
     cdef double* lanes = rows.lane_distance
     if not node.has_distances:
         load_slots(table, slots, first, last, end, rows)
-        measure_lanes(table, n_members, rows)
+        _measure_lanes(table, n_members, rows)
         return
     for j in range(n_members):
         kept = distances_to(table, slots, rows.members[j]) + first
@@ -77,7 +77,7 @@ cdef void keep_measured(
         )
 
 
-cdef void measure_lanes(const Table* table, int n_members, RowBuffers* rows) noexcept nogil:
+cdef void _measure_lanes(const Table* table, int n_members, RowBuffers* rows) noexcept nogil:
     """Write the distances of the rows in rows.lanes to the centers in rows.members to rows.lane_distance."""
     sr_lane_distances(
         table.instructions, rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
@@ -304,7 +304,7 @@ cdef void measure_picked(
         for r in range(count):
             here[r] = slots.row[picked[r]]
         load_block(&table.X_cluster, here, count, rows.lanes, LANES)
-        measure_lanes(table, n_members, rows)
+        _measure_lanes(table, n_members, rows)
 
 
 cdef void dense_steps(

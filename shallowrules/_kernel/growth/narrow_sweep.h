@@ -3,8 +3,8 @@
  *
  * What a row adds is rounded down more coarsely, so that a cut is certain less often: for nodes of many rows, where
  * that is worth it. Units are kept less 2^15, for vectors compare and add signed numbers. Both versions give the same
- * numbers, but for units from estimates of distances. With AVX-512 the 256 bits of AVX2 are used: every such processor has them, and not every one has 16-bit
- * arithmetic in 512.
+ * numbers, but for units from estimates of distances, of which both are lower bounds. With AVX-512 the 256 bits of AVX2
+ * are used: every such processor has them, and not every one has 16-bit arithmetic in 512.
  */
 #ifndef SHALLOWRULES_NARROW_SWEEP_H
 #define SHALLOWRULES_NARROW_SWEEP_H
@@ -61,13 +61,14 @@ static inline void sr_narrow_units_portable(const double *distances, ptrdiff_t n
 
 /* The same from estimates of squared distances, K x 16, by the struct Estimates' share and margin: units are cut off
  * by what these may be off. scale: units per unit of an estimate; most: estimates up to which that is less than `slack`
- * units, together with rounding down. Returns whether all are; if not, `nearest` and `beyond` are as they were. */
+ * units, together with rounding down. Returns whether all are, and all nearest centers are known; if not, `beyond` is as
+ * it was. */
 static inline int sr_estimated_units_portable(const float *estimates, ptrdiff_t n_centers, const double *weight,
                                               double scale, float share, float margin, float most, float slack,
                                               int16_t *units, double *beyond, unsigned char *nearest)
 {
-    float least[SR_LANES], farthest[SR_LANES];
-    int n_nearest[SR_LANES] = {0};
+    float least[SR_LANES], farthest[SR_LANES], cut_offs[SR_LANES];
+    int n_nearest[SR_LANES] = {0}, is_unsure = 0;
     memcpy(least, estimates, sizeof least);
     memcpy(farthest, estimates, sizeof farthest);
     for (ptrdiff_t c = 1; c < n_centers; c++)
@@ -88,11 +89,14 @@ static inline int sr_estimated_units_portable(const float *estimates, ptrdiff_t 
             const int32_t unit = (int32_t)(value < SR_NARROW_CAP ? value : SR_NARROW_CAP);
             units[c * SR_LANES + r] = (int16_t)(unit + SR_NARROW_ZERO);
             if (unit == 0)
-                nearest[r] = n_nearest[r]++ ? SR_UNSURE : (unsigned char)c;
+                nearest[r] = (unsigned char)c, n_nearest[r]++;
         }
-        beyond[r] += cut_off > 0 ? cut_off : 0;
+        cut_offs[r] = cut_off > 0 ? cut_off : 0;
+        is_unsure |= n_nearest[r] != 1;
     }
-    return 1;
+    for (int r = 0; r < SR_LANES && !is_unsure; r++)
+        beyond[r] += cut_offs[r];
+    return !is_unsure;
 }
 
 /* The squared distance of each of 16 rows to a center of its own, as `sr_lane_distances` sums it. */
@@ -260,8 +264,9 @@ __attribute__((target("avx2"))) static inline int sr_estimated_units_avx2(
         found = _mm256_add_epi16(found, _mm256_and_si256(_mm256_cmpeq_epi16(unit, nothing), here));
         here = _mm256_add_epi16(here, one);
     }
-    here = _mm256_cmpeq_epi16(_mm256_srli_epi16(found, 8), one); /* SR_UNSURE are all bits of a byte */
-    found = _mm256_or_si256(_mm256_and_si256(found, places), _mm256_andnot_si256(here, places));
+    if (_mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_srli_epi16(found, 8), one)) != -1)
+        return 0;
+    found = _mm256_and_si256(found, places);
     _mm_storeu_si128((__m128i *)nearest,
                      _mm_packus_epi16(_mm256_castsi256_si128(found), _mm256_extracti128_si256(found, 1)));
     cut_off = _mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(far, least), f), _mm256_set1_ps(1.00001f));
@@ -367,25 +372,16 @@ static inline int sr_estimated_units(int instructions, const float *estimates, p
     return all;
 }
 
-/* The squared distance of each of 16 rows to its nearest center: of all, where that is not known. rows: n_columns x 16;
- * centers: picked by ids. */
+/* The squared distance of each of 16 rows to its nearest center, as `sr_lane_distances` sums it. rows: n_columns x 16;
+ * centers: picked by ids; nearest: places in ids. */
 static inline void sr_nearest_distances(int instructions, const double *rows, ptrdiff_t n_columns,
-                                        const double *centers, const int *ids, ptrdiff_t n_centers,
-                                        const unsigned char *nearest, double *first)
+                                        const double *centers, const int *ids, const unsigned char *nearest,
+                                        double *first)
 {
     const double *center[SR_LANES];
     for (int r = 0; r < SR_LANES; r++)
-        center[r] = centers + (ptrdiff_t)ids[nearest[r] == SR_UNSURE ? 0 : nearest[r]] * n_columns;
+        center[r] = centers + (ptrdiff_t)ids[nearest[r]] * n_columns;
     SR_CHOOSE_NARROW(sr_own_distances, rows, n_columns, center, first);
-    for (int r = 0; r < SR_LANES; r++)
-        for (ptrdiff_t c = 1; c < n_centers && nearest[r] == SR_UNSURE; c++) {
-            double sum = 0;
-            for (ptrdiff_t j = 0; j < n_columns; j++) {
-                const double gap = rows[j * SR_LANES + r] - centers[(ptrdiff_t)ids[c] * n_columns + j];
-                sum += gap * gap;
-            }
-            first[r] = sum < first[r] ? sum : first[r];
-        }
 }
 
 static inline void sr_narrow_places(int instructions, const uint16_t *codes, ptrdiff_t count, uint16_t low,

@@ -95,6 +95,8 @@ cdef class Workspace:
         self._set_table(inputs, ranks)
         is_narrow = narrow_rows is not None and self.state.table.n_codes <= INT16_MAX
         self.state.table.narrow_rows = narrow_rows if is_narrow else MAX_SLOTS
+        if self.state.table.n_rows >= self.state.table.narrow_rows:
+            self.state.table.estimates = estimates_of(np.asarray(inputs.cluster_centers), self._keep)
         self._set_slots(inputs, assigned)
         self._set_nodes()
 
@@ -185,7 +187,6 @@ cdef class Workspace:
                 self.keep(allocate(self._list_fields(&self.scratches[t])))
         if sweeps and r >= state.table.narrow_rows:
             self.keep(allocate([(<size_t>&state.slots.nearest, r, np.uint8)]))
-            state.table.estimates = estimates_of(np.asarray(self._keep[0].cluster_centers), self._keep)
         if sweeps:
             self.keep(allocate([(<size_t>&state.chunk_cost, r // CHUNK + k + 1, np.float64)]))
         if sweeps and k > state.table.dense_limit:

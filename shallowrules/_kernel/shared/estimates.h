@@ -1,4 +1,4 @@
-/* The nearest center of 16 rows at a time, from distances in single precision, where these tell which it is. */
+/* Squared distances of 16 rows at a time in single precision, and the nearest center, where these tell which it is. */
 #ifndef SHALLOWRULES_ESTIMATES_H
 #define SHALLOWRULES_ESTIMATES_H
 

@@ -2,8 +2,8 @@
 
 
 cdef struct Estimates:
-    # The centers as floats, less `origin` and times `scale`, by which an estimate is off by at most `share` of itself
-    # and `margin`, before it is compared with others.
+    # The centers as floats, less `origin` and times `scale`. An estimate by them is off by less than `share` of itself
+    # and `margin`, which leaves room for roundings when it is compared with another.
     const float* centers    # [k, m]; NULL: there are no estimates
     const double* origin    # [m]
     double scale
