@@ -307,8 +307,6 @@ __attribute__((target("avx2"))) static inline void sr_narrow_sweep_avx2(
         const __m256i p = SR_LOAD_256(place + row), p_too = SR_LOAD_256(place + row_too);
         __m256i x = SR_LOAD_256(u + at[last] * SR_LANES), x_too = SR_LOAD_256(v + at[last] * SR_LANES);
         __m256i own_x = nothing, own_y = nothing, own_x_too = nothing, own_y_too = nothing;
-        __m256i code = _mm256_set1_epi16((int16_t)q[0]);
-        __m256i is_right = _mm256_cmpgt_epi16(p, code), is_right_too = _mm256_cmpgt_epi16(p_too, code);
         right[last] = x;
         right_too[last] = x_too;
         for (ptrdiff_t j = last - 1; j > 0; j--) {
@@ -321,23 +319,18 @@ __attribute__((target("avx2"))) static inline void sr_narrow_sweep_avx2(
             const ptrdiff_t here = at[j] * SR_LANES;
             int32_t *s = sums + j * SR_PAIRS;
             const __m256i y = right[j + 1], y_too = right_too[j + 1];
-            __m256i next, next_too, is_own, is_own_too, added, added_too;
-            code = _mm256_set1_epi16((int16_t)q[j + 1]);
-            next = _mm256_cmpgt_epi16(p, code);
-            next_too = _mm256_cmpgt_epi16(p_too, code);
-            is_own = _mm256_andnot_si256(next, is_right);
-            is_own_too = _mm256_andnot_si256(next_too, is_right_too);
+            const __m256i code = _mm256_set1_epi16((int16_t)q[j]);
+            const __m256i is_right = _mm256_cmpgt_epi16(p, code), is_right_too = _mm256_cmpgt_epi16(p_too, code);
+            __m256i added, added_too;
             x = _mm256_min_epi16(x, SR_LOAD_256(u + here));
             x_too = _mm256_min_epi16(x_too, SR_LOAD_256(v + here));
             added = _mm256_madd_epi16(SR_BLEND_256(is_right, x, y), ones);
             added_too = _mm256_madd_epi16(SR_BLEND_256(is_right_too, x_too, y_too), ones_too);
             SR_STORE_256(s, _mm256_add_epi32(SR_LOAD_256(s), _mm256_add_epi32(added, added_too)));
-            own_x = SR_BLEND_256(is_own, own_x, x);
-            own_y = SR_BLEND_256(is_own, own_y, y);
-            own_x_too = SR_BLEND_256(is_own_too, own_x_too, x_too);
-            own_y_too = SR_BLEND_256(is_own_too, own_y_too, y_too);
-            is_right = next;
-            is_right_too = next_too;
+            own_x = SR_BLEND_256(is_right, own_x, x); /* the last cut that a row is right of is its own */
+            own_y = SR_BLEND_256(is_right, own_y, y);
+            own_x_too = SR_BLEND_256(is_right_too, own_x_too, x_too);
+            own_y_too = SR_BLEND_256(is_right_too, own_y_too, y_too);
         }
         sr_narrow_own_avx2(own_x_too, own_y_too, p_too, own + row_too, cell + row_too);
         sr_narrow_own_avx2(own_x, own_y, p, own + row, cell + row);
