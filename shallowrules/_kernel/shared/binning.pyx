@@ -34,7 +34,6 @@ cdef struct Grid:
     double factor           # cells per unit
     int n_cells
     const int* start        # [n_cells + 1] first edge of each cell
-    const int* base         # [n_cells] code of a value in the cell below its first edge
     const int* whole        # [n_cells] code of all values in the cell, -1 where an edge parts them
     const double* edge      # edge values, ascending; what lies before the first and behind the last may be read
     const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
@@ -81,15 +80,31 @@ cdef inline int first_edge(const Grid* grid, int cell, double value) noexcept no
     return low
 
 
+cdef inline int code_among_edges(const Grid* grid, int cell, double value) noexcept nogil:
+    """Return the code of a value in a cell that has edges, without branches."""
+    cdef int last = grid.start[cell + 1] - 1, edge = first_edge(grid, cell, value), is_behind = edge > last
+    edge -= is_behind
+    return grid.code_below[edge] + (grid.is_single[edge] & (is_behind | (grid.edge[edge] == value))) + is_behind
+
+
 cdef inline int code_of(const Grid* grid, double value) noexcept nogil:
     cdef int cell = cell_of(grid, value)
-    cdef int first = grid.start[cell], last = grid.start[cell + 1], edge
-    if first == last:
-        return grid.base[cell]
-    edge = first_edge(grid, cell, value)
-    if edge < last:
-        return grid.code_below[edge] + (grid.is_single[edge] & (grid.edge[edge] == value))
-    return grid.code_below[edge - 1] + grid.is_single[edge - 1] + 1
+    return grid.whole[cell] if grid.whole[cell] >= 0 else code_among_edges(grid, cell, value)
+
+
+cdef inline void find_bin_codes(
+    const Grid* grid, const double* values, Py_ssize_t count, const int* cells, int* codes
+) noexcept nogil:
+    """Write the codes of up to ROWS values, as `code_of` finds them; only where cells are bins."""
+    cdef int parted[ROWS]
+    cdef int n_parted = 0, i, place
+    for i in range(<int>count):
+        codes[i] = grid.whole[cells[i]]
+        parted[n_parted] = i
+        n_parted += codes[i] < 0
+    for i in range(n_parted):   # which ones these are is not to be foretold: on their own, they cost no branches
+        place = parted[i]
+        codes[place] = code_among_edges(grid, cells[place], values[place])
 
 
 cdef inline void find_rank_codes(
@@ -252,15 +267,14 @@ cdef int _make_grid(
     cdef int n_edges, cell = 0, code = 0, most = 0
     cdef bint cells_are_bins
     cdef double width = high - low
-    numbers, values = np.empty(n_most + 3 * n_cells + 2, dtype=np.int32), np.empty(n_most + 2)
+    numbers, values = np.empty(n_most + 2 * n_cells + 2, dtype=np.int32), np.empty(n_most + 2)
     is_single_array = np.empty(n_most + 1, dtype=np.uint8)
     cdef int[::1] number = numbers
     cdef double[::1] edge = values[1:]
     cdef unsigned char[::1] is_single = is_single_array
     cdef int* code_below = &number[0]
     cdef int* start = code_below + n_most + 1
-    cdef int* base = start + n_cells + 1
-    cdef int* whole = base + n_cells
+    cdef int* whole = start + n_cells + 1
     for i in range(1, singles.shape[0]):
         if singles[i] != singles[n_singles - 1]:
             singles[n_singles] = singles[i]
@@ -274,11 +288,11 @@ cdef int _make_grid(
             edge[i], is_single[i] = singles[i], True
     else:
         n_edges = _find_rank_edges(sample, singles[:n_singles], n_cells, edge, is_single)
-    start[0] = base[0] = 0
+    start[0] = whole[0] = 0
     for i in range(n_edges):
         while cell < cell_of(grid, edge[i]):
             cell += 1
-            start[cell], base[cell] = <int>i, code + cell * cells_are_bins
+            start[cell], whole[cell] = <int>i, code + cell * cells_are_bins
         code_below[i] = code + cell * cells_are_bins
         code += 1 + is_single[i]
     code_below[n_edges], is_single[n_edges] = code, False
@@ -287,17 +301,17 @@ cdef int _make_grid(
         cell += 1
         start[cell] = n_edges
         if cell < n_cells:
-            base[cell] = code + cell * cells_are_bins
+            whole[cell] = code + cell * cells_are_bins
     for cell in range(n_cells):
-        whole[cell] = base[cell] if start[cell] == start[cell + 1] else -1
+        if start[cell] < start[cell + 1]:
+            whole[cell] = -1
         most = max(most, start[cell + 1] - start[cell])
     grid.n_halvings, grid.cells_are_bins = 0, cells_are_bins
     while most:
         grid.n_halvings += 1
         most >>= 1
-    grid.edge, grid.is_single, grid.code_below, grid.start, grid.base, grid.whole = (
-        &edge[0], &is_single[0], code_below, start, base, whole
-    )
+    grid.edge, grid.is_single, grid.code_below = &edge[0], &is_single[0], code_below
+    grid.start, grid.whole = start, whole
     keep += [numbers, values, is_single_array]
     return code + (n_cells if cells_are_bins else 1)
 
@@ -337,7 +351,6 @@ cdef void _encode_part(
     cdef int code, seen
     cdef int cells[ROWS]
     cdef int codes_of_rows[ROWS]
-    cdef const int* whole
     while i < last:
         count = min(ROWS, last - i)
         load_block(matrix, rows + i, count, buffer, count)  # columns 4096 bytes apart would share cache sets
@@ -345,12 +358,9 @@ cdef void _encode_part(
             out = codes + f * m + i
             rows_of = buckets.rows + f * n_codes
             first_of = buckets.value + f * n_codes
-            whole = grids[f].whole
             find_cells(&grids[f], buffer + f * count, count, cells)
             if grids[f].cells_are_bins:
-                for r in range(count):
-                    code = whole[cells[r]]
-                    codes_of_rows[r] = code if code >= 0 else code_of(&grids[f], buffer[f * count + r])
+                find_bin_codes(&grids[f], buffer + f * count, count, cells, codes_of_rows)
             else:
                 find_rank_codes(&grids[f], buffer + f * count, count, cells, codes_of_rows)
             for r in range(count):
