@@ -66,7 +66,7 @@ def _are_usual(X: NDArray[Any], weight: NDArray[Any] | None) -> bool:
 
     Single precision leaves k-means++ no digits to spare: to get the same rows takes the same operations.
     """
-    if X.dtype != np.float64 or not np.vdot(X, X) < TOO_LARGE:
+    if X.dtype != np.float64 or not np.einsum("ij,ij", X, X) < TOO_LARGE:  # of columns, `vdot` would take a copy
         return False
     if weight is None:
         return True
