@@ -31,7 +31,7 @@ CASE = Case("command", 1_000_000, 10, 10)
 QUICK_ROWS = 300
 FIRST_ROWS = 40
 LIMIT = Target("≤", 2.0)
-FITTING = ("k-means", "growing", "refining")
+FITTING = ("k-means", "distinct rows", "growing", "refining")  # a tree is grown from distinct rows, as in quality.py
 
 # Runs the command with a clock at the functions that do its parts; writes when each began and how long it took.
 WATCHED = """
@@ -40,6 +40,7 @@ PARTS = {
     "reading": ("shallowrules.cli.preparation", "prepare"),
     "encoding": ("shallowrules.pipeline.preparing", "encode"),
     "k-means": ("shallowrules.clustering", "fit_clusterer"),
+    "distinct rows": ("shallowrules.pipeline.growing", "find_unique_rows"),
     "growing": ("shallowrules.growing", "grow"),
     "refining": ("shallowrules.pipeline.growing", "refine"),
     "finishing": ("shallowrules.estimator", "finish"),

@@ -486,7 +486,8 @@ def test_command_prints_every_part_and_judges_none_of_a_quick_run() -> None:
     command = [sys.executable, "-W", "error", str(SPEED.with_name("command.py")), "--quick"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     parts = dict(re.findall(r"^  ([a-z- ]+?) +([0-9.]+)$", done.stdout, re.MULTILINE))
-    named = ["reading", "encoding", "k-means", "growing", "refining", "finishing", "exporting"]
+    fitting = ["k-means", "distinct rows", "growing", "refining"]
+    named = ["reading", "encoding", *fitting, "finishing", "exporting"]
     assert list(parts) == ["until reading", *named, "the rest"]
     assert all(float(parts[part]) for part in ("until reading", "reading", "k-means", "exporting"))
     assert done.stdout.count("÷ read_csv") == 2

@@ -219,7 +219,7 @@ class Encoder:
         numbers, others = self._numbers()
         if not others:
             return raw if self.scaler is None else scale_rows(self.scaler, raw, n_threads)
-        scaled = raw.copy(order="K")
+        scaled = raw.copy()
         if self.scaler is not None:
             scaled[:, numbers] = scale_rows(self.scaler, raw[:, numbers], n_threads)
         scaled[:, others] *= self.category_weight
