@@ -200,7 +200,8 @@ def test_threads_and_known_ranges_change_nothing_in_a_scaled_table(scale, dtype,
     for n_threads in (1, 2):
         found = scale_rows(known, X, n_threads=n_threads)
         np.testing.assert_array_equal(found, expected)
-        assert found.dtype == dtype and found.flags.c_contiguous  # row by row, as distances take it
+        assert found.dtype == dtype
+        assert found.flags.c_contiguous  # row by row, as distances take it
 
 
 def test_quartiles_by_weights_that_are_not_whole_are_refused():
