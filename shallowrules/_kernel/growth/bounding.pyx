@@ -275,14 +275,16 @@ cdef double _take_units(
 
 
 cdef void _sweep_block(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    DenseBuffers* dense, bint narrow, const unsigned char* wanted, Share block,
+    const Table* table, const Slots* slots, const Node* node, Histograms* histograms, DenseBuffers* dense, bint narrow,
+    const unsigned char* wanted, Share block,
 ) noexcept nogil:
     """Add a block of rows, whose units are taken, to the histograms of the wanted features."""
     cdef Py_ssize_t begin = block.first, end = block.last
     cdef Py_ssize_t n_groups = (end - begin + LANES - 1) // LANES, f, i, n_codes = table.n_codes
     cdef int n_members = node.last_center - node.first_center
     cdef int* place = dense.place
+    cdef const int* at
+    cdef const int* edge
     cdef const uint16_t* codes
     cdef int64_t weight_units[DENSE_BLOCK]
     for i in range(end - begin if table.weighted else 0):
@@ -290,23 +292,23 @@ cdef void _sweep_block(
     for f in range(table.n_features):
         if not wanted[f]:
             continue
-        line_up(table, centers, node, dense, f)
+        at, edge = dense.at + f * n_members, dense.edge + f * n_members
         codes = slots.codes + f * table.n_rows + begin
         if narrow:
             sr_narrow_places(
-                table.instructions, codes, end - begin, dense.edge[0], dense.edge[n_members - 1], dense.narrow_place
+                table.instructions, codes, end - begin, edge[0], edge[n_members - 1], dense.narrow_place
             )
             sr_narrow_sweep(
-                table.instructions, dense.narrow_units, n_groups, n_members, dense.at, dense.edge, dense.narrow_place,
+                table.instructions, dense.narrow_units, n_groups, n_members, at, edge, dense.narrow_place,
                 dense.sums + f * n_members * PAIRS, dense.narrow_own, dense.cell,
             )
             sr_narrow_tally(dense.cell, dense.narrow_own, end - begin, dense.packed + 2 * f * n_codes)
         else:
             sr_dense_places(
-                table.instructions, codes, end - begin, dense.edge[0], dense.edge[n_members - 1], place
+                table.instructions, codes, end - begin, edge[0], edge[n_members - 1], place
             )
             sr_dense_sweep(
-                table.instructions, dense.units, n_groups, n_members, dense.at, dense.edge, place,
+                table.instructions, dense.units, n_groups, n_members, at, edge, place,
                 dense.sums + f * n_members * LANES, dense.own,
             )
             sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)
@@ -332,7 +334,7 @@ cdef void bound_rows(
 
     Also sums the current costs of these chunks, to `chunk_cost`, the node's.
     """
-    cdef Py_ssize_t last = min(node.first + chunks.last * CHUNK, node.last), r, chunk = chunks.first
+    cdef Py_ssize_t last = min(node.first + chunks.last * CHUNK, node.last), r, f, chunk = chunks.first
     cdef Share block
     cdef int n_members = node.last_center - node.first_center, n_unflushed = 0
     cdef int n_lanes = PAIRS if units.narrow else LANES, most = MAX_NARROW_GROUPS if units.narrow else MAX_GROUPS
@@ -341,6 +343,9 @@ cdef void bound_rows(
     cdef double beyond[LANES]
     cdef double cost = 0.0
     place_members(centers, node, rows.members, dense)
+    for f in range(table.n_features):
+        if wanted[f]:
+            line_up(table, centers, node, dense, f)
     clear_histograms(table, centers, node, histograms, wanted)
     memset(largest, 0, LANES * sizeof(int))
     memset(beyond, 0, LANES * sizeof(double))
@@ -349,7 +354,7 @@ cdef void bound_rows(
     while block.first < last:
         block.last = min(block.first + n_rows, last)
         cost = _take_units(table, slots, node, rows, dense, units, block, last, largest, beyond, cost)
-        _sweep_block(table, slots, centers, node, histograms, dense, units.narrow, wanted, block)
+        _sweep_block(table, slots, node, histograms, dense, units.narrow, wanted, block)
         n_unflushed += (block.last - block.first + LANES - 1) // LANES
         block.first = block.last
         if n_unflushed + n_rows // LANES > most or block.first == last:

@@ -15,8 +15,6 @@ cdef extern from "growth/dense_sweep.h":
 
 cdef struct AllFeatures:
     # What `sum_all_features` needs besides: K is the number of the node's centers.
-    int* at                     # [d, K] place in `members` of each center in the order of each feature
-    int* edge                   # [d, K] its code
     int64_t* units              # [BLOCK / LANES, K, LANES] added cost of each center
     int64_t* sums               # [d, K, LANES] zeros
     int64_t* own                # [BLOCK] a row's own step

@@ -100,11 +100,11 @@ cdef void line_up(
 ) noexcept nogil:
     """Write the node's centers in the order of a feature: dense.at, places in `members`; dense.edge, codes."""
     cdef Py_ssize_t k = table.n_centers, j
-    cdef int center
-    for j in range(node.last_center - node.first_center):
+    cdef int n_members = node.last_center - node.first_center, center
+    for j in range(n_members):
         center = centers.order[feature * k + node.first_center + j]
-        dense.at[j] = dense.member_place[center]
-        dense.edge[j] = table.center_codes[feature * k + center]
+        dense.at[feature * n_members + j] = dense.member_place[center]
+        dense.edge[feature * n_members + j] = table.center_codes[feature * k + center]
 
 
 cdef void place_members(
@@ -195,6 +195,7 @@ cdef void sum_rows(
     cdef double buffer[LANES]
     cdef int64_t own[LANES]
     cdef int* place = dense.place
+    cdef const int* edge = dense.edge + feature * n_members
     place_members(centers, node, rows.members, dense)
     clear_feature(table, centers, node, histograms, feature)
     line_up(table, centers, node, dense, feature)
@@ -210,10 +211,10 @@ cdef void sum_rows(
             for j in range(n_members):
                 dense.exact_units[j * LANES + r] = 0
         sr_dense_places(
-            table.instructions, codes + begin, end - begin, dense.edge[0], dense.edge[n_members - 1], place
+            table.instructions, codes + begin, end - begin, edge[0], edge[n_members - 1], place
         )
         sr_dense_exact(
-            table.instructions, dense.exact_units, 1, n_members, dense.at, dense.edge, place,
+            table.instructions, dense.exact_units, 1, n_members, dense.at + feature * n_members, edge, place,
             dense.exact_sums, own,
         )
         _add_own(place, own, end - begin, tally)
@@ -233,26 +234,24 @@ cdef void sum_all_features(
     cdef Py_ssize_t f, k = table.n_centers, n_groups
     cdef int n_members = node.last_center - node.first_center
     cdef int* place = dense.place
-    cdef int* edge
+    cdef const int* edge
     cdef Share block = Share(node.first, node.first)
     place_members(centers, node, rows.members, dense)
     clear_histograms(table, centers, node, histograms, NULL)
     for f in range(table.n_features):
         line_up(table, centers, node, dense, f)
-        memcpy(all_features.at + f * n_members, dense.at, n_members * sizeof(int))
-        memcpy(all_features.edge + f * n_members, dense.edge, n_members * sizeof(int))
     while block.first < node.last:
         block.last = min(block.first + BLOCK, node.last)
         _take_exact_units(table, slots, node, block, rows, fixed, all_features.units, cost)
         n_groups = (block.last - block.first + LANES - 1) // LANES
         for f in range(table.n_features):
-            edge = all_features.edge + f * n_members
+            edge = dense.edge + f * n_members
             sr_dense_places(
                 table.instructions, slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0],
                 edge[n_members - 1], place,
             )
             sr_dense_exact(
-                table.instructions, all_features.units, n_groups, n_members, all_features.at + f * n_members, edge,
+                table.instructions, all_features.units, n_groups, n_members, dense.at + f * n_members, edge,
                 place, all_features.sums + f * n_members * LANES, all_features.own,
             )
             _add_own(place, all_features.own, block.last - block.first, histograms.tally + f * table.n_codes)

@@ -92,8 +92,6 @@ cdef class NodeRows(Workspace):
         memset(&cost, 0, sizeof(ExactCost))
         if is_dense(&state.table, node):
             keep = allocate([
-                (<size_t>&all_features.at, (d, k), np.int32),
-                (<size_t>&all_features.edge, (d, k), np.int32),
                 (<size_t>&all_features.units, BLOCK * k, np.int64),
                 (<size_t>&all_features.sums, (d, k, LANES), np.int64),
                 (<size_t>&all_features.own, BLOCK, np.int64),

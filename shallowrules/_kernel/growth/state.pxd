@@ -221,8 +221,8 @@ cdef struct DenseBuffers:
     # M is the largest number of centers of a dense node.
     int* place                  # [DENSE_BLOCK] code of each row, clipped to the node's centers
     int* member_place           # [k] place of a center in `members`
-    int* at                     # [M] place in `members` of each center in the order of a feature
-    int* edge                   # [M] its code
+    int* at                     # [d, K] place in `members` of each center in the order of each feature, K of the node
+    int* edge                   # [d, K] its code
     int* units                  # [rows of a block / LANES, M, LANES] added cost of each center, for bounds
     int* sums                   # [d, M, LANES], in 16 bits the first [d, M, PAIRS]
     int* own                    # [DENSE_BLOCK] a row's own step

@@ -258,8 +258,8 @@ cdef class Workspace:
         return [
             (<size_t>&scratch.dense.place, DENSE_BLOCK, np.int32),
             (<size_t>&scratch.dense.member_place, k, np.int32),
-            (<size_t>&scratch.dense.at, dense, np.int32),
-            (<size_t>&scratch.dense.edge, dense, np.int32),
+            (<size_t>&scratch.dense.at, (d, dense), np.int32),
+            (<size_t>&scratch.dense.edge, (d, dense), np.int32),
             (<size_t>&scratch.dense.units, self._n_units(), np.int32),
             (<size_t>&scratch.dense.sums, (d, dense, LANES), np.int32),
             (<size_t>&scratch.dense.own, DENSE_BLOCK, np.int32),
