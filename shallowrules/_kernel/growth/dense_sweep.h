@@ -123,7 +123,7 @@ SR_DEFINE_PLACES(_portable, )
                     const UNIT x = u[at[j] * SR_LANES + r], y = right[j + 1][r];                                   \
                     left[r] = x < left[r] ? x : left[r];                                                           \
                     sums[j * SR_LANES + r] += p[r] <= q[j] ? left[r] : y;                                          \
-                    o[r] = (p[r] > q[j]) & (p[r] <= q[j + 1]) ? left[r] - y : o[r];                                \
+                    o[r] = p[r] > q[j] ? left[r] - y : o[r]; /* the last cut that a row is right of is its own */  \
                 }                                                                                                  \
         }                                                                                                          \
     }
@@ -158,7 +158,7 @@ SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
 /* The same, W rows in a vector. Two groups go through together: they share what is read of the centers, and the sums
  * are written once for both. */
 #define SR_DEFINE_DENSE(NAME, TARGET, UNIT, HIGHEST, W, VEC, MASK, LOAD, STORE, CODES, SET, MIN, ADD, SUB, GT,     \
-                        FRESH, BLEND)                                                                              \
+                        BLEND)                                                                                     \
     __attribute__((target(TARGET))) static void NAME(                                                              \
         const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at, const int32_t *q,           \
         const int32_t *place, UNIT *sums, UNIT *own)                                                               \
@@ -174,7 +174,6 @@ SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
                 const VEC p = CODES(place + row), p_too = CODES(place + row + SR_LANES);                           \
                 VEC x = LOAD(u + at[last] * SR_LANES), x_too = LOAD(v + at[last] * SR_LANES);                      \
                 VEC step = SET(0), step_too = SET(0);                                                              \
-                MASK is_right, is_right_too;                                                                       \
                 right[last] = x;                                                                                   \
                 right_too[last] = x_too;                                                                           \
                 for (ptrdiff_t j = last - 1; j > 0; j--) {                                                         \
@@ -183,20 +182,16 @@ SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
                     right_too[j] = x_too = MIN(x_too, LOAD(v + here));                                             \
                 }                                                                                                  \
                 x = x_too = SET(HIGHEST);                                                                          \
-                is_right = GT(p, SET(q[0]));                                                                       \
-                is_right_too = GT(p_too, SET(q[0]));                                                               \
                 for (ptrdiff_t j = 0; j < last; j++) {                                                             \
                     const ptrdiff_t here = at[j] * SR_LANES;                                                       \
-                    const VEC y = right[j + 1], y_too = right_too[j + 1], code = SET(q[j + 1]);                    \
-                    const MASK next = GT(p, code), next_too = GT(p_too, code);                                     \
+                    const VEC y = right[j + 1], y_too = right_too[j + 1], code = SET(q[j]);                        \
+                    const MASK is_right = GT(p, code), is_right_too = GT(p_too, code);                             \
                     x = MIN(x, LOAD(u + here));                                                                    \
                     x_too = MIN(x_too, LOAD(v + here));                                                            \
                     STORE(s + j * SR_LANES, ADD(LOAD(s + j * SR_LANES), ADD(BLEND(is_right, x, y),                 \
                                                                             BLEND(is_right_too, x_too, y_too))));  \
-                    step = BLEND(FRESH(next, is_right), step, SUB(x, y));                                          \
-                    step_too = BLEND(FRESH(next_too, is_right_too), step_too, SUB(x_too, y_too));                  \
-                    is_right = next;                                                                               \
-                    is_right_too = next_too;                                                                       \
+                    step = BLEND(is_right, step, SUB(x, y));                                                       \
+                    step_too = BLEND(is_right_too, step_too, SUB(x_too, y_too));                                   \
                 }                                                                                                  \
                 STORE(own + row, step);                                                                            \
                 STORE(own + row + SR_LANES, step_too);                                                             \
@@ -206,19 +201,16 @@ SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
             UNIT *s = sums + lane;                                                                                 \
             const VEC p = CODES(place + g * SR_LANES + lane);                                                      \
             VEC x = LOAD(u + at[last] * SR_LANES), step = SET(0);                                                  \
-            MASK is_right;                                                                                         \
             right[last] = x;                                                                                       \
             for (ptrdiff_t j = last - 1; j > 0; j--)                                                               \
                 right[j] = x = MIN(x, LOAD(u + at[j] * SR_LANES));                                                 \
             x = SET(HIGHEST);                                                                                      \
-            is_right = GT(p, SET(q[0]));                                                                           \
             for (ptrdiff_t j = 0; j < last; j++) {                                                                 \
                 const VEC y = right[j + 1];                                                                        \
-                const MASK next = GT(p, SET(q[j + 1]));                                                            \
+                const MASK is_right = GT(p, SET(q[j]));                                                            \
                 x = MIN(x, LOAD(u + at[j] * SR_LANES));                                                            \
                 STORE(s + j * SR_LANES, ADD(LOAD(s + j * SR_LANES), BLEND(is_right, x, y)));                       \
-                step = BLEND(FRESH(next, is_right), step, SUB(x, y));                                              \
-                is_right = next;                                                                                   \
+                step = BLEND(is_right, step, SUB(x, y));                                                           \
             }                                                                                                      \
             STORE(own + g * SR_LANES + lane, step);                                                                \
         }                                                                                                          \
@@ -232,20 +224,19 @@ SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
 #define SR_LOAD_512(p) _mm512_loadu_si512((const void *)(p))
 #define SR_STORE_512(p, v) _mm512_storeu_si512((void *)(p), v)
 #define SR_CODES_512_LONG(p) _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(p)))
-#define SR_FRESH_512(is, was) (~(is) & (was))
 
 SR_DEFINE_DENSE(sr_dense_sweep_avx2, "avx2", int32_t, INT32_MAX, 8, __m256i, __m256i, SR_LOAD_256, SR_STORE_256,
                 SR_LOAD_256, _mm256_set1_epi32, _mm256_min_epi32, _mm256_add_epi32, _mm256_sub_epi32,
-                _mm256_cmpgt_epi32, _mm256_andnot_si256, SR_BLEND_256)
+                _mm256_cmpgt_epi32, SR_BLEND_256)
 SR_DEFINE_DENSE(sr_dense_exact_avx2, "avx2", int64_t, INT64_MAX, 4, __m256i, __m256i, SR_LOAD_256, SR_STORE_256,
                 SR_CODES_256_LONG, _mm256_set1_epi64x, SR_MIN_256_LONG, _mm256_add_epi64, _mm256_sub_epi64,
-                _mm256_cmpgt_epi64, _mm256_andnot_si256, SR_BLEND_256)
+                _mm256_cmpgt_epi64, SR_BLEND_256)
 SR_DEFINE_DENSE(sr_dense_sweep_avx512, "avx512f", int32_t, INT32_MAX, 16, __m512i, __mmask16, SR_LOAD_512,
                 SR_STORE_512, SR_LOAD_512, _mm512_set1_epi32, _mm512_min_epi32, _mm512_add_epi32, _mm512_sub_epi32,
-                _mm512_cmpgt_epi32_mask, SR_FRESH_512, _mm512_mask_blend_epi32)
+                _mm512_cmpgt_epi32_mask, _mm512_mask_blend_epi32)
 SR_DEFINE_DENSE(sr_dense_exact_avx512, "avx512f", int64_t, INT64_MAX, 8, __m512i, __mmask8, SR_LOAD_512,
                 SR_STORE_512, SR_CODES_512_LONG, _mm512_set1_epi64, _mm512_min_epi64, _mm512_add_epi64,
-                _mm512_sub_epi64, _mm512_cmpgt_epi64_mask, SR_FRESH_512, _mm512_mask_blend_epi64)
+                _mm512_sub_epi64, _mm512_cmpgt_epi64_mask, _mm512_mask_blend_epi64)
 #endif
 
 static inline void sr_dense_places(int instructions, const uint16_t *codes, ptrdiff_t count, int32_t low,

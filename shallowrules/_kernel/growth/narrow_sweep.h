@@ -154,9 +154,9 @@ static inline void sr_narrow_sweep_portable(const int16_t *units, ptrdiff_t n_gr
                 const int16_t x = u[at[j] * SR_LANES + r], y = right[j + 1][r];
                 left[r] = x < left[r] ? x : left[r];
                 sums[j * SR_PAIRS + r / 2] += p[r] <= q[j] ? left[r] : y;
-                if (p[r] > q[j] && p[r] <= q[j + 1]) {
+                if (p[r] > q[j]) { /* the last cut that a row is right of is its own */
                     o[r] = (uint16_t)((left[r] < y ? y : left[r]) - SR_NARROW_ZERO);
-                    c[r] += left[r] < y;
+                    c[r] = (uint16_t)(2 * p[r] + (left[r] < y));
                 }
             }
     }
@@ -327,7 +327,7 @@ __attribute__((target("avx2"))) static inline void sr_narrow_sweep_avx2(
             added = _mm256_madd_epi16(SR_BLEND_256(is_right, x, y), ones);
             added_too = _mm256_madd_epi16(SR_BLEND_256(is_right_too, x_too, y_too), ones_too);
             SR_STORE_256(s, _mm256_add_epi32(SR_LOAD_256(s), _mm256_add_epi32(added, added_too)));
-            own_x = SR_BLEND_256(is_right, own_x, x); /* the last cut that a row is right of is its own */
+            own_x = SR_BLEND_256(is_right, own_x, x);
             own_y = SR_BLEND_256(is_right, own_y, y);
             own_x_too = SR_BLEND_256(is_right_too, own_x_too, x_too);
             own_y_too = SR_BLEND_256(is_right_too, own_y_too, y_too);
