@@ -21,7 +21,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from shallowrules._kernel import numbers_of
+from shallowrules._kernel import Ranges, column_ranges, numbers_of
 from shallowrules.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.errors import DataError, counted
 from shallowrules.times import (
@@ -177,6 +177,12 @@ class Column:
         return float(self.values.min()), float(self.values.max())
 
     @property
+    def is_constant(self) -> bool:
+        """Whether a column that has rows has one value only."""
+        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # of whole numbers the ends may be rounded
+        return may_be and bool((self.values == self.values[0]).all())
+
+    @property
     def is_finite(self) -> bool:
         """Whether every value is a number, none missing or infinite."""
         return self.is_numeric and self.missing is None and len(self.values) > 0 and all(map(math.isfinite, self.ends))
@@ -298,6 +304,18 @@ class Table:
         shape, strides = (self.n_rows, len(values)), (first.strides[0], step)
         matrix = np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
         return matrix if all(_is_same(c, matrix[:, j]) for j, c in enumerate(self.columns)) else None
+
+    def ranges(self, n_threads: int = 1) -> Ranges | None:
+        """Return the ranges of the columns of `matrix`, None where there is none; its columns know their `ends` then.
+
+        All are found in one pass, where the columns would each take their own.
+        """
+        if self.matrix is None:
+            return None
+        if not all("ends" in vars(column) for column in self.columns):
+            for column, *ends in zip(self.columns, *column_ranges(self.matrix, n_threads), strict=True):
+                vars(column)["ends"] = tuple(map(float, ends))
+        return Ranges(*np.array([column.ends for column in self.columns]).T)
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:

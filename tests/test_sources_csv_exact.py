@@ -215,7 +215,9 @@ def test_nothing_but_plain_numbers_needs_no_query_and_is_one_matrix(write):
         assert [column.type for column in table.columns] == ["float", "integer", "float"]
         assert table["c"].values.tolist() == [i + 0.25 for i in range(300)]
         assert table.matrix is None
-        assert table.select(["a", "c"]).matrix.tolist() == [[i + 0.5, i + 0.25] for i in range(300)]
+        matrix = table.select(["a", "c"]).matrix
+        assert matrix.tolist() == [[i + 0.5, i + 0.25] for i in range(300)]
+        assert matrix.flags.c_contiguous  # row by row, as distances take it
 
 
 def test_numbers_are_those_of_python_to_the_last_bit(write):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shallowrules.errors import DataError
 from shallowrules.table import Column, Table
@@ -27,13 +29,54 @@ def test_columns_of_one_matrix_are_one_again(order):
     np.testing.assert_array_equal(table.select(["x1", "x2"]).matrix, matrix[:, 1:3])
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from("CF"),
+    st.sampled_from([1, 2]),
+)
+def test_the_ends_of_all_columns_of_a_matrix_are_those_of_each(seed, dtype, order, n_threads):
+    random = np.random.default_rng(seed)
+    odd = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0, 3.0], size=(int(random.integers(1, 9)), 4))
+    matrix = np.array(np.where(random.random(odd.shape) < 0.3, odd, 3.0), dtype=dtype, order=order)
+    table, alone = Table.of(matrix), Table.of(matrix)
+    ranges = table.ranges(n_threads)
+    for column, own, ends in zip(table.columns, alone.columns, np.transpose(ranges), strict=True):
+        np.testing.assert_array_equal(column.ends, own.ends)
+        np.testing.assert_array_equal(ends, own.ends)
+        assert column.is_constant == own.is_constant == all(own.values == own.values[0])
+        assert column.is_finite == own.is_finite == np.isfinite(own.values).all()
+    np.testing.assert_array_equal(table.select(["x1", "x2"]).ranges(), np.array(ranges)[:, 1:3])
+
+
+def test_only_a_matrix_has_ranges():
+    assert Table.of({"a": np.arange(3.0), "b": np.arange(3)}).ranges() is None
+    assert Table((), 3).ranges() is None
+
+
+@pytest.mark.parametrize(
+    ("values", "is_constant"),
+    [
+        ([2**53, 2**53 + 1], False),
+        ([2**53, 2**53], True),
+        ([0.0, -0.0], True),
+        ([np.nan, np.nan], False),
+        (["a", "a"], True),
+        (["a", None], False),
+        ([True, True], True),
+    ],
+)
+def test_whether_a_column_has_one_value(values, is_constant):
+    assert Column.of("c", values).is_constant == is_constant
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_numbers_of_a_dataframe_are_a_matrix_that_is_not_written_to(dtype):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.arange(12.0).reshape(3, 4).astype(dtype), columns=["a", "b", "c", "d"]).copy()
-    for given in (frame, frame[["b", "c"]], frame.iloc[1:], frame[["a"]]):
-        matrix = Table.of(given).matrix
-        np.testing.assert_array_equal(matrix, given.to_numpy())
+    for some in (frame, frame[["b", "c"]], frame.iloc[1:], frame[["a"]]):
+        matrix = Table.of(some).matrix
+        np.testing.assert_array_equal(matrix, some.to_numpy())
         assert matrix.dtype == dtype
         assert not matrix.flags.writeable
     assert np.shares_memory(Table.of(frame).matrix, frame["c"].to_numpy())

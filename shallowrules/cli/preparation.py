@@ -110,6 +110,7 @@ def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTab
         warnings.simplefilter("always", ShallowRulesWarning)
         chosen = _read(where, fit, reading, refusals)
     table, weight, labels = chosen.table, chosen.weight, chosen.labels
+    table.ranges(os.cpu_count() or 1)  # what is asked of each column below needs no pass of its own then
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
@@ -558,15 +559,11 @@ def _only(number: int, what: str) -> str:
     return f"there {'is' if number == 1 else 'are'} only {counted(number, what)}: {way}"
 
 
-def _is_constant(column: Column) -> bool:
-    return bool((column.values == column.values[0]).all())
-
-
 def _constant_columns(table: Table) -> list[str]:
     return [
         f"column {column.name!r} has one value only ({column.show(column.values.tolist()[0])}) and plays no part"
         for column in table.columns
-        if _is_constant(column)
+        if column.is_constant
     ]
 
 
@@ -585,11 +582,11 @@ def scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> li
 
 def _dominant_column(table: Table, weights: NDArray[Any] | None) -> list[str]:
     """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
-    varying = [column for column in table.columns if column.is_numeric and not _is_constant(column)]
+    varying = [column for column in table.columns if column.is_numeric and not column.is_constant]
     if len(varying) < 2:
         return []
     # Relative to the largest of all, squares cannot overflow.
-    largest = max(float(np.abs(column.numbers().astype(np.float64)).max()) for column in varying)
+    largest = max(abs(end) for column in varying for end in column.ends)
     variances = []
     for column in varying:
         values = column.numbers() / largest

@@ -44,14 +44,14 @@ def read_numbers(text: str, delimiter: str, found: Scan, types: Mapping[int, Col
     Returns
     -------
     list of ndarray or None
-        Of int64, or of float64, NaN where a field is empty. Where all are floats, they are the columns of one matrix.
+        Of int64, or of float64, NaN where a field is empty. Those of floats are one matrix, row by row in memory.
     """
     n_rows = found.lines - 1
     begins = [_first_row(text, *part) for part in found.parts]
     if n_rows < 1 or None in begins:
         return None
     n_floats = sum(kind == "float" for kind in types.values())
-    columns = iter(np.empty((n_rows, n_floats), order="F").T)
+    columns = iter(np.empty((n_rows, n_floats)).T)
     arrays = [next(columns) if kind == "float" else np.empty(n_rows, np.int64) for kind in types.values()]
     pieces = pairwise([*(begin for begin in begins if begin is not None), (os.path.getsize(text), n_rows)])
     with ThreadPoolExecutor(len(begins)) as pool:

@@ -30,8 +30,9 @@ cdef enum:
 
 
 cdef struct Column:
-    # Where the numbers of a column go: doubles, or whole numbers.
+    # Where the numbers of a column go: doubles, so many from one row to the next, or whole numbers one after the other.
     double* doubles
+    Py_ssize_t step
     int64_t* wholes
 
 
@@ -106,9 +107,9 @@ cdef const uint8_t* _row(
         if columns[j].wholes != NULL:
             at = _whole(at, end, columns[j].wholes + row)
         elif at[0] == delimiter or at[0] == NEWLINE or at[0] == RETURN:
-            columns[j].doubles[row] = NAN
+            columns[j].doubles[row * columns[j].step] = NAN
         else:
-            at = _number(at, end, columns[j].doubles + row)
+            at = _number(at, end, columns[j].doubles + row * columns[j].step)
         if at == NULL or at == end:
             return NULL
         if j + 1 < n_columns:
@@ -129,7 +130,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
         It begins with a line.
     delimiter : int
         The byte between fields.
-    arrays : list of ndarray of float64 or int64, each contiguous
+    arrays : list of ndarray of float64, or of int64 and contiguous
         The columns. A field without anything in it is NaN, and no whole number.
     row : int
         The row of the arrays that the first line is.
@@ -149,7 +150,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
     cdef const uint8_t* at = begin
     cdef const uint8_t* whole_lines = end
     cdef const uint8_t* behind
-    cdef double[::1] doubles
+    cdef double[:] doubles
     cdef int64_t[::1] wholes
     buffer = np.zeros(n_columns * sizeof(Column), dtype=np.uint8)
     cdef unsigned char[::1] bytes_of_columns = buffer
@@ -162,7 +163,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
             columns[j].wholes = &wholes[0]
         else:
             doubles = arrays[j]
-            columns[j].doubles = &doubles[0]
+            columns[j].doubles, columns[j].step = &doubles[0], doubles.strides[0] // sizeof(double)
     with nogil:
         while whole_lines > begin and (whole_lines - 1)[0] != NEWLINE:
             whole_lines -= 1
