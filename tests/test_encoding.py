@@ -21,10 +21,12 @@ from shallowrules._kernel import column_ranges
 from shallowrules.assembling import FitRecord
 from shallowrules.describing import describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, impute_table
+from shallowrules.encoding import encoder as encoder_module
 from shallowrules.errors import DataError, OptionError
 from shallowrules.pipeline.finishing import place_thresholds
 from shallowrules.rules import Leaf
 from shallowrules.summation import group_means
+from shallowrules.table import Column
 from shallowrules.verification import verify
 
 
@@ -98,6 +100,29 @@ def test_rows_of_no_weight_decide_nothing():
 def test_a_category_of_no_training_row_is_none_of_them():
     encoder = encode(Table.of({"c": ["a", "b"], "n": [1, 2]})).encoder
     assert encoder.transform(Table.of({"c": ["z", "a"], "n": [5, 6]})).tolist() == [[0, 0, 5], [1, 0, 6]]
+
+
+@pytest.mark.parametrize("block_values", [1, 7, 1 << 18])
+def test_the_model_matrix_lies_row_by_row_and_is_that_of_each_column(block_values, monkeypatch):
+    monkeypatch.setattr(encoder_module, "BLOCK_VALUES", block_values)
+    random = np.random.default_rng(block_values)
+    numbers, whole, missing = random.normal(size=23), random.integers(0, 9, 23), random.random(23) < 0.3
+    words = random.choice(np.array(["a", "b", "c"], object), 23)
+    table = Table((*Table.of({"x": numbers, "word": words}).columns, Column("n", "integer", whole, missing)), 23)
+    columns = (
+        ModelColumn(2),
+        ModelColumn(1, "indicator", ("b",)),
+        ModelColumn(0, direction=-1),
+        ModelColumn(1, "indicator", ("a",)),
+        ModelColumn(0),
+    )
+    matrix = Encoder(columns, None, 1.0).transform(table)
+    assert matrix.flags.c_contiguous
+    expected = [np.where(missing, np.nan, whole), words == "b", -numbers, words == "a", numbers]
+    np.testing.assert_array_equal(matrix, np.column_stack(expected))
+    ranks = Encoder((ModelColumn(1, "rank", ("c", "a")), ModelColumn(0)), None, 1.0).transform(table)
+    np.testing.assert_array_equal(ranks[:, 0], [{"c": 0, "a": 1}.get(word, 2) for word in words])
+    assert ranks.flags.c_contiguous
 
 
 def test_ranks_and_turned_numbers():

@@ -43,6 +43,9 @@ Rows of different categories differ in two such columns, so that their squared d
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
 """
 
+BLOCK_VALUES = 1 << 18
+"""Values of the model matrix that are written at once, column by column."""
+
 
 @dataclass(frozen=True)
 class ModelColumn:
@@ -140,7 +143,7 @@ class Encoder:
         Returns
         -------
         ndarray of float32 or float64, shape (n_rows, n_model_columns)
-            NaN where a number is missing.
+            NaN where a number is missing. Row by row in memory, but for `matrix` itself.
         """
         return self.encode_imputed(self.impute(table), matrix)
 
@@ -155,24 +158,37 @@ class Encoder:
         ):
             return matrix
         is_float32 = all(column.values.dtype == np.float32 for column in table.columns)
-        transformed = np.empty((table.n_rows, len(self.columns)), np.float32 if is_float32 else np.float64, order="F")
+        transformed = np.empty((table.n_rows, len(self.columns)), np.float32 if is_float32 else np.float64)
+        self._copy_numbers(table, transformed)
         positions: dict[int, NDArray[np.intp]] = {}
         for j, column in enumerate(self.columns):
             raw = table.columns[column.source]
-            if column.kind == "number":
-                transformed[:, j] = raw.numbers()
-                if raw.missing is not None:
-                    transformed[raw.missing, j] = np.nan
-                if column.direction < 0:
-                    transformed[:, j] *= -1
-            elif column.kind == "rank":
+            if column.kind == "rank":
                 places = raw.positions(column.values)
                 transformed[:, j] = np.where(places < 0, len(column.values), places)
-            else:
+            elif column.kind == "indicator":
                 if column.source not in positions:
                     positions[column.source] = raw.positions(self._values_of(column.source))
                 transformed[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
         return transformed
+
+    def _copy_numbers(self, table: Table, matrix: NDArray[Any]) -> None:
+        """Copy the numbers of a table to the model matrix, so many rows at once as stay in a processor's cache."""
+        step = max(1, BLOCK_VALUES // max(1, len(self.columns)))
+        numbers = []
+        for j, column in enumerate(self.columns):
+            if column.kind == "number":
+                raw = table.columns[column.source]
+                numbers.append((j, raw.numbers(), raw.missing, column.direction))
+        for first in range(0, table.n_rows, step):
+            rows = slice(first, first + step)
+            block = matrix[rows]
+            for j, values, missing, direction in numbers:
+                block[:, j] = values[rows]
+                if missing is not None:
+                    block[missing[rows], j] = np.nan
+                if direction < 0:
+                    block[:, j] *= -1
 
     def _values_of(self, source: int) -> tuple[Value, ...]:
         """Return the categories of a raw column that have a column of 0 and 1."""
@@ -317,8 +333,8 @@ def encode(
         If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
         categories, or too many categories, or numbers that overflow.
     """
+    ranges = table.ranges(n_threads) if matrix is None else column_ranges(matrix, n_threads)
     matrix = table.matrix if matrix is None else matrix
-    ranges = None if matrix is None else column_ranges(matrix, n_threads)
     refuse_unusable(table, table.columns if impute is None else (), ranges)
     refuse_other_types(table)
     refuse_too_large(table, scale, ranges)

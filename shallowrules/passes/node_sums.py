@@ -265,25 +265,16 @@ class Collected:
         return Collected((_distinct_rows(both.rows()),), True) if self.distinct else both
 
     def rows(self) -> Rows:
-        """Return all of them, in matrices whose columns are contiguous, as the encoder makes them."""
+        """Return all of them together."""
         first = self.pieces[0]
         if len(self.pieces) == 1:
             return first
-        X_explain = _stacked([piece.X_explain for piece in self.pieces])
+        X_explain = np.concatenate([piece.X_explain for piece in self.pieces])
         X_cluster = X_explain
         if first.X_cluster is not first.X_explain:
-            X_cluster = _stacked([piece.X_cluster for piece in self.pieces])
+            X_cluster = np.concatenate([piece.X_cluster for piece in self.pieces])
         weights = [piece.weight for piece in self.pieces if piece.weight is not None]
         return Rows(X_explain, X_cluster, np.concatenate(weights) if weights else None)
-
-
-def _stacked(blocks: list[NDArray[Any]]) -> NDArray[Any]:
-    matrix = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), blocks[0].dtype, order="F")
-    first = 0
-    for block in blocks:
-        matrix[first : first + len(block)] = block
-        first += len(block)
-    return matrix
 
 
 def _distinct_rows(rows: Rows) -> Rows:
