@@ -281,7 +281,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ----------
         X : array-like, dataframe or Table of shape (n_samples, n_features)
             Numbers without missing or infinite values; in a dataframe also text and truth values.
-            float32 and float64 arrays are not copied.
+            float32 and float64 arrays are not copied, but for those up to 1 GiB whose columns are contiguous.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights, none negative, not all 0. A row of weight 0 does not count but gets a label. A weight with a

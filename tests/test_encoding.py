@@ -102,6 +102,24 @@ def test_a_category_of_no_training_row_is_none_of_them():
     assert encoder.transform(Table.of({"c": ["z", "a"], "n": [5, 6]})).tolist() == [[0, 0, 5], [1, 0, 6]]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_in_columns_is_turned_unless_it_is_large(dtype, monkeypatch):
+    X = np.asfortranarray(np.random.default_rng(0).normal(size=(7, 3)).astype(dtype))
+    for some in (X, X[::-1], X[:, ::-1]):
+        for how in ({"matrix": some}, {}):
+            encoding = encode(Table.of(some), **how)
+            assert encoding.X_explain is encoding.X_cluster is encoding.matrix
+            assert encoding.matrix.flags.c_contiguous
+            assert encoding.matrix.dtype == dtype
+            np.testing.assert_array_equal(encoding.matrix, some)
+    chosen = encode(Table.of(X), matrix=X, cluster_columns=[2, 0], explain_columns=[1, 2])
+    for found, columns in ((chosen.X_cluster, [2, 0]), (chosen.X_explain, [1, 2])):
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, X[:, columns])
+    monkeypatch.setattr(encoder_module, "MAX_TURNED_BYTES", X.nbytes - 1)
+    assert encode(Table.of(X), matrix=X).matrix is X
+
+
 @pytest.mark.parametrize("block_values", [1, 7, 1 << 18])
 def test_the_model_matrix_lies_row_by_row_and_is_that_of_each_column(block_values, monkeypatch):
     monkeypatch.setattr(encoder_module, "BLOCK_VALUES", block_values)

@@ -46,6 +46,10 @@ of the weight; the ends of a column that is scaled by "minmax" have the squared 
 BLOCK_VALUES = 1 << 18
 """Values of the model matrix that are written at once, column by column."""
 
+MAX_TURNED_BYTES = 1 << 30
+"""Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.6 of the
+time. A larger one is taken as it is, for the memory."""
+
 
 @dataclass(frozen=True)
 class ModelColumn:
@@ -252,7 +256,7 @@ class Encoding:
     table : Table
         The raw columns that are used, their missing values imputed.
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
-        All model columns. X itself, not a copy, where X is a float matrix.
+        All model columns. X itself, not a copy, where X is a float matrix that lies row by row, or is a large one.
     X_explain : ndarray of float32 or float64, shape (n_rows, n_explain)
         Where cuts live: those model columns that rules may test, the same object where these are all.
     X_cluster : ndarray of float32 or float64, shape (n_rows, n_cluster)
@@ -345,6 +349,7 @@ def encode(
     given, matrix = matrix, encoder.encode_imputed(table, matrix)
     if ranges is None or matrix is not given:
         ranges = column_ranges(matrix, n_threads)
+    matrix = _row_by_row(matrix)
     raw = _select(matrix, encoder.cluster_positions)
     ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
     encoder = encoder._fitted(scale, raw, sample_weight, ends)
@@ -354,8 +359,15 @@ def encode(
 
 
 def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
-    """Return columns of a matrix; the matrix itself if no positions are given."""
-    return matrix[:, list(positions)] if len(positions) else matrix
+    """Return columns of a matrix, row by row in memory; the matrix itself if no positions are given."""
+    return np.take(matrix, positions, axis=1) if len(positions) else matrix
+
+
+def _row_by_row(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix whose rows are read at a stretch; the same object if it is one, or large."""
+    between_rows, between_columns = map(abs, matrix.strides)
+    turned = between_columns > between_rows and matrix.shape[1] > 1 and matrix.nbytes <= MAX_TURNED_BYTES
+    return np.ascontiguousarray(matrix) if turned else matrix
 
 
 def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None) -> Table:
