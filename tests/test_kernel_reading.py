@@ -216,10 +216,11 @@ def test_empty_fields_are_nan_and_lines_without_an_end_wait(line_end):
 
 
 def test_columns_may_be_those_of_a_matrix_row_by_row():
-    matrix, wholes = np.full((3, 2), 77.0), np.full(3, 77)
-    assert read_number_rows(b"1.5,7,\n-2,8,4e1\n", ord(","), [matrix[:, 0], wholes, matrix[:, 1]], 1, 3) == (3, 16)
+    matrix, wholes = np.full((3, 2), 77.0), np.full((3, 2), 77)
+    arrays = [matrix[:, 0], wholes[:, 1], matrix[:, 1]]
+    assert read_number_rows(b"1.5,7,\n-2,8,4e1\n", ord(","), arrays, 1, 3) == (3, 16)
     np.testing.assert_array_equal(matrix, [[77, 77], [1.5, np.nan], [-2, 40]])
-    assert wholes.tolist() == [77, 7, 8]
+    assert wholes.tolist() == [[77, 77], [77, 7], [77, 8]]
 
 
 @pytest.mark.parametrize("line", ["1", "1,2,3", "", "1,2,", "1,2\r3"])

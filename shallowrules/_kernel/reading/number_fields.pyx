@@ -30,10 +30,10 @@ cdef enum:
 
 
 cdef struct Column:
-    # Where the numbers of a column go: doubles, so many from one row to the next, or whole numbers one after the other.
+    # Where the numbers of a column go: doubles, or whole numbers; the step is from one row to the next.
     double* doubles
-    Py_ssize_t step
     int64_t* wholes
+    Py_ssize_t step
 
 
 cdef inline const uint8_t* _number(const uint8_t* at, const uint8_t* end, double* number) noexcept nogil:
@@ -105,7 +105,7 @@ cdef const uint8_t* _row(
     cdef Py_ssize_t j
     for j in range(n_columns):
         if columns[j].wholes != NULL:
-            at = _whole(at, end, columns[j].wholes + row)
+            at = _whole(at, end, columns[j].wholes + row * columns[j].step)
         elif at[0] == delimiter or at[0] == NEWLINE or at[0] == RETURN:
             columns[j].doubles[row * columns[j].step] = NAN
         else:
@@ -130,7 +130,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
         It begins with a line.
     delimiter : int
         The byte between fields.
-    arrays : list of ndarray of float64, or of int64 and contiguous
+    arrays : list of ndarray of float64 or int64
         The columns. A field without anything in it is NaN, and no whole number.
     row : int
         The row of the arrays that the first line is.
@@ -151,7 +151,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
     cdef const uint8_t* whole_lines = end
     cdef const uint8_t* behind
     cdef double[:] doubles
-    cdef int64_t[::1] wholes
+    cdef int64_t[:] wholes
     buffer = np.zeros(n_columns * sizeof(Column), dtype=np.uint8)
     cdef unsigned char[::1] bytes_of_columns = buffer
     cdef Column* columns = <Column*>&bytes_of_columns[0]
@@ -160,7 +160,7 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
             raise ValueError("read_number_rows wants room for all rows")
         if arrays[j].dtype == np.int64:
             wholes = arrays[j]
-            columns[j].wholes = &wholes[0]
+            columns[j].wholes, columns[j].step = &wholes[0], wholes.strides[0] // sizeof(int64_t)
         else:
             doubles = arrays[j]
             columns[j].doubles, columns[j].step = &doubles[0], doubles.strides[0] // sizeof(double)
