@@ -20,7 +20,7 @@ from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules._kernel import column_ranges
 from shallowrules.assembling import FitRecord
 from shallowrules.describing import describe_tree
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, encode, impute_table
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, blocks, encode, impute_table
 from shallowrules.encoding import encoder as encoder_module
 from shallowrules.errors import DataError, OptionError
 from shallowrules.pipeline.finishing import place_thresholds
@@ -122,7 +122,7 @@ def test_a_matrix_in_columns_is_turned_unless_it_is_large(dtype, monkeypatch):
 
 @pytest.mark.parametrize("block_values", [1, 7, 1 << 18])
 def test_the_model_matrix_lies_row_by_row_and_is_that_of_each_column(block_values, monkeypatch):
-    monkeypatch.setattr(encoder_module, "BLOCK_VALUES", block_values)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", block_values)
     random = np.random.default_rng(block_values)
     numbers, whole, missing = random.normal(size=23), random.integers(0, 9, 23), random.random(23) < 0.3
     words = random.choice(np.array(["a", "b", "c"], object), 23)

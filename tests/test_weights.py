@@ -21,7 +21,8 @@ from strategies import problems
 from shallowrules import ExplainableKMeans
 from shallowrules._kernel import column_ranges
 from shallowrules.encoding import fit_scaler
-from shallowrules.encoding.scaling import BLOCK_VALUES, scale_rows
+from shallowrules.encoding.blocks import BLOCK_VALUES
+from shallowrules.encoding.scaling import scale_rows
 from shallowrules.errors import OptionError
 from shallowrules.metrics import partition_cost
 from shallowrules.summation import exact_weights, group_means, group_sums, in_units

@@ -1,7 +1,8 @@
 """From typed raw columns to the numbers that are clustered and cut.
 
 `checks` finds what keeps a table from being clustered, `encoder` turns it into matrices, `scaling` brings columns to
-comparable scales, `transformers` sees through scikit-learn transformers; it is imported where there is one.
+comparable scales, both in `blocks` of rows; `transformers` sees through scikit-learn transformers and is imported where
+there is one.
 """
 
 from shallowrules.encoding.checks import MAX_CATEGORIES, is_id_like, refuse_extreme_weights, refuse_unusable
