@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from commandline import call, refused
-from hypothesis import assume, given, settings
+from draws import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -55,7 +56,7 @@ def bare(nodes):
     return tuple(Leaf(node.cluster, 0, 0.0) if isinstance(node, Leaf) else node for node in nodes)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(rule_sets(kinds=MIXED, cluster_names=hostile_names.filter(str.strip)))
 def test_what_is_printed_is_read_as_it_was(rules):
     assume(is_plain(rules))
@@ -64,7 +65,7 @@ def test_what_is_printed_is_read_as_it_was(rules):
     assert nodes_of_rules(asked, rules.columns, rules.nodes) == bare(rules.nodes)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(rule_sets(kinds=MIXED, names=hostile_names, categories=hostile_texts), st.integers(0, 999))
 def test_hostile_names_are_read_as_they_were_or_refused(rules, seed):
     assume(is_plain(rules))
@@ -77,7 +78,7 @@ def test_hostile_names_are_read_as_they_were_or_refused(rules, seed):
     )
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(
     rule_sets(kinds=MIXED, names=plain_names | hostile_names, categories=plain_names | hostile_texts),
     st.integers(0, 999),
@@ -208,7 +209,7 @@ def changed(asked: list[Asked], chooser: random.Random) -> list[Asked]:
     return rules
 
 
-@settings(max_examples=400)
+@draws(400)
 @given(rule_sets(kinds=MIXED, max_depth=3, floats=st.integers(-9, 9).map(float)), st.integers(0, 9999))
 def test_changed_rules_are_a_tree_or_refused_for_what_is_wrong(rules, seed):
     assume(is_plain(rules))

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans
@@ -151,7 +152,7 @@ def test_given_labels(weights, gaps, memory):
     check_equal(of_parts, model)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 7, 64]),
@@ -218,7 +219,7 @@ def test_imputed_values(n_parts, scale, way, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7]), st.sampled_from([None, "minmax", "robust"]))
 def test_imputed_values_of_small_tables_with_ties(seed, n_parts, scale):
     rng = np.random.default_rng(seed)
@@ -405,7 +406,7 @@ def test_bins_of_many_rows_are_divided_again(monkeypatch):
     assert largest[50] <= 50 < largest[10**9]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@draws(40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10_000),
     n_parts=st.sampled_from([1, 2, 7]),

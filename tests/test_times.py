@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from commandline import call, refused
 from databases import of, on
-from hypothesis import example, given, settings
+from draws import draws
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rulesets import TIMED, as_columns, boundary_rows, make_rules, route, rule_sets, times
 
@@ -373,7 +374,7 @@ def test_weights_are_no_times_and_labels_are_their_text():
 # Every form -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60, deadline=None)
 @given(rule_sets(kinds=TIMED, max_depth=3, floats=st.integers(-9, 9).map(float)), st.integers(0, 999), st.booleans())
 def test_every_form_gives_the_labels_of_the_tree(rules, seed, imputes):
     for package in ("pandas", "polars", "duckdb"):
@@ -390,7 +391,7 @@ def test_every_form_gives_the_labels_of_the_tree(rules, seed, imputes):
         assert comparison.rows
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 @given(rule_sets(kinds=("date", "timestamp", "text"), max_depth=3), st.integers(0, 999), st.booleans())
 def test_sqlite_gives_the_labels_of_the_tree(rules, seed, imputes):
     if imputes:
@@ -418,7 +419,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300, deadline=None)
 @given(st.lists(pieces, max_size=7).map("".join), st.sampled_from(TIME_TYPES))
 @example("2024-04-01 23:59:59.9999999", "timestamp")
 @example("2024-04-01 12:00+02:00", "timestamp")
@@ -533,7 +534,7 @@ def test_documents_with_no_such_time_are_refused(kind, threshold):
 # Printed and read back ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150, deadline=None)
 @given(rule_sets(kinds=TIMED, max_depth=3))
 def test_what_is_printed_is_read_back(rules):
     if any(is_empty(condition) for rule in rules for condition in rule.conditions):
