@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.sources.looking import look
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
@@ -206,7 +207,7 @@ def connect(url: URL) -> Iterator[Connection]:
     from sqlalchemy.pool import NullPool
 
     shown = show_url(url)
-    if url.get_backend_name() == "sqlite" and url.database and not os.path.exists(url.database):
+    if url.get_backend_name() == "sqlite" and url.database and look(url.database) is None:
         raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it
     try:
         engine = create_engine(url, poolclass=NullPool)
