@@ -46,7 +46,7 @@ def run_plan(
         return 0
     session: int | None = None
     try:
-        with connect(find_url(plan.rows.database)) as connection:
+        with connect(find_url(plan.rows.database), timeout=plan.rows.timeout) as connection:
             database = Database(connection, plan.rows)
             try:
                 database.limit_waiting(plan.application.lock_timeout)

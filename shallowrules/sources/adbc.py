@@ -33,6 +33,9 @@ __all__ = ["Copied", "copied_as", "is_usable", "read_copied"]
 MIN_VERSION = (12,)
 """Of PostgreSQL. What speaks its protocol and is none (Redshift) says an older one, and may not copy in binary."""
 
+READ_ONLY = "SET default_transaction_read_only = on"
+"""So that the database refuses what writes."""
+
 MAX_EXACT_DIGITS = 15
 """Decimal digits that a double keeps."""
 
@@ -147,7 +150,7 @@ def read_copied(
             other = _connect(connection, opened)
             if other is None:
                 return None
-            for command in before:
+            for command in (READ_ONLY, *before):
                 with manager.AdbcStatement(other) as prepared:
                     prepared.set_sql_query(command)
                     prepared.execute_update()
