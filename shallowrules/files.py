@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all; what every JSON file that is read must hold to."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["atomic_path", "atomic_write"]
+__all__ = ["atomic_path", "atomic_write", "distinct_keys"]
+
+
+def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, for `json.loads`; ValueError for a repeated key, of which each reader takes another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        repeated = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise ValueError(f"an object repeats the key {repeated!r}")
+    return found
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
