@@ -63,6 +63,9 @@ IN_MEMORY = ":memory:"
 OPEN_ELSEWHERE = "a different configuration than existing connections"
 """What DuckDB says where a file is to be read that the same process has open for writing."""
 
+IN_USE = "Could not set lock on file"
+"""What it says of a file that another process writes, or reads where it is to be written."""
+
 INTERRUPTS_EVERY = 100_000
 """Instructions of SQLite between two looks at whether the user wants to stop."""
 
@@ -276,6 +279,8 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
         answer = database_answer(error, url)
         if OPEN_ELSEWHERE in answer:
             answer = "this Python process has the file open for writing; close that connection first"
+        elif IN_USE in answer:
+            answer += ". Wait until that has ended, and run it again"
         raise DataError(f"{shown}: {answer}") from None  # a cause may show the password
     except RuntimeError as error:
         if str(error) != "Query interrupted":
