@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import TYPE_CHECKING, cast
 
@@ -19,7 +18,7 @@ from shallowrules.conversion import DOUBLE_EXACT, INT64
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
-from shallowrules.files import atomic_path
+from shallowrules.files import atomic_path, scratch_folder
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows, Source, Where, open_source
@@ -199,7 +198,7 @@ def label_rows(
         If the result cannot be written.
     """
     check_format(target)
-    with TemporaryDirectory() as scratch, open_database(scratch) as database:
+    with scratch_folder() as scratch, open_database(scratch) as database:
         _bound_memory(database)
         with open_rows(rows) as source:
             _refuse_taken(cluster_column, source.names)

@@ -12,12 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shallowrules.errors import DataError
+from shallowrules.files import scratch_folder
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, show_url
 from shallowrules.sources.declared import DeclaredType
@@ -190,7 +190,7 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 
     def fetch() -> Mapping[str, Any]:
         rows, _ = query.execute_query()
-        with TemporaryDirectory(prefix="shallowrules-") as scratch, open_database(scratch) as database:
+        with scratch_folder() as scratch, open_database(scratch) as database:
             database.register("copied", rows)
             return database.execute("SELECT * FROM copied").fetchnumpy()
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from glob import has_magic
 from pathlib import Path
+from tempfile import gettempdir
 from typing import BinaryIO, Literal, cast
 
 from shallowrules.errors import DataError
@@ -145,8 +146,11 @@ def _copied(stream: BinaryIO, scratch: str) -> Path:
         while chunk := stream.read(CHUNK):
             if target.tell() + len(chunk) > largest:
                 raise DataError(
-                    f"more than {largest / 1e9:,.1f} GB came from a pipe, as much as is copied to the folder for "
-                    "temporary files; write it to a file, and name that"
+                    f"more than {largest / 1e9:,.1f} GB came from a pipe, and {gettempdir()}, the folder for temporary "
+                    "files, has no room for more: make room there, name another folder in the environment variable "
+                    "TMPDIR, or write the table to a file and name that"
+                    if largest < MAX_PIPED
+                    else f"more than {largest / 1e9:,.1f} GB came from a pipe; write the table to a file, and name that"
                 )
             target.write(chunk)
     return copy
