@@ -1,16 +1,32 @@
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all, and temporary files; what every JSON file that is read must hold to."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
-__all__ = ["atomic_path", "atomic_write"]
+from shallowrules.errors import DataError
+
+__all__ = ["FULL", "atomic_path", "atomic_write", "distinct_keys", "scratch_folder"]
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a file that finds no room."""
+
+
+def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, for `json.loads`; ValueError for a repeated key, of which each reader takes another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        repeated = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise ValueError(f"an object repeats the key {repeated!r}")
+    return found
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
@@ -41,7 +57,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     try:
         part = _private_file() if special else _new_file(target)
         try:
-            yield part
+            with _room_in_scratch() if special else nullcontext():
+                yield part
             if special:
                 with open(part, "rb") as source, open(target, "wb") as sink:
                     shutil.copyfileobj(source, sink)
@@ -57,6 +74,32 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         if error.errno is not None:
             error.filename, error.filename2 = str(path), None
         raise
+
+
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """Give a folder for temporary files, which is removed when the context ends.
+
+    Raises
+    ------
+    DataError
+        If a file in it finds no room: which folder is full, and what to do.
+    """
+    with _room_in_scratch(), tempfile.TemporaryDirectory(prefix="shallowrules-") as folder:
+        yield folder
+
+
+@contextmanager
+def _room_in_scratch() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise DataError(
+            f"the folder for temporary files, {tempfile.gettempdir()}, is full ({error.strerror}): make room there, or "
+            "name another folder in the environment variable TMPDIR"
+        ) from error
 
 
 def _new_file(path: Path) -> Path:

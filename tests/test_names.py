@@ -92,7 +92,7 @@ def test_what_is_wrong_with_a_csv_file_is_said(content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"names.json is no JSON"),
+        ("{", r"names.json is not valid JSON"),
         ('{"0": "a"}', r"names.json is no list"),
         ("[1]", r"names.json, entry 1 is no object"),
         ('[{"number": true, "name": "a"}]', r"entry 1: True is not the number"),

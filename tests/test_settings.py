@@ -6,6 +6,10 @@ import json
 import numpy as np
 import pytest
 from commandline import call, refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shallowrules.files import distinct_keys
 
 WRONG = '{"format": "shallowrules-settings/1", %s}'
 
@@ -87,7 +91,8 @@ def test_names_and_what_is_written_are_repeated(table) -> None:
     first = call("run", "t.csv", "-k", 3, "--names", "names.csv", *written, "-o", "first")
     assert first.exit_code == 0, first.stderr
     (table / "names.csv").unlink()
-    again = call("run", "--settings", "first/settings.json", "-o", "again")
+    template = ["--markdown-template", "own.j2"]
+    again = call("run", "--settings", "first/settings.json", *template, "-o", "again")
     assert again.exit_code == 0, again.stderr
     files = sorted(path.name for path in (table / "first").iterdir())
     assert files == ["report.md", "rules.json", "rules.sql", "settings.json"]
@@ -97,7 +102,8 @@ def test_names_and_what_is_written_are_repeated(table) -> None:
     assert (table / "first" / "report.md").read_text() == "Groups\n"
     assert call("fit", "--settings", "first/settings.json").stdout == (table / "first" / "rules.json").read_text()
     # In place, too; and what is typed goes before.
-    call("run", "--settings", "again/settings.json", "-o", "again", "--force", "--markdown-title", "Other")
+    title = ["--markdown-title", "Other"]
+    call("run", "--settings", "again/settings.json", *template, "-o", "again", "--force", *title)
     assert (table / "again" / "report.md").read_text() == "Other\n"
     assert (table / "again" / "rules.sql").read_bytes() == (table / "first" / "rules.sql").read_bytes()
     call("run", "--settings", "first/settings.json", "-o", "third", "--write", "mermaid")
@@ -148,9 +154,9 @@ def test_a_run_is_repeated_from_another_folder(table, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no file of settings"),
-        ('{"format": "shallowrules/2"}', "is no file of settings"),
+        ("{", "is not valid JSON"),
+        ("[]", "is not a file of settings"),
+        ('{"format": "shallowrules/2"}', "is not a file of settings"),
         (WRONG % '"options": []', "bad.json: options must be an object"),
         (WRONG % '"tables": "t.csv"', "bad.json: tables must be a list of names"),
         (WRONG % '"exporters": {"sql": 5}', "bad.json: exporters must be an object of objects"),
@@ -182,3 +188,114 @@ def test_a_wrong_value_names_its_entry(table, part: str, message: str) -> None:
     said = refused("run", "t.csv", "--settings", "bad.json", status=2)
     assert said.startswith("--settings: ")
     assert message in said
+
+
+# What settings may not do ----------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def objects_in(value):
+    """Yield the objects in a JSON value that have a key."""
+    if isinstance(value, dict):
+        yield from [value] if value else []
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from objects_in(each)
+
+
+def repeating(value, repeated):
+    """Return JSON in which one object has its first key twice."""
+    if isinstance(value, dict):
+        entries = [f"{json.dumps(key)}: {repeating(each, repeated)}" for key, each in value.items()]
+        return "{" + ", ".join(entries + entries[:1] * (value is repeated)) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(repeating(each, repeated) for each in value) + "]"
+    return json.dumps(value)
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(st.text(max_size=3), json_values, min_size=1, max_size=3), st.data())
+def test_a_repeated_key_is_refused_wherever_it_stands(document, data):
+    objects = list(objects_in(document))
+    assert json.loads(repeating(document, None), object_pairs_hook=distinct_keys) == document
+    repeated = objects[data.draw(st.integers(0, len(objects) - 1))]
+    with pytest.raises(ValueError, match="repeats the key"):
+        json.loads(repeating(document, repeated), object_pairs_hook=distinct_keys)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WRONG % '"options": {}, "options": {"seed": 1}',
+        WRONG % '"options": {"seed": 1, "seed": 2}',
+        WRONG % '"exporters": {"sql": {"dialect": "duckdb", "dialect": "sqlite"}}',
+        WRONG % '"names": [{"number": 0, "number": 1, "name": "a"}]',
+    ],
+)
+def test_settings_that_repeat_a_key_are_refused(table, text):
+    (table / "bad.json").write_text(text)
+    assert "repeats the key" in refused("run", "t.csv", "-k", 2, "--settings", "bad.json")
+
+
+def test_names_that_repeat_a_key_are_refused(table):
+    (table / "names.json").write_text('[{"number": 0, "name": "a", "name": "b"}]')
+    assert "repeats the key" in refused("fit", "t.csv", "-k", 2, "--names", "names.json")
+
+
+def test_rules_that_repeat_a_key_are_refused(table):
+    call("fit", "t.csv", "-k", 2, "-o", "rules.json")
+    text = (table / "rules.json").read_text()
+    (table / "bad.json").write_text(text.replace('"settings": {', '"settings": {"seed": 4, ', 1))
+    assert "repeats the key" in refused("diff", "bad.json", "rules.json")
+
+
+PLACES = {
+    "absolute": lambda table: str(table / "elsewhere" / "own.j2"),
+    "above": lambda table: "../elsewhere/own.j2",
+    "up and down": lambda table: "below/../../elsewhere/own.j2",
+    "link": lambda table: "link.j2",
+    "linked folder": lambda table: "linked/own.j2",
+    "link in a folder": lambda table: "below/link.j2",
+}
+
+
+@pytest.mark.parametrize("option", [("markdown", "template"), ("sql", "template"), ("html", "path")])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_file_outside_of_the_folder_is_not_read_unless_it_is_typed(table, place, option):
+    exporter, name = option
+    for folder in ("elsewhere", "given", "given/below"):
+        (table / folder).mkdir()
+    (table / "elsewhere" / "own.j2").write_text("the secret")
+    (table / "given" / "link.j2").symlink_to(table / "elsewhere" / "own.j2")
+    (table / "given" / "below" / "link.j2").symlink_to("../../elsewhere/own.j2")
+    (table / "given" / "linked").symlink_to(table / "elsewhere")
+    exporters = {exporter: {name: PLACES[place](table)}}
+    document = {"format": "shallowrules-settings/1", "options": {"clusters": 2}, "write": [exporter]}
+    (table / "given" / "settings.json").write_text(json.dumps(document | {"exporters": exporters}))
+    message = refused("run", "t.csv", "--settings", "given/settings.json", "-o", "out", status=2)
+    assert f"--{exporter}-{name}" in message or f"--{name}" in message
+    assert not (table / "out").exists()
+    typed = (f"--{exporter}-{name}", "given/link.j2")
+    result = call("run", "t.csv", "--settings", "given/settings.json", *typed, "-o", "out")
+    if name == "template":
+        assert result.exit_code == 0, result.stderr
+    else:  # it is read, and holds no path
+        assert "outside" not in result.stderr
+
+
+def test_a_template_in_the_folder_is_taken(table):
+    (table / "given" / "below").mkdir(parents=True)
+    (table / "given" / "below" / "own.j2").write_text("mine")
+    (table / "given" / "link.j2").symlink_to("below/own.j2")
+    for name in ("below/own.j2", "link.j2", str(table / "given" / "link.j2")):
+        document = {"format": "shallowrules-settings/1", "write": ["markdown"], "options": {"clusters": 2}}
+        document["exporters"] = {"markdown": {"template": name}}
+        (table / "given" / "settings.json").write_text(json.dumps(document))
+        result = call("run", "t.csv", "--settings", "given/settings.json", "-o", "out", "--force")
+        assert result.exit_code == 0, result.stderr
+        assert (table / "out" / "report.md").read_text().strip() == "mine"

@@ -67,6 +67,9 @@ class DatabaseFacts:
         A query for the columns of the primary key, in order.
     holders : str or None
         A query for who has locks on a table: a number, a name and since when.
+    claim : str or None
+        A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, and gives 1 where the
+        connection has it from then on; None where a transaction keeps two runs apart.
     session : str or None
         A query for the number of the connection, where a statement goes on after its client has gone.
     kill, is_alive : str
@@ -95,6 +98,7 @@ class DatabaseFacts:
     rights: str | None = None
     key: str
     holders: str | None = None
+    claim: str | None = None
     session: str | None = None
     kill: str = ""
     is_alive: str = ""
@@ -206,6 +210,7 @@ _MARIADB = DatabaseFacts(
         "SELECT p.ID, p.USER, CAST(t.trx_started AS CHAR) FROM information_schema.INNODB_TRX t "
         "JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id WHERE p.ID <> CONNECTION_ID()"
     ),
+    claim="SELECT GET_LOCK({name}, {seconds})",
     session="SELECT CONNECTION_ID()",
     kill="KILL {number}",
     is_alive="SELECT count(*) FROM information_schema.PROCESSLIST WHERE ID = {number}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.applying.databases import DATABASES, REGISTRY
@@ -93,6 +94,14 @@ class Database:
         for statement in self.facts.patience:
             self.connection.exec_driver_sql(statement.format(**times))
         self.connection.commit()
+
+    def claim(self, thing: Thing, seconds: float) -> bool:
+        """Keep other runs from making something of this name for as long as this connection lasts, if none is at it."""
+        if self.facts.claim is None:
+            return True
+        name = self.dialect.string(f"shallowrules {sha256(repr(thing.name).encode()).hexdigest()[:32]}")
+        asked = self.facts.claim.format(name=name, seconds=math.ceil(seconds))
+        return self.connection.exec_driver_sql(asked).scalar() == 1
 
     def begin(self) -> None:
         """Begin a transaction that writes, where the driver does not by itself."""

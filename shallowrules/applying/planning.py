@@ -199,7 +199,7 @@ def plan_labels(
     dialect_for(rows)
     if not rows.is_whole_table:
         raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
-    with connect(find_url(rows.database)) as connection:
+    with connect(find_url(rows.database), read_only=True, timeout=rows.timeout) as connection:
         database = Database(connection, rows)
         try:
             database.limit_waiting(application.lock_timeout)

@@ -14,10 +14,17 @@ __all__ = ["NOTHING_CHANGED", "State", "explain"]
 
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "lock": {
-        "postgres": ("55P03", "40P01"),
-        "mysql": ("1205", "1213"),
+        "postgres": ("55P03",),
+        "mysql": ("1205",),
         "sqlite": ("SQLITE_BUSY", "SQLITE_LOCKED"),
-        "duckdb": ("Could not set lock", "Conflict"),
+        "duckdb": ("Could not set lock",),
+    },
+    # A deadlock, a transaction that has to be repeated, and what is there though the plan was made again just before.
+    "rival": {
+        "postgres": ("40001", "40P01", "23505", "42P07", "42701", "42710", "tuple concurrently"),
+        "mysql": ("1020", "1050", "1060", "1213", "1684"),
+        "sqlite": ("SQLITE_SCHEMA",),
+        "duckdb": ("conflict", "Conflict"),
     },
     "right": {
         "postgres": ("42501",),
@@ -95,8 +102,10 @@ def explain(
         case "lock":
             holders = _holders(database, things)
             who = f"; locks are held by {holders}" if holders else ""
-            wait = f": another transaction holds a lock{who}. Wait until it ends, or wait longer by "
-            advice = (wait, OptionName("lock_timeout"))
+            wait = "Wait until it ends and run the command again, or wait longer by "
+            advice = (f": another transaction holds a lock{who}. {wait}", OptionName("lock_timeout"))
+        case "rival":
+            advice = (": another run or program changes the same at this time. Run the command again",)
         case "right":
             advice = (f": a right is missing. {style!r} needs {RIGHTS[name][style]}",)
         case "dependent":

@@ -46,7 +46,7 @@ def run_plan(
         return 0
     session: int | None = None
     try:
-        with connect(find_url(plan.rows.database)) as connection:
+        with connect(find_url(plan.rows.database), timeout=plan.rows.timeout) as connection:
             database = Database(connection, plan.rows)
             try:
                 database.limit_waiting(plan.application.lock_timeout)
@@ -74,9 +74,18 @@ def run_plan(
 def _prepare(plan: Plan, database: Database) -> int | None:
     """Begin, and look whether all is as the plan found it; return the session if it may go on alone."""
     database.begin()
-    again = plan_in(database, plan.rules, plan.application, undo=plan.undo)
+    if not database.claim(plan.thing, plan.application.lock_timeout):
+        raise DataError(
+            f"{plan.target}: another run is making it. Run the command again when that has ended, or wait longer by ",
+            OptionName("lock_timeout"),
+        )
+    changed = f"{plan.target}: the database has changed since this was shown: run the command again"
+    try:
+        again = plan_in(database, plan.rules, plan.application, undo=plan.undo)
+    except DataError as error:  # which the plan did not meet
+        raise DataError(f"{changed}. Now ", *error.parts) from error
     if again.statements != plan.statements:
-        raise DataError(f"{plan.target}: the database has changed since this was shown: run the command again")
+        raise DataError(changed)
     query = database.facts.session
     return None if query is None else database.connection.exec_driver_sql(query).scalar_one()
 
@@ -135,6 +144,8 @@ def _take_back(plan: Plan, session: int | None) -> bool:
             if time.monotonic() > latest:
                 break
             time.sleep(0.05)
+        if not database.claim(plan.thing, 0):
+            return False  # what is there may be that of another run
         for statement in leftovers(database, plan):
             connection.exec_driver_sql(statement)
         connection.commit()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +155,10 @@ class ExporterChoice:
                 found[spec.name] = table
         return found
 
-    def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str], str]) -> dict[str, Any]:
+    def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str, str], str]) -> dict[str, Any]:
         """Return defaults for click, by its names of the options, from what `values` returned.
 
-        `locate` is the inverse of `shorten`.
+        `locate` is the inverse of `shorten` for an option, its first argument, that the user did not type.
 
         Raises
         ------
@@ -174,7 +175,9 @@ class ExporterChoice:
                 value = values[spec.name]
                 if not _is_of(spec, value):
                     raise OptionError(f"option {spec.name!r} of exporter {self.name!r} cannot be {value!r}")
-                found[_parameter_name(self.name, spec.name)] = _as_given(spec, value, locate)
+                if spec.kind != "path" or spec.name not in self.typed:
+                    place = partial(locate, self.spellings[spec.name])
+                    found[_parameter_name(self.name, spec.name)] = _as_given(spec, value, place)
         return found
 
     def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import TYPE_CHECKING, cast
 
@@ -19,7 +18,7 @@ from shallowrules.conversion import DOUBLE_EXACT, INT64
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
-from shallowrules.files import atomic_path
+from shallowrules.files import atomic_path, scratch_folder
 from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows, Source, Where, open_source
@@ -78,6 +77,12 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 
 NUMERIC = ("integer", "float")
 
+FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
+"""How texts begin that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
+
+NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
+"""Those of them that are numbers, and stay."""
+
 
 def check_format(target: Path) -> tuple[str, str, bool]:
     """Return the ending, the kind of file and whether it is compressed; OptionError for an ending not known."""
@@ -98,6 +103,7 @@ def label_file(
     reading: ReadingOptions,
     cluster_column: str,
     progress: Progress | None = None,
+    csv_safe: bool = False,
 ) -> dict[int | None, int]:
     """Write every row of a file with one more column, its cluster.
 
@@ -121,6 +127,8 @@ def label_file(
         Name of the column that is added.
     progress : callable, optional
         Called now and then with the share of the work that is done.
+    csv_safe : bool
+        Whether a CSV file has an apostrophe before each text and name that a spreadsheet may run as a formula.
 
     Returns
     -------
@@ -148,7 +156,7 @@ def label_file(
                 queries.append(_labelled(rules, file, kind, cluster_column, number))
         labelled = f"({' UNION ALL BY NAME '.join(f'({query})' for query in queries)}) AS labelled"
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
-        return _write(database, labelled, number, target, delimiter, progress)
+        return _write(database, labelled, number, target, delimiter, progress, csv_safe)
 
 
 def label_rows(
@@ -158,6 +166,7 @@ def label_rows(
     columns: Mapping[str, str],
     cluster_column: str,
     progress: Progress | None = None,
+    csv_safe: bool = False,
 ) -> dict[int | None, int]:
     """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
 
@@ -176,6 +185,8 @@ def label_rows(
     cluster_column : str
     progress : callable, optional
         Called now and then with the share of the work that is done.
+    csv_safe : bool
+        As `label_file` has it.
 
     Raises
     ------
@@ -187,7 +198,7 @@ def label_rows(
         If the result cannot be written.
     """
     check_format(target)
-    with TemporaryDirectory() as scratch, open_database(scratch) as database:
+    with scratch_folder() as scratch, open_database(scratch) as database:
         _bound_memory(database)
         with open_rows(rows) as source:
             _refuse_taken(cluster_column, source.names)
@@ -203,7 +214,7 @@ def label_rows(
         name = _name(rules, quote_name(number))
         numbered = f"(SELECT {selected} FROM ({selection})) AS numbered"
         labelled = f"(SELECT *, {name} AS {quote_name(cluster_column)} FROM {numbered}) AS labelled"
-        return _write(database, labelled, number, target, progress=_part_of(progress, FETCHING, 1.0))
+        return _write(database, labelled, number, target, progress=_part_of(progress, FETCHING, 1.0), csv_safe=csv_safe)
 
 
 def _fetch_batches(
@@ -261,6 +272,7 @@ def _write(
     target: Path,
     delimiter: str = ",",
     progress: Progress | None = None,
+    csv_safe: bool = False,
 ) -> dict[int | None, int]:
     """Write a table, or a query in brackets, to a file, whole or not at all; return its rows by the column `number`.
 
@@ -272,6 +284,9 @@ def _write(
     query = f"SELECT {quote_name(number)}, count(*) FROM {labelled} GROUP BY 1 ORDER BY 2 DESC, 1"
     with _watched(database, progress, 0.0, COUNTING):
         counts = dict(database.execute(query).fetchall())
+    written = f"SELECT * EXCLUDE ({quote_name(number)}) FROM {labelled}"
+    if csv_safe:
+        written = _defused(database, written)
     options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
     if kind == "csv":
         options += f", DELIMITER {quote_text(TAB if ending == '.tsv' else delimiter)}"
@@ -279,13 +294,23 @@ def _write(
         options += ", COMPRESSION gzip"
     try:
         with atomic_path(target) as part, _watched(database, progress, COUNTING, 1.0):
-            database.execute(
-                f"COPY (SELECT * EXCLUDE ({quote_name(number)}) FROM {labelled}) TO {quote_text(str(part))} ({options})"
-            )
+            database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
     except (duckdb.Error, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
         raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
     return counts
+
+
+def _defused(database: DuckDBPyConnection, query: str) -> str:
+    """Return a query for the texts that CSV has for the rows of another, none of them a formula, nor a name."""
+    text = "CAST({0} AS VARCHAR)"
+    is_formula = f"regexp_matches({text}, '{FORMULA}') AND NOT regexp_matches({text}, '{NUMBER}', 'i')"
+    defused = f"CASE WHEN {is_formula} THEN '''' || {text} ELSE {text} END"
+    columns = []
+    for name, *_ in database.execute(f"DESCRIBE {query}").fetchall():
+        [(shown,)] = database.execute(f"SELECT {defused.format('$1')}", [name]).fetchall()
+        columns.append(f"{defused.format(quote_name(name))} AS {quote_name(shown)}")
+    return f"SELECT {', '.join(columns)} FROM ({query})"
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     """Return what a command with `table_or_database` reads; UsageError unless it is one thing."""
     database, sample = options["database"], options["sample"]
     if database is None:
-        for name in ("query", "sample"):
+        for name in ("query", "sample", "timeout"):
             if options[name] is not None:
                 raise click.UsageError(f"--{name} is for rows of a database: say which by --database URL")
         if not tables:
@@ -69,7 +69,7 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
         raise click.UsageError(f"TABLE {show_tables(tables)} and --database exclude each other: read one of them")
     from shallowrules.sources import DatabaseRows
 
-    return DatabaseRows(database, options["table"], options["query"], sample, options["seed"])
+    return DatabaseRows(database, options["table"], options["query"], sample, options["seed"], options["timeout"])
 
 
 def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: ReadingOptions) -> Table:
@@ -100,6 +100,13 @@ table_or_database = together(
     click.option("--query", metavar="SQL", help="SELECT statement whose rows to read, in place of --table."),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="N", help="Read N rows that the database draws (--seed)."
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True, max=86_400),
+        metavar="SECONDS",
+        help="Let PostgreSQL, MySQL or MariaDB end a statement that takes longer; SQLite and DuckDB have no setting "
+        "for that, and refuse the option.",
     ),
 )
 """TABLE, or the options that name rows of a database: what `rows_of` takes, beside --seed."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from shallowrules.cli.options import gather
 from shallowrules.cli.output import show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options
 from shallowrules.errors import DataError, OptionError
+from shallowrules.files import distinct_keys
 
 if TYPE_CHECKING:
     from shallowrules.cli.naming import NamedRules
@@ -142,6 +145,24 @@ def _seen_from(path: str, folder: str) -> str:
     return path if path == STANDARD_INPUT else os.path.normpath(os.path.join(folder, path))
 
 
+def _within(settings: str, option: str, path: str) -> str:
+    """Return the name from here of a file that settings give to an exporter's option, such as a template.
+
+    Raises
+    ------
+    OptionError
+        If it is not in the folder of the settings or below: who takes the settings of others need not know of it.
+    """
+    folder = os.path.dirname(settings)
+    found = _seen_from(path, folder)
+    if not Path(found).resolve().is_relative_to(Path(folder).resolve()):
+        raise OptionError(
+            f"{settings} names {path!r} for {option}, which is outside of its folder; if that file may be used, add "
+            f"{option} {shlex.quote(found)} to the command"
+        )
+    return found
+
+
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
     """Let settings stand for those options of a command that are not typed; `path` is where they are from."""
     settings = {name: value for name, value in settings.items() if name != TABLES}
@@ -238,7 +259,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
             context.meta[KEPT_NAMES] = names_of_list(document["names"], f"{path}, names")
         for choice in context.obj or ():
             values = document.get("exporters", {}).get(choice.name, {})
-            _add_defaults(context, choice.option_defaults(values, lambda name: _seen_from(name, folder)))
+            _add_defaults(context, choice.option_defaults(values, partial(_within, path)))
     except (DataError, OptionError) as error:
         raise OptionError(f"--settings: {error}") from error
     offered = {parameter.name for parameter in context.command.params}
@@ -249,11 +270,14 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 def _load(path: str) -> dict[str, Any]:
     """Return a file of settings, the types of its parts checked; DataError if it is none."""
     try:
-        document = json.loads(Path(path).read_bytes().decode("utf-8-sig"))
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=distinct_keys)
     except ValueError as error:
-        raise DataError(f"{path} is no JSON in UTF-8: {error}") from error
+        raise DataError(f"{path} is not valid JSON in UTF-8: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f'{path} is no file of settings: it lacks "format": "{FORMAT}"; `run` writes {SETTINGS_FILE}')
+        raise DataError(
+            f'{path} is not a file of settings: it lacks "format": "{FORMAT}"; `run` writes {SETTINGS_FILE}'
+        )
     for part, is_right, what in (
         ("options", _is_object, "an object"),
         ("tables", _are_texts, "a list of names"),

@@ -7,10 +7,10 @@ import pickle
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 from shallowrules.errors import DataError
+from shallowrules.files import scratch_folder
 from shallowrules.partitions.base import ColumnKind, KindsFound, Part, ThreadedPartitions, as_part, merge_all
 from shallowrules.sources import DatabaseRows, Files, open_source
 from shallowrules.sources.base import named
@@ -173,7 +173,7 @@ def open_stored_rows(
 
     They may change in the database between two passes, and would have to cross the network in each.
     """
-    with TemporaryDirectory(prefix="shallowrules-") as scratch:
+    with scratch_folder() as scratch:
         found: KindsFound | None = None
         files = []
         with open_rows(rows) as source:

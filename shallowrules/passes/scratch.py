@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory, gettempdir, mkstemp
+from tempfile import gettempdir, mkstemp
 
 import numpy as np
 
-from shallowrules.errors import DataError
+from shallowrules.files import scratch_folder
 from shallowrules.partitions import Part, Partitions, ThreadedPartitions
 from shallowrules.passes.rows import Encode, Rows
 
@@ -87,7 +87,7 @@ def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tup
     if not (isinstance(parts, ThreadedPartitions) and parts.reads_anew) or n_bytes > room:
         yield parts, encode
         return
-    with TemporaryDirectory(prefix="shallowrules-") as folder:
+    with scratch_folder() as folder:
         yield StoredRows(parts, parts.map_reduce(_store_part, (encode, folder))), _read_part
 
 
@@ -96,18 +96,12 @@ def _store_part(part: Part, state: tuple[Encode, str]) -> StoredParts:
     rows = encode(part)
     one_space, weight = rows.X_cluster is rows.X_explain, rows.weight
     handle, file = mkstemp(dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.save(stream, rows.X_explain)
-            if not one_space:
-                np.save(stream, rows.X_cluster)
-            if weight is not None:
-                np.save(stream, weight)
-    except OSError as error:
-        raise DataError(
-            f"the rows cannot be kept in {gettempdir()} while the tree grows ({error.strerror}): make room there, or "
-            "name another folder in the environment variable TMPDIR"
-        ) from error
+    with os.fdopen(handle, "wb") as stream:
+        np.save(stream, rows.X_explain)
+        if not one_space:
+            np.save(stream, rows.X_cluster)
+        if weight is not None:
+            np.save(stream, weight)
     stored = StoredPart((), len(rows.X_explain), part.origin, file, one_space, weight is not None)
     return StoredParts((stored,) if stored.n_rows else ())
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
-from shallowrules.files import atomic_write
+from shallowrules.files import atomic_write, distinct_keys
 from shallowrules.rules import version1
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.entries import is_written, read_object, write_object
@@ -158,9 +158,7 @@ def _parse(text: bytes) -> Any:
         If it is no JSON in UTF-8, holds numbers that are not finite, or repeats a key.
     """
     try:
-        return json.loads(
-            text.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
-        )
+        return json.loads(text.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
     except RulesFormatError:
         raise
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of thousands of digits
@@ -169,13 +167,6 @@ def _parse(text: bytes) -> Any:
 
 def _refuse_constant(token: str) -> float:
     raise RulesFormatError(f"the number {token} is not finite; rules hold finite numbers only")
-
-
-def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RulesFormatError("a JSON object repeats a key")
-    return found
 
 
 def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:

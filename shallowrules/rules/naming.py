@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import DataError, counted
+from shallowrules.files import distinct_keys
 from shallowrules.rules.figures import Cluster
 
 __all__ = ["ClusterNames", "list_names", "names_of_list", "read_names"]
@@ -117,9 +118,9 @@ def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object of a list in JSON, and what to call it."""
     try:
-        listed = json.loads(text)
+        listed = json.loads(text, object_pairs_hook=distinct_keys)
     except ValueError as error:
-        raise DataError(f"{path} is no JSON: {error}") from error
+        raise DataError(f"{path} is not valid JSON: {error}") from error
     return _read_list(listed, path)
 
 

@@ -12,12 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shallowrules.errors import DataError
+from shallowrules.files import scratch_folder
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, show_url
 from shallowrules.sources.declared import DeclaredType
@@ -32,6 +32,9 @@ __all__ = ["Copied", "copied_as", "is_usable", "read_copied"]
 
 MIN_VERSION = (12,)
 """Of PostgreSQL. What speaks its protocol and is none (Redshift) says an older one, and may not copy in binary."""
+
+READ_ONLY = "SET default_transaction_read_only = on"
+"""So that the database refuses what writes."""
 
 MAX_EXACT_DIGITS = 15
 """Decimal digits that a double keeps."""
@@ -147,7 +150,7 @@ def read_copied(
             other = _connect(connection, opened)
             if other is None:
                 return None
-            for command in before:
+            for command in (READ_ONLY, *before):
                 with manager.AdbcStatement(other) as prepared:
                     prepared.set_sql_query(command)
                     prepared.execute_update()
@@ -187,7 +190,7 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 
     def fetch() -> Mapping[str, Any]:
         rows, _ = query.execute_query()
-        with TemporaryDirectory(prefix="shallowrules-") as scratch, open_database(scratch) as database:
+        with scratch_folder() as scratch, open_database(scratch) as database:
             database.register("copied", rows)
             return database.execute("SELECT * FROM copied").fetchnumpy()
 

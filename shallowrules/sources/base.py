@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
+from shallowrules.files import FULL
 from shallowrules.table import Column, ColumnType, Table
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ def named(file: str) -> Iterator[None]:
         findings = [replace(finding, file=file) for finding in error.findings]
         raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
     except OSError as error:
+        if error.errno in FULL:
+            raise  # of a temporary file
         raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName
+from shallowrules.sources.looking import look
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
@@ -27,6 +29,8 @@ __all__ = [
     "raise_interrupt",
     "show_database",
     "show_url",
+    "timeout_statement",
+    "writing",
 ]
 
 SETTINGS_FILE = "shallowrules.toml"
@@ -39,6 +43,28 @@ DRIVERS |= {"mariadb": "mariadb+pymysql"}
 NO_COMPILING = "SET jit = off"
 """PostgreSQL compiles long expressions such as rules, for seconds: to count 50 clusters of 1,000,000 rows took 3.4 s
 with it and 0.7 s without."""
+
+READ_ONLY: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("mysql", "mariadb"), ("SET SESSION TRANSACTION READ WRITE", "SET SESSION TRANSACTION READ ONLY")),
+    "sqlite": ("PRAGMA query_only = OFF", "PRAGMA query_only = ON"),
+}
+"""Statements that let the transactions of a session write, and only read."""
+
+TIMEOUTS: Mapping[str, str] = {
+    "postgresql": "SET statement_timeout = {milliseconds}",
+    "mysql": "SET SESSION max_execution_time = {milliseconds}",
+    "mariadb": "SET SESSION max_statement_time = {seconds}",
+}
+"""Statements that limit how long each later statement of a session may take."""
+
+IN_MEMORY = ":memory:"
+"""What SQLite and DuckDB call a database that is in no file."""
+
+OPEN_ELSEWHERE = "a different configuration than existing connections"
+"""What DuckDB says where a file is to be read that the same process has open for writing."""
+
+IN_USE = "Could not set lock on file"
+"""What it says of a file that another process writes, or reads where it is to be written."""
 
 INTERRUPTS_EVERY = 100_000
 """Instructions of SQLite between two looks at whether the user wants to stop."""
@@ -196,20 +222,36 @@ def _password(name: str, entry: Mapping[str, str]) -> str | None:
 
 
 @contextmanager
-def connect(url: URL) -> Iterator[Connection]:
+def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) -> Iterator[Connection]:
     """Connect to a database, whose errors are DataErrors without the password.
 
     Statements are taken as they are: ``%s`` and ``:name`` in a text are no parameters.
+
+    Parameters
+    ----------
+    url : URL
+    read_only : bool
+        Whether the database refuses what writes: PostgreSQL, MySQL, MariaDB, SQLite and DuckDB do. `writing` lifts it.
+    timeout : float, optional
+        Seconds that a statement may take; OptionError where the database has no setting for that.
     """
     from sqlalchemy import create_engine
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     from sqlalchemy.pool import NullPool
 
-    shown = show_url(url)
-    if url.get_backend_name() == "sqlite" and url.database and not os.path.exists(url.database):
+    shown, backend = show_url(url), url.get_backend_name()
+    if timeout is not None and backend not in TIMEOUTS:
+        raise OptionError(
+            OptionName("timeout"),
+            f": a statement of {backend} cannot be limited in time; leave it out, and stop the work by Ctrl-C",
+        )
+    if backend == "sqlite" and url.database and look(url.database) is None:
         raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it
+    options: dict[str, Any] = {}
+    if read_only and backend == "duckdb" and url.database not in (None, "", IN_MEMORY):
+        options["connect_args"] = {"read_only": True}
     try:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url, poolclass=NullPool, **options)
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"{shown}", str(error.name), "db") from None
     except (ArgumentError, NoSuchModuleError) as error:
@@ -222,7 +264,11 @@ def connect(url: URL) -> Iterator[Connection]:
         with opened.execution_options(no_parameters=True) as connection:
             if connection.dialect.name == "postgresql" and (connection.dialect.server_version_info or ()) >= (11,):
                 connection.exec_driver_sql(NO_COMPILING)
-                connection.commit()
+            if timeout is not None:
+                connection.exec_driver_sql(timeout_statement(connection, timeout))
+            connection.commit()
+            if read_only:
+                _set_read_only(connection, True)
             if connection.dialect.name == "sqlite":
                 # A statement is one call of its library, in which Python sees no signal.
                 driver: Any = connection.connection.driver_connection
@@ -230,13 +276,46 @@ def connect(url: URL) -> Iterator[Connection]:
             yield connection
     except SQLAlchemyError as error:
         raise_interrupt(error)
-        raise DataError(f"{shown}: {database_answer(error, url)}") from None  # a cause may show the password
+        answer = database_answer(error, url)
+        if OPEN_ELSEWHERE in answer:
+            answer = "this Python process has the file open for writing; close that connection first"
+        elif IN_USE in answer:
+            answer += ". Wait until that has ended, and run it again"
+        raise DataError(f"{shown}: {answer}") from None  # a cause may show the password
     except RuntimeError as error:
         if str(error) != "Query interrupted":
             raise
         raise KeyboardInterrupt from error  # that is what DuckDB made of it
     finally:
         engine.dispose()
+
+
+def timeout_statement(connection: Connection, seconds: float) -> str:
+    """Return the statement that limits how long each later one may take."""
+    is_mariadb = getattr(connection.dialect, "is_mariadb", False)
+    statement = TIMEOUTS["mariadb" if is_mariadb else connection.dialect.name]
+    return statement.format(seconds=seconds, milliseconds=math.ceil(seconds * 1000))
+
+
+@contextmanager
+def writing(connection: Connection) -> Iterator[None]:
+    """Let a connection that only reads write, until the end of the context; what is not committed there is undone."""
+    _set_read_only(connection, False)
+    try:
+        yield
+    finally:
+        if not connection.invalidated:
+            _set_read_only(connection, True)
+
+
+def _set_read_only(connection: Connection, read_only: bool) -> None:
+    connection.rollback()
+    name = connection.dialect.name
+    if name == "postgresql":
+        connection.execution_options(postgresql_readonly=read_only)  # of each transaction, as it begins
+    elif name in READ_ONLY:
+        connection.exec_driver_sql(READ_ONLY[name][read_only])
+        connection.commit()
 
 
 def raise_interrupt(error: Any) -> None:

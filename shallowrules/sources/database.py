@@ -15,7 +15,7 @@ from shallowrules.qualified_names import split_table
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
-from shallowrules.sources.connecting import connect, find_url, show_database
+from shallowrules.sources.connecting import connect, find_url, show_database, timeout_statement
 from shallowrules.sources.declared import declared_types
 from shallowrules.table import Column, Table, times_of_text
 from shallowrules.times import TIME_TYPES, TimeType
@@ -27,6 +27,9 @@ __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
 BATCH_VALUES = 1 << 20
 """Values of a batch at most, which are objects of Python: 0.1 GB."""
+
+MAX_TIMEOUT = 86_400
+"""Seconds of a statement."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,13 @@ class DatabaseRows:
         keeps its rows in the same order.
     seed : int
         Of the sample.
+    timeout : float, optional
+        Seconds after which PostgreSQL, MySQL or MariaDB ends a statement; others have no such setting and refuse it.
 
     Raises
     ------
     OptionError
-        Unless there is either a table or a query, and a sample of at least one row.
+        Unless there is either a table or a query, a sample of at least one row, and more than no time.
     """
 
     database: str = field(repr=False)  # which may have a password
@@ -59,12 +64,17 @@ class DatabaseRows:
     query: str | None = None
     sample: int | None = None
     seed: int = 0
+    timeout: float | None = None
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
             raise OptionError("--database wants either --table or --query: the rows to read", option="database")
         if self.sample is not None and self.sample < 1:
             raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
+        if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
+            raise OptionError(
+                f"a timeout is more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}", option="timeout"
+            )
         _ = self.name_parts  # OptionError if it is no name
 
     def __str__(self) -> str:
@@ -90,7 +100,7 @@ class DatabaseRows:
 
 @contextmanager
 def open_rows(rows: DatabaseRows) -> Iterator[DatabaseSource]:
-    """Open rows of a database until the end of the context.
+    """Open rows of a database until the end of the context, to be read: the connection does not write.
 
     Raises
     ------
@@ -101,7 +111,7 @@ def open_rows(rows: DatabaseRows) -> Iterator[DatabaseSource]:
     MissingExtraError
         If SQLAlchemy or the driver of the database is not installed.
     """
-    with connect(find_url(rows.database)) as connection:
+    with connect(find_url(rows.database), read_only=True, timeout=rows.timeout) as connection:
         yield DatabaseSource(connection, rows)
 
 
@@ -184,6 +194,8 @@ class DatabaseSource(Source):
         statement, before = f"SELECT {listed} FROM {self.relation}", list[str]()
         if self.rows.sample is not None:
             statement, before = self._draw(statement, self.rows.sample)
+        if self.rows.timeout is not None:
+            before = [timeout_statement(self.connection, self.rows.timeout), *before]
         return read_copied(self.connection, names, copied, statement, before)
 
     def _build(self, positions: Sequence[int]) -> list[Column]:

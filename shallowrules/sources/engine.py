@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from errno import ENOSPC
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -67,6 +69,10 @@ PLACE = '"place of the row, from 1"'
 
 DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
 """Texts that are dates, with or without a time."""
+
+
+NO_ROOM = ("No space left on device", "max_temp_directory_size")
+"""What DuckDB says where a temporary file finds no room."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +329,8 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
         try:
             yield database
         except duckdb.Error as error:
+            if any(words in str(error) for words in NO_ROOM):
+                raise OSError(ENOSPC, os.strerror(ENOSPC)) from error
             raise DataError(f"cannot be read: {reason(error)}") from error
         except RuntimeError as error:
             if str(error) != "Query interrupted":

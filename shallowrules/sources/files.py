@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import gzip
 import os
 import re
@@ -12,10 +11,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from glob import has_magic
 from pathlib import Path
+from tempfile import gettempdir
 from typing import BinaryIO, Literal, cast
 
 from shallowrules.errors import DataError
+from shallowrules.sources.base import named
+from shallowrules.sources.looking import is_file, is_folder, look, matches, walk
 
 __all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file", "told_delimiter"]
 
@@ -57,7 +60,8 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
     Raises
     ------
     DataError
-        If there is no such file, the folder has no table in it, or a file is named twice.
+        If there is no such file, the folder has no table in it, a file is named twice, or something cannot be reached
+        that may be a file or a folder of them.
     """
     names = [where] if isinstance(where, str | os.PathLike) else where
     files = [file for name in names for file in _named(os.fspath(name), besides)]
@@ -74,46 +78,45 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
 def _named(name: str, besides: Path | None) -> list[str]:
     if name == STANDARD_INPUT:
         return [name]
-    path = Path(name)
-    if path.is_dir():
-        found = sorted(str(file) for file in _tables_below(path, besides))
+    if is_folder(name):
+        found = sorted(_tables_below(name, besides))
         if not found:
             raise DataError(f"{name}: this is a folder without a CSV, Parquet or JSON file; name the file")
         return found
-    if not path.exists() and glob.has_magic(name):
-        found = sorted(file for file in glob.glob(name, recursive=True) if os.path.isfile(file))
+    if look(name) is None and has_magic(name):
+        found = sorted(matches(name))
         if not found:
             raise DataError(f"{name}: there is no such file, and none that the pattern fits")
         return found
     return [name]
 
 
-def _tables_below(folder: Path, besides: Path | None) -> Iterator[Path]:
+def _tables_below(folder: str, besides: Path | None) -> Iterator[str]:
     written = None if besides is None else os.path.realpath(besides)
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith((".", "_")) and not _is_rules_document(Path(parent, name, RULES_FILE))
-        ]
-        for name in names:
-            file = Path(parent, name)
+
+    def leaves_out(path: str) -> bool:
+        return (
+            os.path.basename(path).startswith((".", "_"))
+            or os.path.realpath(path) == written
+            or (is_folder(path) and _is_rules_document(os.path.join(path, RULES_FILE)))
+        )
+
+    for _, files in walk(str(Path(folder)), leaves_out):
+        for file in files:
+            stem = _stem(file)
             if (
-                not name.startswith((".", "_"))
-                and _stem(name).endswith((*PARQUET_ENDINGS, *JSON_ENDINGS, *CSV_ENDINGS))
-                and file.is_file()
-                and os.path.realpath(file) != written
-                and not (name.endswith(".json") and _is_rules_document(file))
+                stem.endswith((*PARQUET_ENDINGS, *JSON_ENDINGS, *CSV_ENDINGS))
+                and is_file(file)
+                and not (file.endswith(".json") and _is_rules_document(file))
             ):
                 yield file
 
 
-def _is_rules_document(file: Path) -> bool:
-    try:
-        with open(file, "rb") as stream:
-            return RULES_DOCUMENT.match(stream.read(256)) is not None
-    except OSError:
+def _is_rules_document(file: str) -> bool:
+    if not is_file(file):
         return False
+    with named(file), open(file, "rb") as stream:
+        return RULES_DOCUMENT.match(stream.read(256)) is not None
 
 
 def regular_file(name: str, scratch: str) -> str:
@@ -123,7 +126,7 @@ def regular_file(name: str, scratch: str) -> str:
         if sys.stdin is None:
             raise DataError("there is no standard input; name a file")
         source = _copied(sys.stdin.buffer, scratch)
-    elif not source.exists():
+    elif look(name) is None:
         raise DataError("there is no such file")
     elif source.is_char_device() or source.is_block_device():
         raise DataError(f"this is a device, which may never end; name a file, or {STANDARD_INPUT} for standard input")
@@ -143,8 +146,11 @@ def _copied(stream: BinaryIO, scratch: str) -> Path:
         while chunk := stream.read(CHUNK):
             if target.tell() + len(chunk) > largest:
                 raise DataError(
-                    f"more than {largest / 1e9:,.1f} GB came from a pipe, as much as is copied to the folder for "
-                    "temporary files; write it to a file, and name that"
+                    f"more than {largest / 1e9:,.1f} GB came from a pipe, and {gettempdir()}, the folder for temporary "
+                    "files, has no room for more: make room there, name another folder in the environment variable "
+                    "TMPDIR, or write the table to a file and name that"
+                    if largest < MAX_PIPED
+                    else f"more than {largest / 1e9:,.1f} GB came from a pipe; write the table to a file, and name that"
                 )
             target.write(chunk)
     return copy

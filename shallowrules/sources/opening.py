@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from shallowrules.conversion import Conversion
 from shallowrules.errors import OptionError, check_choice
+from shallowrules.files import scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
@@ -140,7 +140,7 @@ def open_source(
             yield rows
         return
     files = files_of(where)
-    with TemporaryDirectory(prefix="shallowrules-") as scratch:
+    with scratch_folder() as scratch:
         if len(files) == 1:
             with named(files[0]), open_database(scratch) as database:
                 yield _opened(database, files[0], delimiter, told, kept, encoding, scratch)

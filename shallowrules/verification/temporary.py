@@ -6,9 +6,10 @@ They are seen by one connection alone, and nothing of the user's schema changes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
+from shallowrules.sources.connecting import writing
 from shallowrules.sources.database import DatabaseSource
 
 __all__ = ["TemporaryTable", "temporary_table"]
@@ -39,11 +40,21 @@ class TemporaryTable:
         """Fill it with a sample of the source's rows."""
         source = self._source
         drawn = source.sampled(f"SELECT {self._columns} FROM {source.relation}", n_rows)
-        source.connection.exec_driver_sql(f"INSERT INTO {self._quoted} {drawn}")
-        source.connection.commit()
+        with self._filling():
+            source.connection.exec_driver_sql(f"INSERT INTO {self._quoted} {drawn}")
+            source.connection.commit()
 
     def fill(self, rows: Sequence[tuple[Any, ...]]) -> int:
         """Insert rows, and return how many were left out because the type of a column refused a value."""
+        with self._filling():
+            return self._fill(rows)
+
+    def _filling(self) -> AbstractContextManager[None]:
+        """Let rows be inserted, which SQLite alone refuses of a connection that only reads; no query of it writes."""
+        connection = self._source.connection
+        return writing(connection) if connection.dialect.name == "sqlite" else nullcontext()
+
+    def _fill(self, rows: Sequence[tuple[Any, ...]]) -> int:
         from sqlalchemy.exc import DBAPIError
 
         connection = self._source.connection
@@ -118,10 +129,10 @@ def temporary_table(source: DatabaseSource, name: str, positions: Sequence[int])
     schema = source.rows.name_parts[:-1] if source.connection.dialect.name in ("mysql", "mariadb") else []
     table = TemporaryTable(source, [*schema, name], positions)
     try:
-        table._create()
+        with writing(source.connection):
+            table._create()
         yield table
     finally:
-        with suppress(SQLAlchemyError):  # then it goes with the connection
-            source.connection.rollback()
+        with suppress(SQLAlchemyError), writing(source.connection):  # else it goes with the connection
             table._drop()
             source.connection.commit()

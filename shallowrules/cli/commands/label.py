@@ -58,6 +58,12 @@ TEXT_FILES = [field.name for field in fields(ReadingOptions)]
     show_default=True,
     help="Name of the column that is added.",
 )
+@click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="Put an apostrophe before texts and names in a CSV file that a spreadsheet may run as a formula: those that "
+    "begin with =, +, -, @, a tab or a line break, and are not numbers.  [default: texts are written as they are]",
+)
 @columns_option
 @answer_options
 @names_option
@@ -74,7 +80,8 @@ def command(
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
     In a file clusters go by their numbers. Where people named some of them, by --names or by the labels that --labels
-    explains, all go by their names, which `export --cluster-as name` gives too.
+    explains, all go by their names, which `export --cluster-as name` gives too. Text is written as it is, also where a
+    spreadsheet would run it as a formula: --csv-safe.
 
     With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
     What is there already is left alone, but for what --apply made: --replace makes it anew, --undo takes it away.
@@ -98,6 +105,8 @@ def command(
             raise click.UsageError("say what to do: -o OUT writes a file, --apply view puts labels into a --database")
         _write_file(rules_file, names, rows, output, force, cluster_column, options)
         return
+    if options["csv_safe"]:
+        raise click.UsageError("--csv-safe is for a CSV file, which -o writes; leave it out with --apply")
     if output is not None:
         raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
     if not isinstance(rows, DatabaseRows):
@@ -131,7 +140,9 @@ def _write_file(
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, files_of
 
-    check_format(output)
+    _, kind, _ = check_format(output)
+    if options["csv_safe"] and kind != "csv":
+        raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; leave it out")
     if options["columns"] and not isinstance(rows, DatabaseRows):
         raise click.UsageError("--column is for rows of a database: say which by --database URL")
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
@@ -139,9 +150,10 @@ def _write_file(
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
     check_replacing(output, force)
+    csv_safe = options["csv_safe"]
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):
-            counts = label_rows(rules, rows, output, options["columns"], cluster_column, show)
+            counts = label_rows(rules, rows, output, options["columns"], cluster_column, show, csv_safe)
         else:
-            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column, show)
+            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column, show, csv_safe)
     show_labels(rules, counts, str(output))
