@@ -477,7 +477,7 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
 def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
     """Return all attributes that a fit sets."""
     reference = data.reference
-    attributes = _fit_attributes(fit, reference, data.encoding.encoder)
+    attributes = _fit_attributes(fit, reference)
     classes = attributes["classes_"]
     attributes |= {
         "n_features_in_": len(data.given.table.columns),
@@ -493,7 +493,7 @@ def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
 
 def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
     """Return all attributes that a fit of parts sets."""
-    return _fit_attributes(fit, fit.reference, fit.encoder) | {
+    return _fit_attributes(fit, fit.reference) | {
         "n_features_in_": len(fit.names),
         "feature_names_in_": np.array(fit.names, dtype=object),
         "clusterer_": None,
@@ -501,12 +501,12 @@ def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
     }
 
 
-def _fit_attributes(fit: Fit | PartsFit, reference: Reference, encoder: Encoder) -> dict[str, Any]:
+def _fit_attributes(fit: Fit | PartsFit, reference: Reference) -> dict[str, Any]:
     """Return the attributes that every fit sets."""
     statistics = fit.rules.statistics
     return {
-        "encoder_": encoder,
-        "scaler_": encoder.scaler,
+        "encoder_": fit.encoder,
+        "scaler_": fit.encoder.scaler,
         "tree_": fit.tree,
         "classes_": np.array(reference.classes, dtype=label_type(reference.classes)),
         "rules_": fit.rules,
@@ -515,7 +515,7 @@ def _fit_attributes(fit: Fit | PartsFit, reference: Reference, encoder: Encoder)
         "waes_": statistics.waes,
         "inertia_": statistics.cost,
         "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
-        "cluster_centers_": fit.cluster_centers,
+        "cluster_centers_": fit.cluster_centers[:, [column.kind != "code" for column in fit.encoder.columns]],
         "reference_centers_": reference.centers,
         "reference_inertia_": statistics.reference_cost,
         "_clustered_centers": fit.clustered_centers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,7 +112,10 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCu
     for feature, position in enumerate(explained):
         model = encoder.columns[position]
         if model.source == condition.feature:
-            gap = _gap(condition, model)
+            try:
+                gap = _gap(condition, model)
+            except DataError as error:
+                raise OptionError(option, f"{given}: {error}") from error
             if gap is not None:
                 cut, lower, upper = gap
                 return KeptCut(text, feature, cut, lower, upper, model.direction)
@@ -126,9 +130,15 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCu
 
 
 def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
-    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none."""
+    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none.
+
+    DataError for a cut of codes that is not at a value of the table.
+    """
     if isinstance(condition, Between):
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
+        if len(bounds) == 1 and model.bounds is not None:
+            code = _code_of(math.floor(bounds[0]), model.bounds)
+            return code, code, code + 1
         if len(bounds) != 1 or model.kind != "number":
             return None
         low = float(bounds[0])
@@ -141,6 +151,18 @@ def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float]
         n = len(condition.values)
         return (n - 0.5, n - 1.0, float(n)) if set(condition.values) == set(model.values[:n]) else None
     return None
+
+
+def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
+    """Return the code of a threshold that is one of the values of a table."""
+    known = values.tolist()
+    place = bisect_right(known, threshold) - 1
+    if place < 0 or known[place] != threshold:
+        raise DataError(
+            "a column with numbers of 2**53 and more can be cut at its own values only; the nearest one is "
+            f"{known[place] if place >= 0 else known[0]}"
+        )
+    return float(place)
 
 
 def divide(data: FitData, centers: NDArray[np.integer], cuts: Sequence[KeptCut]) -> Split | Region:
@@ -182,7 +204,9 @@ def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]
     kind = encoding.table.columns[model.source].type
     if model.kind == "indicator":
         return f"of the rows of each it holds for {values[0]:.1%} to {values[-1]:.1%}"
-    if model.kind == "number" and kind in TIME_TYPES:
+    if model.bounds is not None:
+        values = [float(model.bounds[round(value)]) for value in values]
+    if model.kind != "rank" and kind in TIME_TYPES:
         low, high = (average_text(kind, value) for value in (values[0], values[-1]))
     else:
         low, high = f"{values[0]:.4g}", f"{values[-1]:.4g}"
