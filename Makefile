@@ -161,6 +161,7 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
+test-all: export SHALLOWRULES_DRAWS = full
 test-all: test-others test
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
@@ -178,7 +179,7 @@ sanitize: $(VENV)/with-test
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_SHORT=$(SHORT) \
+	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_DRAWS=$(if $(SHORT),short,full) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
 		$(if $(SHORT),-k 'not 70000') tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining.py tests/test_thorough.py
 

@@ -138,7 +138,8 @@ def _columns(results: Sequence[Result]) -> Iterator[str]:
 def _again() -> Iterator[str]:
     yield """## Run it again
 
-```
+<!-- not run: .ci/run does, with six engines -->
+```sh
 make conformance                                # all engines; writes this page
 .venv/bin/python conformance/run.py --only spark duckdb   # some of them; writes nothing
 ```

@@ -1,12 +1,15 @@
-"""The commands that pages of docs/ show, run in order.
+"""The code blocks of README.md, CONTRIBUTING.md and the pages of docs/, run in order.
 
-database.md has a PostgreSQL of its own, the others have an empty folder.
+    python docs/run_pages.py                     # runs them all and shows what the commands print
+    python docs/run_pages.py database --write    # runs those of one page, and puts what they print into it
 
-    python docs/run_pages.py                     # runs them all and shows what they print
-    python docs/run_pages.py database --write    # runs those of one page, and puts what comes into it
+A page runs in a folder of its own, database.md beside a PostgreSQL of its own; nothing of either is left.
 
-The commands are the lines of a page's `console` blocks that begin with ``$``, so that the page shows what runs. Folder,
-server and table are made for them, and nothing of it is left.
+- ``console``: lines that begin with ``$`` are commands, and what follows is what they print.
+- ``sh`` is run as a whole, and must succeed.
+- ``python``: the blocks of a page run after its commands, in one process, as one module.
+- ``<!-- not run: reason -->`` on the line before a block says why it is not run.
+- ``<!-- run sh`` or ``<!-- run python``, on a line of its own, begins what is run and not shown; ``-->`` ends it.
 """
 
 from __future__ import annotations
@@ -21,18 +24,31 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import dedent
 
 from shallowrules.engines.postgres import Postgres
 from shallowrules.engines.programs import program
 from shallowrules.sources import read_table
 
-BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"(?P<left_out>^ *<!-- not run: [^\n]+ -->\n)?"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$"
+    r"|^<!-- run (?P<unseen>sh|python)\n(?P<first>.*?)^-->$",
+    re.MULTILINE | re.DOTALL,
+)
+LANGUAGES = {"console", "sh", "python"}
+"""What is run."""
+SHOWN = {"text", "json", "toml", "jinja"}
+"""What is not code, or is a part of other code."""
 
 SETTINGS = """\
 [databases.cellar]
 url = "postgresql:///cellar"
 password_env = "CELLAR_PASSWORD"
 """
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
 
 COLUMNS = 110
 """Width of the terminal that the commands see."""
@@ -45,21 +61,31 @@ class Shell:
     folder: str
     environment: dict[str, str]
 
-    def run(self, command: str) -> str:
-        """Return what a command prints, with its exit status on a line of its own where that is not 0."""
-        done = subprocess.run(
-            ["sh", "-c", command],
+    def start(self, command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+        """Return what came of a command that reads a text."""
+        return subprocess.run(
+            command,
             cwd=self.folder,
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=text,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             check=False,
         )
+
+    def run(self, command: str) -> str:
+        """Return what a command prints, with its exit status on a line of its own where that is not 0."""
+        done = self.start(["sh", "-c", command])
         lines = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n").splitlines()
         lines += [f"[exit status {done.returncode}]"] if done.returncode else []
         return "".join(f"{line}\n" for line in lines)
+
+    def execute(self, command: Sequence[str], text: str, place: str) -> None:
+        """Run code; RuntimeError if it fails."""
+        done = self.start(command, text)
+        if done.returncode:
+            raise RuntimeError(f"{place}: exit status {done.returncode}\n{text}\n{done.stdout}")
 
     def prepare(self, command: str) -> None:
         """Run a command that the page does not show; RuntimeError if it prints anything."""
@@ -71,7 +97,9 @@ def environment_of(*programs: Path, **variables: str) -> dict[str, str]:
     """Return the environment of commands that find these folders of programs first, this Python's among them."""
     path = [str(Path(sys.executable).parent), *map(str, programs), os.environ.get("PATH", os.defpath)]
     others = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return {**others, "PATH": os.pathsep.join(path), "COLUMNS": str(COLUMNS), **variables}
+    data = os.environ.get("SHALLOWRULES_DATA") or str(ROOT.parent / "shared" / "data")
+    settings = {"PATH": os.pathsep.join(path), "COLUMNS": str(COLUMNS), "DATA": data, "MPLBACKEND": "agg"}
+    return {**others, **settings, **variables}
 
 
 @contextmanager
@@ -102,48 +130,69 @@ def cellar() -> Iterator[Shell]:
         yield shell
 
 
-PLACES: dict[str, Callable[[], AbstractContextManager[Shell]]] = {
-    "index": folder,
-    "clusters": folder,
-    "sheet": folder,
-    "tables": folder,
-    "editing": folder,
-    "commands": folder,
-    "database": cellar,
-}
-"""Where the commands of each page run."""
+PLACES: dict[str, Callable[[], AbstractContextManager[Shell]]] = {"database": cellar}
+"""Where the code of a page runs, if not in an empty folder."""
 
 
-def page_of(name: str) -> Path:
-    """Return the file of a page."""
-    return Path(__file__).with_name(f"{name}.md")
+def pages() -> dict[str, Path]:
+    """Return the file of each page that has code, by its name."""
+    found = {name: ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING")}
+    found |= {path.relative_to(DOCS).with_suffix("").as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
+    return {name: path for name, path in found.items() if BLOCK.search(path.read_text(encoding="utf-8"))}
 
 
-def renewed(page: str, shell: Shell) -> str:
-    """Return a page with what its commands print now, which is shown on the way."""
+def place_of(name: str) -> AbstractContextManager[Shell]:
+    """Make the place where the code of a page runs."""
+    return PLACES.get(name, folder)()
+
+
+def renewed(name: str, page: str, shell: Shell) -> str:
+    """Return a page with what its commands print now, which is shown on the way; RuntimeError if its code fails."""
+    module = [""] * page.count("\n")  # each line of Python where it stands in the page, for tracebacks
 
     def block(found: re.Match[str]) -> str:
-        shown = []
-        for command in re.findall(r"^\$ (.*)$", found[0], re.MULTILINE):
-            shown.append(f"$ {command}\n{shell.run(command)}")
-            print(shown[-1], flush=True)
-        return "\n".join(shown)
+        part = "first" if found["unseen"] else "code"
+        language = found["unseen"] or found["language"]
+        line = page.count("\n", 0, found.start(part))
+        if language not in LANGUAGES | SHOWN:
+            raise RuntimeError(f"{name}, line {line}: {language or 'a block without a language'}, which is not known")
+        if found["left_out"] or language in SHOWN:
+            return found[0]
+        code = dedent(found[part])
+        if language == "sh":
+            shell.execute(["sh", "-e"], code, f"{name}, line {line + 1}")
+        elif language == "python":
+            lines = code.splitlines()
+            module[line : line + len(lines)] = lines
+        else:
+            shown = []
+            for command in re.findall(r"^\$ (.*)$", code, re.MULTILINE):
+                shown.append(f"$ {command}\n{shell.run(command)}")
+                print(shown[-1], flush=True)
+            begin, end = (offset - found.start() for offset in found.span("code"))
+            return found[0][:begin] + "\n".join(shown) + found[0][end:]
+        return found[0]
 
-    return BLOCK.sub(block, page)
+    text = BLOCK.sub(block, page)
+    if any(module):
+        code = f"import sys; exec(compile(sys.stdin.read(), {f'{name}.md'!r}, 'exec'))"
+        shell.execute([sys.executable, "-c", code], "\n".join(module), name)
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run pages. Returns the exit status."""
+    found = pages()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"{', '.join(PLACES)}; all of them by default")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"{', '.join(found)}; all of them by default")
     parser.add_argument("--write", action="store_true", help="put what comes into the page")
     options = parser.parse_args(arguments)
-    if unknown := sorted({*options.pages} - {*PLACES}):
-        parser.error(f"no page has the name {unknown[0]}: there are {', '.join(PLACES)}")
-    for name in options.pages or PLACES:
-        page = page_of(name)
-        with PLACES[name]() as shell:
-            text = renewed(page.read_text(encoding="utf-8"), shell)
+    if unknown := sorted({*options.pages} - {*found}):
+        parser.error(f"there is no page {unknown[0]!r}: there are {', '.join(found)}")
+    for name in options.pages or found:
+        page = found[name]
+        with place_of(name) as shell:
+            text = renewed(name, page.read_text(encoding="utf-8"), shell)
         if options.write:
             page.write_text(text, encoding="utf-8")
     return 0

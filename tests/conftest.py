@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 from comparing import PLACES
 from databases import SERVERS, SMALL, File, execute, marked, objects_of
+from draws import drawn
 from hypothesis import HealthCheck, settings
 from rulesets import small_rules
 from strategies import Problem
@@ -19,8 +20,8 @@ from tables import TABLES, table_of_some_size
 from shallowrules.errors import MissingExtraError
 from shallowrules.verification.runners import RUNNERS
 
-# No profile limits how long an example takes: the machine may be busy.
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No profile limits how long an example takes: the machine may be busy. How many are drawn is said in `draws`.
+settings.register_profile("dev", max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from strategies import IS_SHORT, Problem
+from draws import IS_SHORT
+from strategies import Problem
 
 from shallowrules import _kernel, growing
 from shallowrules.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-__all__ = ["IS_SHORT", "Problem", "problems", "random_tables"]
-
-IS_SHORT = bool(os.environ.get("SHALLOWRULES_SHORT"))  # `make sanitize SHORT=1`
+__all__ = ["Problem", "problems"]
 
 TRADEOFFS = (0.0, 1e-3, 0.03, 0.3, 1.0, 10.0)
 OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e9, 1e9)
-
-
-def random_tables(count: int) -> settings:
-    """Return hypothesis's settings for a test of the kernel: how many tables it draws.
-
-    `make sanitize SHORT=1` draws a fiftieth, at least 5: where the sanitizers have seen each line at work, more tables
-    tell them little. The tests of the usual kernel always draw all.
-    """
-    return settings(max_examples=max(5, count // 50) if IS_SHORT else count)
 
 
 @dataclass(frozen=True, eq=False)

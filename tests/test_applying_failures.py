@@ -18,10 +18,10 @@ import pytest
 from applications import OTHER, OTHER_LABELS, applied, apply, expected, labelled, target
 from commandline import COMMAND
 from databases import SERVERS, SMALL, File, objects_of, on, schema_of
+from rights import without_rights
 from rulesets import small_rules
 
 from shallowrules.applying import Application, plan_labels, run_plan, running
-from shallowrules.engines.programs import is_root
 from shallowrules.errors import DataError
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import connect, parse_url
@@ -399,20 +399,6 @@ def test_a_right_that_is_missing_is_named(shop):
     finally:
         *first, last = NO_GUESTS[shop.dialect]
         shop.query(last, first)
-
-
-@contextmanager
-def without_rights():
-    """Be a user who may write nowhere, for a while."""
-    if not is_root():
-        yield
-        return
-    before = os.geteuid()
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 def test_a_file_that_may_only_be_read(file):

@@ -1,8 +1,10 @@
 """The corridor has no back doors: every import of the package against the table of stages."""
 
 import ast
+import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -11,57 +13,96 @@ import pytest
 PACKAGE = "shallowrules"
 SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 
-# Per stage, its modules or packages.
-STAGES = {
-    "table": ["table", "sources", "conversion"],
-    "partitions": ["partitions"],
-    "encoding": ["encoding"],
-    "clustering": ["clustering", "starts", "blas"],
-    "_kernel": ["_kernel"],
-    "summation": ["summation"],
-    "growing": ["growing", "searching", "thorough", "refining"],
-    "tree": ["tree"],
-    "thresholds": ["thresholds"],
-    "rounding": ["placing", "moved_rows", "rounding"],
-    "rules": ["rules"],
-    "describing": ["describing", "assembling", "histograms"],
-    "metrics": ["metrics"],
-    "exporters": ["exporters"],
-    "pipeline": ["pipeline", "passes"],
-    "estimator": ["estimator", "tradeoff", "choosing", "pricing"],
-    "dask": ["dask"],
-    "engines": ["engines"],
-    "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
-    "open": ["errors", "files", "labels", "qualified_names", "times"],
-    "face": [""],  # the package's __init__
-}
 
-# Per stage, the others it may import. Those of "open" are open to all.
-EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
-BEFORE_PIPELINE = EVERYTHING_BUT_CLI - {"pipeline", "estimator", "exporters", "engines", "dask"}
-ALLOWED = {
-    "table": {"_kernel"},
-    "partitions": {"table"},
-    "encoding": {"_kernel", "table", "summation"},
-    "clustering": {"_kernel", "encoding", "summation"},
-    "_kernel": set(),
-    "summation": {"_kernel"},
-    "growing": {"_kernel", "tree", "summation", "metrics"},
-    "tree": set(),
-    "thresholds": set(),
-    "rounding": {"_kernel", "table", "encoding", "summation", "growing", "tree", "thresholds"},
-    "rules": {"table", "tree"},
-    "metrics": {"_kernel", "summation", "tree"},
-    "describing": {"_kernel", "table", "encoding", "clustering", "summation", "tree", "metrics", "rules"},
-    "exporters": {"rules"},
-    "pipeline": BEFORE_PIPELINE,
-    "estimator": {"pipeline", "partitions", "clustering", "table", "encoding", "growing", "tree", "rules", "metrics"},
-    "dask": {"rules"},
-    "engines": set(),
-    "cli": EVERYTHING_BUT_CLI | {"face"},
-    "open": set(),
-    "face": EVERYTHING_BUT_CLI,
+@dataclass(frozen=True)
+class Stage:
+    """Modules or packages of the corridor, what they give, and the other stages that they may import."""
+
+    modules: str
+    gives: str
+    may_import: str
+
+
+# The page CONTRIBUTING.md has this table; those of "open" are open to all.
+STAGES = {
+    "open": Stage("errors files labels qualified_names times", "errors, files, labels, names of tables, dates", ""),
+    "_kernel": Stage("_kernel", "arrays and bytes only: codes, nearest centers, the grown tree", ""),
+    "table": Stage(
+        "table sources conversion",
+        "typed raw columns, from arrays, dataframes and files, and what their text needed",
+        "_kernel",
+    ),
+    "partitions": Stage(
+        "partitions",
+        "tables in parts: files, databases, Dask, Spark; a function called on every part, its results merged; "
+        "the memory that there is",
+        "table",
+    ),
+    "summation": Stage("summation", "sums that do not depend on the order of the rows", "_kernel"),
+    "encoding": Stage(
+        "encoding",
+        "the matrix that is clustered, and where each of its columns came from",
+        "_kernel table summation",
+    ),
+    "clustering": Stage(
+        "clustering starts blas",
+        "the unrestricted partition: centers, assignment, cost; several starts of k-means side by side; BLAS with one "
+        "thread while k-means runs",
+        "_kernel encoding summation",
+    ),
+    "tree": Stage("tree", "frozen parallel arrays; `apply`, `predict`", ""),
+    "metrics": Stage("metrics", "WAD, WAES, cost, agreement", "_kernel summation tree"),
+    "growing": Stage(
+        "growing searching thorough refining",
+        "a grown tree, its thresholds still gaps; others from a sample of the rows, for as long as the user grants; "
+        "the best of them",
+        "_kernel tree summation metrics",
+    ),
+    "thresholds": Stage("thresholds", "a readable value for each gap, and rounder ones near it", ""),
+    "rounding": Stage(
+        "placing moved_rows rounding",
+        "the thresholds of a grown tree; what moves with them, added up exactly; rounder ones that leave their gaps, "
+        "within a bound on J",
+        "_kernel table encoding summation growing tree thresholds",
+    ),
+    "rules": Stage(
+        "rules",
+        "conditions, the tree in raw columns and units, its rules and their figures; matching; JSON in and out, of one "
+        "tree or of a path",
+        "table tree",
+    ),
+    "describing": Stage(
+        "describing assembling histograms",
+        "the rules of a tree, measured on a table; put together from what was measured; rows counted in bins, by "
+        "cluster",
+        "_kernel table encoding clustering summation tree metrics rules",
+    ),
+    "exporters": Stage("exporters", "text, bytes or files", "rules"),
+    "pipeline": Stage(
+        "pipeline passes",
+        "prepare, grow, finish: here the stages are wired, as plain functions on plain data; rules that were not "
+        "grown, measured; the same for a table in parts, whose exact sums are merged; rows kept on disk",
+        "_kernel table partitions summation encoding clustering tree metrics growing thresholds rounding rules "
+        "describing",
+    ),
+    "estimator": Stage(
+        "estimator tradeoff choosing pricing",
+        "the scikit-learn face, the search over λ and over k, what edits and old rules cost",
+        "table partitions encoding clustering tree metrics growing rules pipeline",
+    ),
+    "dask": Stage("dask", "labels for tables of Dask", "rules"),
+    "engines": Stage("engines", "database engines that run emitted SQL on this machine", ""),
+    "cli": Stage(
+        "cli applying verification boundary drift tested_columns",
+        "the command line; labels put into a user's database, and taken away; every form of the rules held against the "
+        "tree, on hard rows too; the shares of clusters since training; the tested columns found in a table",
+        "all",
+    ),
+    "face": Stage("__init__", "the public names, each loaded on first use", "all but cli"),
 }
+EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
+ALL = {"all": EVERYTHING_BUT_CLI | {"face"}, "all but cli": EVERYTHING_BUT_CLI}
+ALLOWED = {name: ALL.get(stage.may_import, set(stage.may_import.split())) for name, stage in STAGES.items()}
 
 # What leads back against the data's way, by the name of a public method; imported where it is used.
 LEADING_BACK = {
@@ -93,7 +134,8 @@ MODULES = {module_name(path) for path in FILES}
 
 def stage_of(module: str) -> str | None:
     """Return the stage of a module: that of its outermost package below ours."""
-    return next((stage for stage, members in STAGES.items() if module.split(".")[0] in members), None)
+    outermost = module.split(".")[0] or "__init__"
+    return next((name for name, stage in STAGES.items() if outermost in stage.modules.split()), None)
 
 
 def written_imports(text: str, is_python: bool) -> Iterator[tuple[str, list[str]]]:
@@ -154,6 +196,35 @@ def test_a_module_imports_only_what_its_stage_may(path):
             continue
         other = stage_of(imported)
         assert other in {stage, "open"} | ALLOWED[stage], f"stage {stage!r} may not import {imported or PACKAGE!r}"
+
+
+def page_with_stages(page: str) -> str:
+    """Return the page CONTRIBUTING with the table of stages."""
+
+    def names(text: str) -> str:
+        return text if text in ALL else ", ".join(f"`{name}`" for name in text.split()) or "–"
+
+    lines = [
+        f"| {name} | {names(stage.modules)} | {stage.gives} | {names(stage.may_import)} |"
+        for name, stage in STAGES.items()
+    ]
+    table = "\n".join(["| stage | modules | gives | may import |", "|---|---|---|---|", *lines])
+    return re.sub(r"(?<=<!-- stages: begin -->\n).*(?=\n<!-- stages: end -->)", lambda _: table, page, flags=re.DOTALL)
+
+
+def test_the_page_has_the_table_of_stages():
+    path = SOURCE.parent / "CONTRIBUTING.md"
+    page = path.read_text(encoding="utf-8")
+    if os.environ.get("SHALLOWRULES_UPDATE_GOLDEN") == "1":
+        page = page_with_stages(page)
+        path.write_text(page, encoding="utf-8")
+    assert "<!-- stages: begin -->" in page
+    assert page_with_stages(page) == page, "run once with SHALLOWRULES_UPDATE_GOLDEN=1"
+
+
+def test_a_stage_may_import_stages_only():
+    for name, allowed in ALLOWED.items():
+        assert allowed <= STAGES.keys(), name
 
 
 @pytest.mark.parametrize(("module", "imported"), sorted(LEADING_BACK))

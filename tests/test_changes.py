@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from commandline import call, refused
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, rule_sets
 
@@ -102,7 +103,7 @@ def test_a_rule_that_takes_every_row():
     assert "cluster 0: the rule that takes every row is gone" in lines
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(rule_sets(kinds=MIXED), st.data(), st.integers(0, 999))
 def test_the_rows_that_change_are_those_whose_labels_differ(old, data, seed):
     names = {column.name: column.type for column in old.columns}

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.cli.commands import shallowrules
@@ -54,7 +55,7 @@ def test_runs_into_one_folder_do_not_mix_their_files(tmp_path, monkeypatch):
         assert sorted(os.listdir(folder)) == sorted(NAMES)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 @given(
     moment=st.integers(0, 16),
     held=st.sets(st.sampled_from(NAMES)),

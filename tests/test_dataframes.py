@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import hostile_texts
 from sklearn.datasets import make_blobs
@@ -127,7 +128,7 @@ TEXT_FRAMES = {
 
 
 @pytest.mark.parametrize("name", TEXT_FRAMES)
-@settings(max_examples=50)
+@draws(50)
 @given(texts=st.lists(st.none() | hostile_texts, min_size=1, max_size=8))
 def test_texts_are_those_of_the_frame_to_their_last_character(name, texts):
     column = Table.of(TEXT_FRAMES[name](texts))["c"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from draws import drawn
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -104,7 +105,7 @@ def test_two_orders_of_one_column():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(drawn(8)))
 def test_the_least_and_the_largest_value_are_those_of_the_column_whatever_the_order_of_rows(seed, n_jobs):
     random = np.random.default_rng(seed)
     n_rows = 40_000 if seed == 0 else 30

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from commandline import call
 from databases import File
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, moderate_float, rule_sets
 
@@ -147,7 +148,7 @@ def test_what_does_not_go_together(tmp_path, monkeypatch):
         measure_shifts(RULES, {})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@draws(25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_any_rules_on_any_rows(tmp_path_factory, kind, data):

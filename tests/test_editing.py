@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from commandline import call, refused
-from hypothesis import assume, given, settings
+from draws import draws
+from goldenfiles import assert_words
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -55,7 +57,7 @@ def bare(nodes):
     return tuple(Leaf(node.cluster, 0, 0.0) if isinstance(node, Leaf) else node for node in nodes)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(rule_sets(kinds=MIXED, cluster_names=hostile_names.filter(str.strip)))
 def test_what_is_printed_is_read_as_it_was(rules):
     assume(is_plain(rules))
@@ -64,7 +66,7 @@ def test_what_is_printed_is_read_as_it_was(rules):
     assert nodes_of_rules(asked, rules.columns, rules.nodes) == bare(rules.nodes)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(rule_sets(kinds=MIXED, names=hostile_names, categories=hostile_texts), st.integers(0, 999))
 def test_hostile_names_are_read_as_they_were_or_refused(rules, seed):
     assume(is_plain(rules))
@@ -77,7 +79,7 @@ def test_hostile_names_are_read_as_they_were_or_refused(rules, seed):
     )
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(
     rule_sets(kinds=MIXED, names=plain_names | hostile_names, categories=plain_names | hostile_texts),
     st.integers(0, 999),
@@ -124,15 +126,17 @@ def test_what_is_changed_in_a_sheet():
         rules, text=text_of_sheet(sheet.replace("## Cluster 2\n", "## Cluster 2 (A *b* \\[c\\] &amp; d)\n"), rules)
     )
     assert named.names == {2: "A *b* [c] & d"}
-    for old, new, words in (
-        ("at most 12,000", "at most twelve", "should be a number"),
-        ("**x** is at most", "**y** is at most", "should be the name of a column, as"),
-        ("is 'Bonn'", "is 'Essen'", "should be a value that the column has, such as 'Bonn'"),
-        ("## Cluster 2", "## Cluster two", "is no heading of a cluster"),
+    said = []
+    for old, new in (
+        ("at most 12,000", "at most twelve"),
+        ("**x** is at most", "**y** is at most"),
+        ("is 'Bonn'", "is 'Essen'"),
+        ("## Cluster 2", "## Cluster two"),
     ):
         with pytest.raises(DataError, match=r"line \d+: ") as caught:
             text_of_sheet(sheet.replace(old, new), rules)
-        assert words in str(caught.value)
+        said.append((f"{old} -> {new}", str(caught.value)))
+    assert_words("editing_sheet", said)
     with pytest.raises(DataError, match="gap"):
         edit(rules, text=text_of_sheet(sheet.replace("above 12,000", "above 13,000"), rules))
 
@@ -208,7 +212,7 @@ def changed(asked: list[Asked], chooser: random.Random) -> list[Asked]:
     return rules
 
 
-@settings(max_examples=400)
+@draws(400)
 @given(rule_sets(kinds=MIXED, max_depth=3, floats=st.integers(-9, 9).map(float)), st.integers(0, 9999))
 def test_changed_rules_are_a_tree_or_refused_for_what_is_wrong(rules, seed):
     assume(is_plain(rules))
@@ -244,7 +248,7 @@ def test_a_pinwheel_is_no_tree():
         "cluster 3: x <= 1 and y > 1\ncluster 4: 1 < x <= 2 and 1 < y <= 2"
     )
     asked, _ = read_rules(text, columns, ())
-    with pytest.raises(DataError, match="no sequence of questions tells 5 rules apart"):
+    with pytest.raises(DataError, match="5 rules"):
         nodes_of_rules(asked, columns, (Leaf(0, 1, 1.0),))
 
 
@@ -259,21 +263,26 @@ def test_the_words_of_a_text():
     named = edit(rules, text=text.replace("cluster 2:", "cluster 2 (the (odd): ones):"))
     assert named.names == {2: "the (odd): ones"}
     assert named.nodes == bare(rules.nodes)
-    assert "line 2" in refusal(rules, "cluster 0: x <= 3\nclutser 1: x > 3")
-    assert "'prolin <= 3' should be the name of a column" in refusal(rules, "cluster 0: prolin <= 3")
-    assert "'>= 3' should be <= or > with a number" in refusal(rules, "cluster 0: x >= 3")
-    assert "'3 or x > 5' should be \"and\"" not in refusal(rules, "cluster 0: x <= 3 or x > 5")
-    assert "'or x > 5' should be \"and\"" in refusal(rules, "cluster 0: x <= 3 or x > 5")
-    assert "say 7, not 7.5" in refusal(rules, "cluster 0: n <= 7.5")
-    assert "should be a value that column 'city' has" in refusal(rules, "cluster 0: city = 'Ulm'")
-    assert "holds for no row: no value meets 5 < x <= 3" in refusal(rules, "cluster 0: 5 < x <= 3")
-    assert "asks nothing" in refusal(rules, "cluster 0:")
-    assert "no rule in the text" in refusal(rules, "# nothing")
-    assert "calls cluster 0 'b'" in refusal(rules, "cluster 0 (a): x <= 1\ncluster 0 (b): x > 1")
-    overlap = refusal(rules, "cluster 0: x <= 3\ncluster 1: x > 2")
-    assert "overlap: both hold for 2 < x <= 3" in overlap
-    assert "(cluster 0: x <= 3)" in overlap
-    assert "gap: no rule holds for 2 < x <= 3" in refusal(rules, "cluster 0: x <= 2\ncluster 1: x > 3")
+    assert_words(
+        "editing_rules",
+        (
+            (text.replace("\n", " | "), refusal(rules, text))
+            for text in (
+                "cluster 0: x <= 3\nclutser 1: x > 3",
+                "cluster 0: prolin <= 3",
+                "cluster 0: x >= 3",
+                "cluster 0: x <= 3 or x > 5",
+                "cluster 0: n <= 7.5",
+                "cluster 0: city = 'Ulm'",
+                "cluster 0: 5 < x <= 3",
+                "cluster 0:",
+                "# nothing",
+                "cluster 0 (a): x <= 1\ncluster 0 (b): x > 1",
+                "cluster 0: x <= 3\ncluster 1: x > 2",
+                "cluster 0: x <= 2\ncluster 1: x > 3",
+            )
+        ),
+    )
     assert str(read_condition(" a and b > 2 ", rules.columns)) == "a and b > 2"
     assert str(read_condition("12,500 < n <= 1,000,000", rules.columns)) == "12500 < n <= 1000000"
     with pytest.raises(DataError):  # a decimal comma is not one that keeps thousands apart
@@ -307,16 +316,12 @@ def test_values_are_replaced_in_all_rules():
     nodes = edit(rules, replacements=["n: 3 -> 5", " x: 0.5->.75", "city: old: 'A -> B' -> 'one more'"]).nodes
     assert [node.threshold for node in nodes if isinstance(node, Cut)] == [0.75, 5, 5]
     assert [node.values for node in nodes if isinstance(node, Membership)] == [("one more",), ("C",)]
-    for text, words in (
-        ("n: 4 -> 5", "no rule tests column 'n' against 4: they have 3"),
-        ("n: 3 -> 5.5", "whole numbers: say 5"),
-        ("n: 3 -> 12,00", "'12,00' is no number"),
-        ("n: 3", "no change of a value"),
-        ("m: 3 -> 4", "of one of the columns"),
-        ("city: old: C -> nowhere", "with a value that it has"),
-    ):
-        with pytest.raises(DataError if text == "n: 4 -> 5" else OptionError, match=words.replace("(", r"\(")):
+    said = []
+    for text in ("n: 4 -> 5", "n: 3 -> 5.5", "n: 3 -> 12,00", "n: 3", "m: 3 -> 4", "city: old: C -> nowhere"):
+        with pytest.raises(DataError if text == "n: 4 -> 5" else OptionError) as caught:
             edit(rules, replacements=[text])
+        said.append((text, str(caught.value)))
+    assert_words("editing_replacements", said)
     with pytest.raises(DataError, match="no value meets 0.75 < x <= 0.5"):
         edit(make_rules([("x", "float")], (0, 0.5, (0, 0.25, 0, 1), 2)), replacements=["x: 0.25 -> 0.75"])
 
@@ -330,11 +335,8 @@ def test_merged_clusters():
     assert edited.words == ("clusters 1, 3 merged",)
     assert edit(rules, merge=[(3, 2), (2, 1)]).merged == {3: 1, 2: 1}
     assert edit(rules, merge=[(0, 1, 2, 3)]).nodes == (Leaf(0, 0, 0.0),)
-    for group, words in (
-        ((1, 7), "no cluster 7 to merge; the rules have 0, 1, 2, 3"),
-        ((1, 1), "two clusters or more"),
-    ):
-        with pytest.raises(DataError, match=words):
+    for group in ((1, 7), (1, 1)):
+        with pytest.raises(DataError, match="merge|clusters"):
             edit(rules, merge=[group])
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from draws import draws
+from hypothesis import HealthCheck, assume, given, reject
 from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
@@ -104,7 +105,7 @@ def labels_in(server, rules, rows, predicates, types=None, *, names=None, before
     return labels["case"]
 
 
-@settings(max_examples=60, **FUZZED)
+@draws(60, **FUZZED)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_every_row_gets_the_cluster_of_the_tree(server, predicates, data, seed):
     texts = hostile_texts if server.holds_nul else hostile_texts.filter(lambda text: "\0" not in text)
@@ -116,7 +117,7 @@ def test_every_row_gets_the_cluster_of_the_tree(server, predicates, data, seed):
     ]
 
 
-@settings(max_examples=60, **FUZZED)
+@draws(60, **FUZZED)
 @given(rules=rule_sets(hostile_names, any_float, hostile_names, max_depth=3), seed=st.integers(0, 2**32))
 def test_names_of_all_kinds(server, predicates, rules, seed):
     rows = storable(server, boundary_rows(rules, seed, 10))
@@ -337,7 +338,7 @@ def test_numbers_that_arrived_as_numbers_are_left_alone(server, predicates):
     assert labels_in(server, converted_rules(), rows, predicates) == [0, 3, -1, 1, -1]
 
 
-@settings(max_examples=40, **FUZZED)
+@draws(40, **FUZZED)
 @given(x=any_float, step=st.sampled_from([-math.inf, 0.0, math.inf]))
 def test_numbers_read_from_text_are_exact(server, predicates, x, step):
     [column] = (rules := make_rules([("x", "float")], (0, x, 0, 1))).columns

@@ -6,7 +6,8 @@ import math
 
 import pytest
 from commandline import call, refused
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, route, rule_sets, small_rules, texts
 
@@ -36,7 +37,7 @@ def distance(rules: RuleSet, index: int, value, other) -> float:
     return abs(float(other) - float(value)) / (span or 1.0)
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(rule_sets(kinds=MIXED, floats=st.floats(-1e6, 1e6), cluster_names=texts.filter(str.strip)), st.integers(0, 999))
 def test_the_move_gives_the_cluster_that_it_says_and_none_is_smaller(rules, seed):
     rows = boundary_rows(rules, seed, 12)

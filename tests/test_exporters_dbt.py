@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dbtprojects import DBT, build_project, labels_in, table_of
-from hypothesis import HealthCheck, Phase, given, settings
+from draws import draws
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from jinja2 import Environment
 from rulesets import (
@@ -72,7 +73,7 @@ def test_what_is_refused(options, named):
         export(example_rules(), "dbt", **options)
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200, deadline=None)
 @given(
     names=st.lists(
         st.lists(st.sampled_from([*MARKS, *FRAGMENTS]), min_size=1, max_size=4).map("".join),
@@ -110,9 +111,7 @@ def test_dbt_gives_the_labels_of_the_tree(project):
     """One project: our examples and drawn rules of hostile names, each a model over a table of its own."""
     drawn = []
 
-    @settings(
-        max_examples=12, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
+    @draws(12, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
     def draw(rules, seed):
         columns = tuple(

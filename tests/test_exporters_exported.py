@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from commandline import call, refused, spawn, write_groups
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import example_rules
 
@@ -98,7 +99,7 @@ def test_a_name_that_leaves_its_folder_or_goes_on_one_system_only_is_refused(fol
 PARTS = st.text(st.sampled_from('abAB.. /\\:*~-é\u0301\0\n\u202e"'), max_size=5) | st.sampled_from(["..", "nul", "a"])
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300, deadline=None)
 @given(names=st.lists(st.lists(PARTS, min_size=1, max_size=3).map("/".join), min_size=1, max_size=6, unique=True))
 def test_files_of_drawn_names_are_refused_or_written_where_they_belong(tmp_path_factory, names):
     exported = {name: name.encode("utf-8", "surrogatepass") for name in names}
@@ -112,7 +113,7 @@ def test_files_of_drawn_names_are_refused_or_written_where_they_belong(tmp_path_
     assert found == {f"out/{name}": content for name, content in exported.items()}
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300, deadline=None)
 @given(names=st.lists(st.lists(st.sampled_from(["a", "A", "b", "é", "É"]), min_size=1, max_size=3), max_size=6))
 def test_a_clash_is_found_whatever_the_order(names):
     files = ["/".join(parts) for parts in names]

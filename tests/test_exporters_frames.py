@@ -15,7 +15,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -104,7 +105,7 @@ def test_they_meet_the_contract(form):
     check_exporter(get_exporter(form))
 
 
-@settings(max_examples=80)
+@draws(80)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_pandas_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
@@ -116,7 +117,7 @@ def test_pandas_is_the_tree(rules, seed):
         assert none_as_minus_one(by_pandas(rules, pandas_frame(rules, rows, types))) == expected
 
 
-@settings(max_examples=80)
+@draws(80)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_polars_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
@@ -132,7 +133,7 @@ def largest_is_asked(rules):
     return any(cut.threshold == 2**63 - 1 for cut in cuts)
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_hostile_names_and_categories_stay_data(rules):
     rows = boundary_rows(rules, 0, 8)
@@ -151,7 +152,7 @@ def test_names_that_polars_takes_for_patterns(name):
     assert by_polars(rules, frame) == [0, 1]
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(rules=converting_rules(), data=st.data())
 def test_they_read_whatever_columns_hold_as_the_function_of_rows_does(rules, data):
     names = names_of(rules)

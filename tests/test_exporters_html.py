@@ -14,7 +14,8 @@ from itertools import accumulate, chain
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -106,7 +107,7 @@ def test_the_policy_names_script_and_style_by_hash_and_nothing_else(make):
     assert found.elements.count("script") == 2
 
 
-@settings(max_examples=40)
+@draws(40)
 @given(rule_sets(names=hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_names_from_the_data_make_no_elements(rules):
     page = export(rules, "html")

@@ -5,8 +5,9 @@ import re
 from dataclasses import replace
 
 import pytest
+from draws import draws
 from goldenfiles import assert_golden
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -38,7 +39,7 @@ def test_golden():
     assert_golden("categories.md", export(example_of_categories(), "markdown"))
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(name=hostile_names | st.text(max_size=10))
 def test_names_show_as_they_are(name):
     for text, kind in (
@@ -63,7 +64,7 @@ def _rename_values(document, index, data):
             node["values"] = [renamed[value] for value in node["values"]]
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(data=st.data())
 def test_hostile_names_change_no_structure(data):
     tame = data.draw(rule_sets(plain_names, cluster_names=plain_names, max_depth=3, kinds=MIXED))

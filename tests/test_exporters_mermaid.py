@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
 from structures import read_flowchart
@@ -17,7 +18,7 @@ def test_it_meets_the_contract():
     check_exporter(get_exporter("mermaid"))
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200, deadline=None)
 @given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_every_node_and_branch_is_there_and_every_name_in_its_place(rules):
     boxes, edges, leaves = read_flowchart(export(rules, "mermaid"))

@@ -6,7 +6,8 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -58,7 +59,7 @@ def cluster_by_list(rules, row):
     raise AssertionError("the last branch takes every row")
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_the_first_branch_that_holds_is_the_tree(rules, seed):
     for row in boundary_rows(rules, seed):
@@ -83,7 +84,7 @@ def steps_of(rules):
     return rows
 
 
-@settings(max_examples=50)
+@draws(50)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts))
 def test_the_sheet_shows_every_branch_in_its_order(rules):
     steps, branches = steps_of(rules), list(ordered_branches(rules))

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from draws import draws
 from goldenfiles import assert_golden
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -49,14 +50,14 @@ def assign(rules, rows):
     return [-1 if cluster is None else cluster for cluster in found]
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_executed_python_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
     assert assign(rules, rows) == [route(rules, row) for row in rows]
 
 
-@settings(max_examples=50)
+@draws(50)
 @given(rules=rule_sets(max_depth=4, kinds=MIXED), seed=st.integers(0, 2**32))
 def test_executed_python_is_assign(rules, seed):
     rows = boundary_rows(rules, seed)
@@ -75,7 +76,7 @@ def test_executed_python_is_assign(rules, seed):
     assert assign(rules, rows) == rules.assign(table).tolist()
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_hostile_names_are_contained(data, seed):
     any_text = hostile_names | st.text(max_size=8)

@@ -16,7 +16,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -65,7 +66,7 @@ def names_of(rules):
     return [column.name for column in rules.columns]
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_every_style_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
@@ -74,7 +75,7 @@ def test_every_style_is_the_tree(rules, seed):
         assert of_rows(rules, names_of(rules), rows, style=style) == expected
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_the_function_of_columns_is_the_tree(rules, seed):
     rows = boundary_rows(rules, seed)
@@ -132,7 +133,7 @@ def test_a_list_in_a_list_is_no_number(kind, cell, n_rows):
             function({"x": column})
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60, deadline=None)
 @given(rules=converting_rules(), data=st.data())
 def test_all_functions_agree_on_whatever_rows_hold(rules, data):
     names = names_of(rules)
@@ -273,7 +274,7 @@ def test_the_tree_is_indented_no_deeper_than_the_logarithm_of_the_leaves(make):
     assert max(depths) <= math.log2(1000) + 2
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(rules=rule_sets(kinds=MIXED))
 def test_a_row_is_asked_no_more_by_the_tree_than_it_has_depth(rules):
     """The nested style compares a value once per node of its path, besides asking for its being there."""
@@ -285,7 +286,7 @@ def test_a_row_is_asked_no_more_by_the_tree_than_it_has_depth(rules):
     assert len(asked) - len(missing) == len(rules) - 1
 
 
-@settings(max_examples=50)
+@draws(50)
 @given(rules=rule_sets(kinds=MIXED))
 def test_flat_rules_come_in_the_order_of_fewest_tests(rules):
     text = export(rules, "python", style="flat")

@@ -8,8 +8,9 @@ from dataclasses import MISSING, fields, replace
 
 import numpy as np
 import pytest
+from draws import draws
 from goldenfiles import assert_golden
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
@@ -98,7 +99,7 @@ def predicates(tmp_path_factory):
 
 @pytest.mark.parametrize("style", LABELLING_STYLES)
 @pytest.mark.parametrize("engine", EXECUTED)
-@settings(max_examples=25)
+@draws(25)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_executed_sql_is_the_tree(engine, style, predicates, data, seed):
     floats = {"floats": moderate_float} if engine == "sqlite" else {}
@@ -109,7 +110,7 @@ def test_executed_sql_is_the_tree(engine, style, predicates, data, seed):
 
 
 @pytest.mark.parametrize("engine", EXECUTED)
-@settings(max_examples=40)
+@draws(40)
 @given(rules=rule_sets(hostile_names, moderate_float, hostile_names, max_depth=3), seed=st.integers(0, 2**32))
 def test_hostile_names_are_contained(engine, predicates, rules, seed):
     rows = boundary_rows(rules, seed, 10)
@@ -317,7 +318,7 @@ class Ranked:
         *(("not between", sorts) for sorts in ("highest", "lowest", "compares false")),
     ],
 )
-@settings(max_examples=60)
+@draws(60)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_wherever_nan_sorts_it_gets_no_cluster(said, sorts, data, seed):
     """A dialect that is made up, whose predicates Python understands, and an engine that sorts NaN as it says."""
@@ -438,7 +439,7 @@ number_like = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(texts=st.lists(number_like, min_size=1, max_size=30), bound=st.sampled_from([0, 2**53 + 1, 0.5]))
 @pytest.mark.parametrize("engine", EXECUTED)
 def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, balanced_rules, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
 
@@ -21,7 +22,7 @@ def test_it_meets_the_contract():
     check_exporter(get_exporter("svg"))
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200, deadline=None)
 @given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_names_are_texts(rules):
     root = ElementTree.fromstring(export(rules, "svg", title="</title><script>"))

@@ -10,7 +10,8 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import Phase, given, settings
+from draws import drawn, draws
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -90,7 +91,7 @@ def test_it_meets_the_contract():
 def test_libreoffice_computes_the_labels_of_the_tree():
     cases = []
 
-    @settings(max_examples=60, phases=[Phase.generate])
+    @draws(60, phases=[Phase.generate])
     @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts, names=hostile_names), seed=st.integers(0, 2**32))
     def collect(rules, seed):
         rows = rows_of_cells(rules, boundary_rows(rules, seed, 30))
@@ -103,7 +104,7 @@ def test_libreoffice_computes_the_labels_of_the_tree():
         (rules, rows_of_cells(rules, boundary_rows(rules, 1, 30)), export(rules, "xlsx", label_rows=30))
         for rules in (example_rules(), balanced_rules(30), chain_rules(30))
     ]
-    assert sum(len(rows) for _, rows, _ in cases) > 200
+    assert sum(len(rows) for _, rows, _ in cases) > drawn(200)
     books = [paste_rows(book, [[row[j] for j in rules.tested_columns] for row in rows]) for rules, rows, book in cases]
     for (rules, rows, _), shown in zip(cases, computed(books), strict=True):
         assert shown_labels(rules, shown, len(rows)) == tree_says(rules, rows), (rules, rows)
@@ -207,7 +208,7 @@ def values_of(workbook):
     return found[1:]
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(numbers=st.lists(st.floats(2.3e-308, 1e308) | st.floats(-1e308, -2.3e-308), min_size=1, max_size=9, unique=True))
 def test_thresholds_are_stored_as_they_are(numbers):
     tree = 0
@@ -227,7 +228,7 @@ def test_whole_numbers_beyond_the_doubles_are_compared_as_cells_can_be():
         assert values_of(export(make_rules([("n", "integer")], (0, threshold, 0, 1)), "xlsx", label_rows=1)) == [stored]
 
 
-@settings(max_examples=80)
+@draws(80)
 @given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_no_formula_holds_anything_of_the_data(rules):
     workbook = in_a_workbook(rules, label_rows=2, cluster_as="name")

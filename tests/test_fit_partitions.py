@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from goldenfiles import assert_words
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans
@@ -151,7 +153,7 @@ def test_given_labels(weights, gaps, memory):
     check_equal(of_parts, model)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 7, 64]),
@@ -218,7 +220,7 @@ def test_imputed_values(n_parts, scale, way, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7]), st.sampled_from([None, "minmax", "robust"]))
 def test_imputed_values_of_small_tables_with_ties(seed, n_parts, scale):
     rng = np.random.default_rng(seed)
@@ -256,7 +258,7 @@ def test_a_column_without_values_that_count_is_not_imputed():
     frame = a_frame(50)[["amount", "copies"]].assign(size=np.where(np.arange(50) < 3, 1.0, np.nan))
     frame.loc[frame.index[:3], "copies"] = 0
     model = ExplainableKMeans(2, refine="none", impute="median")
-    with pytest.raises(DataError, match="column 'size' has no values, so that none can be imputed"):
+    with pytest.raises(DataError, match="'size' has no values"):
         model.fit_partitions(cut(frame, 3), sample_weight="copies")
 
 
@@ -308,20 +310,23 @@ def test_centers_of_fitted_clusterers():
     assert one.rules_ == other.rules_
 
 
-@pytest.mark.parametrize(
-    ("options", "arguments", "message"),
-    [
-        ({"refine": "none", "method": "imm"}, {}, "method='imm' does not work on a table in parts"),
-        ({"refine": "none", "transformer": StandardScaler()}, {}, "transformer does not work on a table in parts"),
-        ({"refine": "none"}, {"centers": make_pipeline(StandardScaler(), KMeans())}, "a Pipeline does not cluster"),
-        ({"refine": "none"}, {"centers": KMeans(3)}, "has no centers: fit it first"),
-        ({"refine": "none"}, {"centers": [[1.0, 2.0]]}, r"centers of shape \(1, 2\), but the table has 4 columns"),
-        ({"refine": "none"}, {"labels": "kind"}, "labels names a column 'kind', which the table does not have"),
-    ],
-)
-def test_refusals(options, arguments, message):
-    with pytest.raises(OptionError, match=message):
-        ExplainableKMeans(3, **options).fit_partitions(cut(load_iris(as_frame=True).data, 2), **arguments)
+def test_refusals():
+    said = []
+    for options, arguments in (
+        ({"method": "imm"}, {}),
+        ({"transformer": StandardScaler()}, {}),
+        ({}, {"centers": make_pipeline(StandardScaler(), KMeans())}),
+        ({}, {"centers": KMeans(3)}),
+        ({}, {"centers": [[1.0, 2.0]]}),
+        ({}, {"labels": "kind"}),
+    ):
+        with pytest.raises(OptionError) as caught:
+            ExplainableKMeans(3, refine="none", **options).fit_partitions(
+                cut(load_iris(as_frame=True).data, 2), **arguments
+            )
+        [(name, value)] = (options | arguments).items()
+        said.append((f"{name}={value!r}", str(caught.value)))
+    assert_words("fit_partitions", said)
 
 
 def test_a_clusterer_whose_rows_are_not_nearest_to_their_centers_is_refused():
@@ -334,21 +339,20 @@ def test_what_cannot_be_used_is_named_with_its_part():
     frame = a_frame(100)[["amount", "age"]]
     frame.loc[frame.index[60:63], "amount"] = np.nan
     model = ExplainableKMeans(2, refine="none")
-    with pytest.raises(DataError, match=r"missing values .* in column 'amount' of partition 3 \(3 rows\)") as error:
+    with pytest.raises(DataError) as error:
         model.fit_partitions(cut(frame, 5, shuffled=False))
     assert [(f.column, f.count, f.file) for f in error.value.findings] == [("amount", 3, "partition 3")]
     frame.loc[frame.index[60:63], "amount"] = np.inf
-    with pytest.raises(DataError, match=r"infinity in column 'amount' of partition 3 \(3 rows\)"):
-        model.fit_partitions(cut(frame, 5, shuffled=False))
-    with pytest.raises(DataError, match=r"infinity in column 'amount' of partition 3 \(3 rows\)"):
-        model.fit_partitions(cut(frame, 5, shuffled=False), sample_weight="amount")
+    for weight in (None, "amount"):
+        with pytest.raises(DataError, match=r"infinity .*'amount' of partition 3 \(3 rows\)"):
+            model.fit_partitions(cut(frame, 5, shuffled=False), sample_weight=weight)
     frame["amount"] = np.arange(100) / 8
-    with pytest.raises(OptionError, match="need weights that are whole numbers"):
+    with pytest.raises(OptionError, match="weights"):
         clone(model).set_params(scale="robust").fit_partitions(cut(frame, 5), sample_weight="amount")
     with pytest.raises(DataError, match="the largest weight is"):
         model.fit_partitions(cut(frame.assign(amount=1e300), 5), sample_weight="amount")
     frame["name"] = [f"n{i}" for i in range(100)]
-    with pytest.raises(DataError, match="'name' .*too many values to be categories"):
+    with pytest.raises(DataError, match="'name' .*too many values"):
         model.fit_partitions(cut(frame, 5))
 
 
@@ -405,7 +409,7 @@ def test_bins_of_many_rows_are_divided_again(monkeypatch):
     assert largest[50] <= 50 < largest[10**9]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@draws(40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10_000),
     n_parts=st.sampled_from([1, 2, 7]),

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
@@ -87,13 +88,13 @@ def assert_same(grown: GrownTree, expected: GrownTree) -> None:
     np.testing.assert_allclose(grown.weight, expected.weight, rtol=1e-13)
 
 
-@random_tables(150)
+@draws(150)
 @given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from(LEVELS))
 def test_small_tables(problem: Problem, n_parts: int, seed: int, collected_rows: int) -> None:
     assert_same(from_parts(problem, cut_into(problem, n_parts, seed), collected_rows), whole(problem))
 
 
-@random_tables(20)
+@draws(20)
 @given(problems(max_rows=2000, max_columns=4, max_centers=12), st.integers(0, 99))
 def test_larger_tables_whose_nodes_are_all_cut_over_the_parts(problem: Problem, seed: int) -> None:
     assert_same(from_parts(problem, cut_into(problem, 5, seed), 0), whole(problem))
@@ -133,7 +134,7 @@ def test_real_tables(file: str, shared_data: Path) -> None:
         assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_rows), expected)
 
 
-@random_tables(20)
+@draws(20)
 @given(st.integers(0, 9999))
 def test_few_distinct_rows_there_many_times(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -143,7 +144,7 @@ def test_few_distinct_rows_there_many_times(seed: int) -> None:
     assert_same(from_parts(problem, cut_into(problem, 3, seed), 0), whole(problem))
 
 
-@random_tables(150)
+@draws(150)
 @given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from([4, 16]))
 def test_bins_of_few_rows_that_are_divided_again(problem: Problem, n_parts: int, seed: int, n_sampled: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import DELETE, change, small_rules
 
@@ -53,7 +54,7 @@ columns = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(columns, st.data())
 def test_every_row_is_in_the_bin_that_holds_it(values, data):
     groups = np.array(data.draw(st.lists(st.integers(0, K - 1), min_size=len(values), max_size=len(values))), np.int32)
@@ -73,7 +74,7 @@ def test_every_row_is_in_the_bin_that_holds_it(values, data):
     assert (weighted == by_comparison(weighted_edges, doubles, groups, weight)).all()
 
 
-@settings(max_examples=20)
+@draws(20)
 @given(st.integers(0, 2**32 - 1))
 def test_parts_add_up_and_the_order_does_not_matter(seed):
     random = np.random.default_rng(seed)
@@ -97,7 +98,7 @@ def drawn_column(random, n_rows):
     return values.astype(random.choice(["f4", "f8", "i8"]))
 
 
-@settings(max_examples=25)
+@draws(25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 11), st.sampled_from([2, 511, 512, 513, 1300]))
 def test_columns_side_by_side_are_counted_by_comparison(seed, n_columns, n_rows):
     """By every instruction set."""

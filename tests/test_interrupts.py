@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shallowrules
@@ -81,7 +82,7 @@ moments = st.one_of(st.integers(0, N_LINES), st.integers(0, 60).map(lambda back:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @given(moments)
-@settings(max_examples=30, deadline=None)
+@draws(30, deadline=None)
 def test_an_interrupted_refit_leaves_one_fit_whole(moment):
     model = ExplainableKMeans(3, random_state=0).fit(X)
     try:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from commandline import call, refused
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import generators
 from test_editing import write_people
@@ -28,7 +29,7 @@ def center_cut(X, model, column, share) -> float:
     return float(np.round((means[place] + means[place + 1]) / 2, 3))
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(generators(), st.data())
 def test_the_tree_starts_with_the_cuts_that_are_kept(random, data):
     n, d, k = data.draw(st.integers(40, 200)), data.draw(st.integers(2, 4)), data.draw(st.integers(3, 6))

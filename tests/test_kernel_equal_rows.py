@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules._kernel import column_ranges, deduplicate
@@ -35,7 +36,7 @@ def laid_out(X, layout):
     return X
 
 
-@settings(max_examples=50)
+@draws(50)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 5, SHARED, SHARED + 3]),

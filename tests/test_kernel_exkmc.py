@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import assert_same, check, grow, own_centers
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 
 pytestmark = pytest.mark.slow
 
-many = random_tables(1500)
-some = random_tables(150)
+many = draws(1500)
+some = draws(150)
 
 
 @many

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import EVERYTHING, assert_same, grow, grow_path, grown_once, version
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import problems, random_tables
+from strategies import problems
 from tables import blobs
 
 pytestmark = pytest.mark.slow
 
-some = random_tables(150)
+some = draws(150)
 
 
 @some

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import assert_same, check, grow, grown
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 from tables import TABLES, blobs
 
 from shallowrules import growing
@@ -21,8 +22,8 @@ from shallowrules.growing import MAX_CENTERS
 
 pytestmark = pytest.mark.slow
 
-many = random_tables(1500)
-some = random_tables(150)
+many = draws(1500)
+some = draws(150)
 
 
 @many
@@ -252,7 +253,7 @@ def test_grow_keeps_its_default_tradeoff():
     assert inspect.signature(growing.grow).parameters["tradeoff"].default == 0.03
 
 
-@random_tables(100)
+@draws(100)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from([5, 6, 8]), st.floats(6.0, 11.0), st.sampled_from([0.03, 1e5, 1e8, 1e10])
 )

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import EVERYTHING, STRUCTURE, assert_same, grown
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 from tables import TABLES, repeated_rows, whole_weights
 
 from shallowrules._kernel import Ranges, column_ranges, encode
@@ -18,7 +19,7 @@ from shallowrules.summation import group_means
 
 pytestmark = pytest.mark.slow
 
-some = random_tables(150)
+some = draws(150)
 
 
 def assert_weight_repeats(problem: Problem) -> None:

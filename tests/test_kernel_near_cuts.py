@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from strategies import random_tables
 
 from shallowrules._kernel import gaps_of_cuts, route_rows, rows_near_cuts, weigh_near_cuts
 from shallowrules.tree import LEAF
@@ -83,7 +83,7 @@ class Drawn:
 drawn = st.builds(Drawn.of, st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 7, 60]))
 
 
-@random_tables(300)
+@draws(300)
 @given(drawn, st.sampled_from([1, 2]))
 def test_rows_near_cuts_are_those_that_numpy_finds(table, n_threads):
     first, edges = table.edge_arrays
@@ -99,7 +99,7 @@ def test_rows_near_cuts_are_those_that_numpy_finds(table, n_threads):
     assert between.tolist() == weight.tolist()
 
 
-@random_tables(300)
+@draws(300)
 @given(drawn, st.sampled_from([1, 2]))
 def test_gaps_are_between_the_rows_that_count(table, n_threads):
     counted = np.ones(len(table.X), bool) if table.weight is None else table.weight > 0

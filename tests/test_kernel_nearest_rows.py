@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 
 from shallowrules._kernel import nearest_centers
 from shallowrules.clustering import reference_clustering
@@ -22,7 +23,7 @@ def distances(X, centers):
     return total
 
 
-@random_tables(200)
+@draws(200)
 @given(problems(max_columns=12, max_centers=40))
 def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem):
     expected = distances(problem.X_cluster, problem.centers)
@@ -43,7 +44,7 @@ def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem)
         np.testing.assert_allclose(kept, expected[picked].T, rtol=1e-12)
 
 
-@random_tables(60)
+@draws(60)
 @given(problems(max_columns=12), st.integers(0, 2**32 - 1))
 def test_labels_depend_on_neither_the_order_of_the_rows_nor_their_neighbours(problem, seed):
     # Equally near centers: each twice, and the same columns in another order.
@@ -75,7 +76,7 @@ def nearly_halfway(random, n_columns, far):
     return rows, centers
 
 
-@random_tables(60)
+@draws(60)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 7, 60, 700]),

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import draws
 from finished import Finished, Recut
 from growths import unique_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LEAF
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.slow
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
 
-some = random_tables(60)
+some = draws(60)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -106,7 +107,7 @@ def candidates(cuts: list[Recut]) -> list[Recut]:
     return sorted(best.values())[:4]
 
 
-@random_tables(200)
+@draws(200)
 @given(seeds, st.booleans())
 def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, moves):
     tree, before = a_finished_tree(seed)
@@ -125,7 +126,7 @@ def test_an_improved_tree_has_the_figures_it_claims_and_all_its_leaves(seed, mov
         assert (found["lower"][node], found["upper"][node]) == (values[left].max(), values[~left].min())
 
 
-@random_tables(200)
+@draws(200)
 @given(seeds, st.booleans())
 def test_no_cut_of_an_improved_tree_could_be_better(seed, moves):
     tree, before = a_finished_tree(seed)
@@ -146,7 +147,7 @@ def test_no_leaf_of_an_improved_tree_is_better_elsewhere(seed):
     assert all(other.objective > border for other in after.moved())
 
 
-@random_tables(200)
+@draws(200)
 @given(seeds)
 def test_the_first_step_is_the_best_cut_of_a_node(seed):
     tree, before = a_finished_tree(seed)
@@ -187,7 +188,7 @@ def test_rounding_does_not_make_improving_go_on_for_ever():
     assert not found["ended"]
 
 
-@random_tables(100)
+@draws(100)
 @given(seeds, st.sampled_from([2, 3, 5]))
 def test_wide_bins_are_searched_inside(seed, ranks):
     random = np.random.default_rng(seed)
@@ -282,7 +283,7 @@ def perturbed(
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
 
 
-@random_tables(200)
+@draws(200)
 @given(seeds, st.booleans(), st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.01, 0.1, 10.0]))
 def test_perturbed_trees_have_the_figures_they_claim_and_all_their_leaves(seed, moves, leaf_share, max_rise):
     tree, before = a_finished_tree(seed)
@@ -297,7 +298,7 @@ def test_perturbed_trees_have_the_figures_they_claim_and_all_their_leaves(seed, 
         assert sorted(found["center"][leaves]) == sorted(tree["center"][tree["feature"] == LEAF])
 
 
-@random_tables(200)
+@draws(200)
 @given(seeds, st.booleans(), st.sampled_from([0.0, 0.5, 1.0]))
 def test_what_is_put_back_is_as_it_was(seed, moves, leaf_share):
     # No change is small enough to be repaired. In the end the tree is improved with all that is known of it: of its
@@ -335,7 +336,7 @@ def test_perturbing_is_the_same_for_the_same_seed_and_no_worse_than_improving(se
     )
 
 
-@random_tables(150)
+@draws(150)
 @given(seeds, st.booleans(), st.sampled_from([0, 1]))
 def test_instruction_sets_change_nothing_in_perturbing_drawn_trees(seed, moves, instructions):
     tree, before = a_finished_tree(seed)
@@ -421,7 +422,7 @@ def variance_of(problem: Problem) -> float:
     return float(np.average(squares.sum(axis=1), weights=weight))
 
 
-@random_tables(300)
+@draws(300)
 @given(problems(), st.sampled_from([1, 2, 3]), st.sampled_from([2, 4, 7]), st.sampled_from([0.0, 1e-3, 0.03, 1.0]))
 def test_looking_ahead_finds_no_worse_tree(problem, levels, width, share):
     penalty = share * variance_of(problem)
@@ -461,7 +462,7 @@ def test_looking_ahead_without_work_left_is_a_width_of_one(problem):
     assert_equal_trees(look_ahead(problem, penalty, max_work=0.0)[0], look_ahead(problem, penalty, width=1)[0])
 
 
-@random_tables(150)
+@draws(150)
 @given(problems(max_rows=100, max_centers=16), st.sampled_from([0, 1]))
 def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions):
     penalty = 0.03 * variance_of(problem)

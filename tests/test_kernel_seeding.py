@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 
 from shallowrules._kernel import draw_rows, sum_closest, without_centers
 
@@ -17,7 +18,7 @@ def squared_distances(X, centers):
     return ((X[:, None].astype(np.float64) - centers) ** 2).sum(axis=2)
 
 
-@random_tables(200)
+@draws(200)
 @given(problems(max_columns=12, max_centers=12), st.integers(1, 4), st.integers(1, 3))
 def test_sums_of_the_distances_to_the_nearest_center(problem: Problem, n_starts, n_trials):
     X, weight = problem.X_cluster, problem.weight
@@ -56,7 +57,7 @@ def test_many_rows_are_summed_in_chunks(n_rows):
     np.testing.assert_array_equal(sums, alone)
 
 
-@random_tables(200)
+@draws(200)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 15, 16, 17, 100, CHUNK, 2 * CHUNK + 100]), st.booleans())
 def test_the_row_at_which_a_sum_reaches_a_number(seed, n_rows, weighted):
     """Distances are whole numbers, so that sums are exact."""

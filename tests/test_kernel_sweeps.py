@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import IS_SHORT, drawn, draws
 from growths import assert_same, check, grow, grow_path, grown, grown_once, unique_rows, version
 from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from shallowrules._kernel.growth.bounding import estimated_units
-from strategies import IS_SHORT, Problem, problems, random_tables
+from strategies import Problem, problems
 from tables import blobs, lloyd
 
 from shallowrules import _kernel, growing
@@ -22,7 +23,7 @@ from shallowrules.growing import MAX_TRADEOFFS, GrownTree
 
 pytestmark = pytest.mark.slow
 
-some = random_tables(150)
+some = draws(150)
 
 THREADS = (2,) if IS_SHORT else (1, 2)
 """How many threads grow a table of some size. For memory two are enough: they run all that one runs."""
@@ -137,7 +138,7 @@ def chosen(problem: Problem, tree: GrownTree, options: dict[str, int]) -> GrownT
     return tree
 
 
-SEEDS = 1 if IS_SHORT else 8
+SEEDS = drawn(8, least=1)
 
 
 @functools.lru_cache(SEEDS * 2)  # the versions come one after the other
@@ -299,7 +300,7 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     return Problem(columns, points, coordinates, middles, weight, draw(st.sampled_from([0.0, 0.03])))
 
 
-@random_tables(100)
+@draws(100)
 @given(nearly_equal_columns(), st.sampled_from([0, 2]), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
 def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instructions, kept, n_threads):
     tradeoffs = [problem.tradeoff, 0.3]
@@ -340,7 +341,7 @@ def rows_and_centers(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.f
     return (rows + offset) * scale, (centers + offset) * scale, weight
 
 
-@random_tables(300)
+@draws(300)
 @given(rows_and_centers(), st.sampled_from([0, 2]), st.sampled_from([0.5, 1.0, 1.5]), st.sampled_from([0.7, 1.5]))
 def test_units_from_estimates_are_the_true_ones_rounded_down(drawn, instructions, room, reach):
     rows, centers, weight = drawn

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from commandline import call
-from hypothesis import example, given, settings
+from draws import draws
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rulesets import make_rules
 
@@ -55,7 +56,7 @@ def clusters_by_sql(rules, **options):
 @example([1, 2, 3])
 @example([MIN_LABEL, 0, MAX_LABEL])
 @example([2**53, 2**53 + 1, -2])
-@settings(max_examples=30, deadline=None)
+@draws(30, deadline=None)
 def test_whole_labels_are_those_of_every_form(labels):
     given_labels = [labels[i] for i in GROUPS]
     model = fitted(given_labels)
@@ -119,7 +120,7 @@ def test_a_label_without_weight_leaves_the_others_as_they_are():
 
 @given(names)
 @example(["it's", "", 'a "b"'])
-@settings(max_examples=30, deadline=None)
+@draws(30, deadline=None)
 def test_text_labels_have_numbers_and_by_choice_their_names(given_names):
     labels = [given_names[i] for i in GROUPS]
     model = fitted(np.array(labels, dtype=object))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules import ExplainableKMeans, RuleSet
@@ -44,7 +45,7 @@ def test_a_masked_value_is_missing_in_fit_predict_and_assign(dtype):
 
 
 @given(st.sampled_from([[1, 2, 3], [1.5, 2.5, 3.5], ["a", "b", "c"], [True, True, False]]), st.integers(0, 23))
-@settings(max_examples=20, deadline=None)
+@draws(20, deadline=None)
 def test_a_masked_label_is_none(labels, row):
     given_labels = np.array(labels)[GROUPS]
     held = masked(given_labels, row)
@@ -73,7 +74,7 @@ def test_masked_weights_and_centers_are_refused():
 
 
 @given(st.integers(-306, 306), st.booleans())
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 def test_the_cost_is_that_of_the_weights_or_they_are_refused(exponent, equal):
     weight = np.ones(24) if equal else 1.0 + np.arange(24) % 3
     plain = model().fit(X, sample_weight=weight)

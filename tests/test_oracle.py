@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import oracle
 import pytest
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from strategies import Problem, problems
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = draws(60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def separate_groups(seed: int = 0) -> Problem:

@@ -15,11 +15,11 @@ from shallowrules.errors import MissingExtraError
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")
 
-DOCS = runpy.run_path(str(ROOT / "docs" / "run_pages.py"))
+RUN_PAGES = runpy.run_path(str(ROOT / "docs" / "run_pages.py"))
+renewed, place_of = RUN_PAGES["renewed"], RUN_PAGES["place_of"]
+PAGES = {name: path.read_text(encoding="utf-8") for name, path in RUN_PAGES["pages"]().items()}
 
-
-def page_of(name):
-    return DOCS["page_of"](name).read_text(encoding="utf-8")
+pytestmark = pytest.mark.docs
 
 
 def unvarying(text):
@@ -28,12 +28,14 @@ def unvarying(text):
     return re.sub(r"shallowrules \d+\.\d+\.\d+\S*", "shallowrules …", text)
 
 
-@pytest.mark.parametrize("name", [name for name in DOCS["PLACES"] if name != "database"])
-def test_a_page_is_what_its_commands_print(name):
-    page = page_of(name)
-    with DOCS["PLACES"][name]() as shell:
-        renewed = DOCS["renewed"](page, shell)
-    assert unvarying(renewed) == unvarying(page)
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "database"])
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(name, request):
+    page = PAGES[name]
+    if "$DATA" in page:
+        request.getfixturevalue("shared_data")
+    with place_of(name) as shell:
+        now = renewed(name, page, shell)
+    assert unvarying(now) == unvarying(page)
     assert not os.path.exists(shell.folder)
 
 
@@ -43,17 +45,52 @@ def test_the_page_of_the_database_is_what_its_commands_print():
         ENGINES["postgres"].check_installed()
     except MissingExtraError as missing:
         pytest.skip(str(missing))
-    page = page_of("database")
-    with DOCS["cellar"]() as shell:
-        renewed = DOCS["renewed"](page, shell)
-        assert sorted(os.listdir(shell.folder)) == ["rules.json", "shallowrules.toml"]
-        assert "a cork" not in renewed
-    assert unvarying(renewed) == unvarying(page)
+    page = PAGES["database"]
+    with place_of("database") as shell:
+        now = renewed("database", page, shell)
+        assert sorted(os.listdir(shell.folder)) == ["models", "rules.json", "shallowrules.toml"]
+        assert "a cork" not in now
+    assert unvarying(now) == unvarying(page)
     assert not os.path.exists(shell.folder)
     assert not os.path.exists(shell.environment["PGHOST"])
 
 
 def test_the_page_of_the_database_goes_from_fit_to_undo():
-    commands = re.findall(r"^\$ shallowrules (.*)$", page_of("database"), re.MULTILINE)
+    commands = re.findall(r"^\$ shallowrules (.*)$", PAGES["database"], re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["fit", "label", "drift", "drift", "verify", "label"]
     assert commands[-1].endswith("--undo")
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("```sh\nfalse\ntrue\n```", "page, line 2: exit status 1"),
+        ("text\n\n```python\nx = 1\n```\n\n```python\nx + y\n```", 'File "page.md", line 8'),
+        ("1. A list\n\n   ```python\n   import nothing_of_this_name\n   ```", 'File "page.md", line 4'),
+        ("<!-- run sh\nfalse\n-->\n```sh\ntrue\n```", "page, line 2: exit status 1"),
+        ("```\nfalse\n```", "page, line 1: a block without a language"),
+        ("```bash\nfalse\n```", "page, line 1: bash"),
+    ],
+)
+def test_code_that_fails_is_named_by_page_and_line(page, said):
+    with place_of("page") as shell, pytest.raises(RuntimeError, match=re.escape(said)):
+        renewed("page", page, shell)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!-- not run: it installs -->\n```sh\nfalse\n```",
+        "```text\nfalse\n```",
+        "<!-- run python\nx = 1\n-->\n```python\nassert x\n```",
+        "<!-- run sh\necho 1 > x\n-->\n```python\nassert open('x').read() == '1\\n'\n```",
+    ],
+)
+def test_what_is_left_out_is_not_run_and_what_is_not_shown_is(page):
+    with place_of("page") as shell:
+        assert renewed("page", page, shell) == page
+
+
+def test_every_page_with_code_is_run():
+    assert {"README", "CONTRIBUTING", "index", "scale", "examples/README"} <= PAGES.keys()
+    assert RUN_PAGES["PLACES"].keys() <= PAGES.keys()

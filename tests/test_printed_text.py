@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from commandline import call
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import make_rules
 
@@ -82,7 +83,7 @@ def test_the_way_out_is_a_command_that_works(tmp_path, monkeypatch):
     assert call(*words).exit_code == 0
 
 
-@settings(max_examples=30)
+@draws(30)
 @given(st.text(st.characters(max_codepoint=126), max_size=8))
 def test_words_survive_a_shell(text):
     word = shell_word(text.replace("\0", ""))

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import assert_same
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from refinements import assert_refined, clustered_table, nearest, objective, ref
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
-from strategies import Problem, problems, random_tables
+from strategies import Problem, problems
 from tables import blobs, repeated_rows, whole_weights
 
 from shallowrules import ExplainableKMeans, refining, tradeoff_path
@@ -27,7 +28,7 @@ from shallowrules.searching import CodedTable, few_of, sample_of, some_of
 
 pytestmark = pytest.mark.slow
 
-some = random_tables(60)
+some = draws(60)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -37,13 +38,13 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(two.tolist()))
 
 
-@random_tables(250)
+@draws(250)
 @given(problems(max_rows=60), st.booleans())
 def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
     assert_refined(problem, moves_leaves=moves)
 
 
-@random_tables(120)
+@draws(120)
 @given(problems(max_rows=60), st.booleans(), st.sampled_from([1, 2, 7]), seeds)
 def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, moves, n_threads, seed):
     """All tables are large ones here; what is promised holds on all rows, in any order."""

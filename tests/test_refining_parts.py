@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from test_fit_partitions import a_frame, check_equal, cut
@@ -70,7 +71,7 @@ def test_the_tree_depends_neither_on_the_cut_nor_on_the_order_of_rows(large):
     assert found[0] == found[1] == found[2]
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 6), st.booleans(), st.booleans())
 def test_j_is_never_above_that_of_the_greedy_tree(seed, n_parts, k, collected, own):
     random = np.random.default_rng(seed)

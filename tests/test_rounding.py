@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commandline import call
+from draws import drawn
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
@@ -66,7 +67,7 @@ def test_candidates(lower: float, upper: float, integer: bool, expected: list[fl
     assert all(isinstance(value, int if integer else float) for value in found)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(drawn(24)))
 @pytest.mark.parametrize("within", [0.0005, 0.01])
 def test_rises_by_no_more_and_says_what_it_did(seed: int, within: float) -> None:
     X, k = drawn_table(seed)
@@ -102,7 +103,7 @@ def test_rises_by_no_more_and_says_what_it_did(seed: int, within: float) -> None
 
 
 @pytest.mark.filterwarnings("ignore:the tree has")
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(drawn(20)))
 def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None:
     """Clusters of few rows are among them, which some candidate would leave without any."""
     rng = np.random.default_rng(seed)
@@ -164,14 +165,14 @@ def _conditions_of(tree: Tree, X: NDArray[np.float64], weight: NDArray[np.float6
 
 def test_thresholds_are_rounder_for_it() -> None:
     pairs = []
-    for seed in range(30):
+    for seed in range(drawn(30)):
         X, k = drawn_table(seed)
         pairs.append([digits(ExplainableKMeans(k, random_state=0, round_within=share).fit(X)) for share in (0, 0.005)])
     exact, rounded = np.sum(pairs, axis=0)
     assert rounded < 0.8 * exact
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(drawn(16)))
 def test_no_single_threshold_could_still_be_rounder(seed: int) -> None:
     """Of the candidates of a tree, each alone, none would save more digits within the bound than all taken together."""
     X, k = drawn_table(seed)
@@ -208,7 +209,7 @@ def _rows_of(model: ExplainableKMeans, X: NDArray[np.float64], node: int) -> NDA
     return np.isin(model.apply(X), sorted(below))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(drawn(12)))
 def test_by_default_never_above_the_greedy_tree(seed: int) -> None:
     X, k = drawn_table(seed)
     greedy = ExplainableKMeans(k, random_state=0, refine="none").fit(X)

@@ -8,7 +8,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
@@ -68,7 +69,7 @@ def rows_at_the_edge(classifier: DecisionTreeClassifier, X: np.ndarray) -> np.nd
     return np.vstack([X, *edges])
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([DecisionTreeClassifier, ExtraTreeClassifier]),
@@ -93,7 +94,7 @@ def test_labels_and_leaves_are_those_of_the_classifier(seed, kind, digits, unit,
     np.testing.assert_allclose(counted.weight, tree.weight)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([8, 2**24 + 5, 2**31]), st.booleans())
 def test_tree_rules_python_and_sql_agree_on_integers_and_floats(seed, largest, narrow):
     random = np.random.default_rng(seed)

@@ -10,7 +10,8 @@ from decimal import Decimal
 
 import pytest
 from databases import on
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError
@@ -169,7 +170,7 @@ def shown(table):
     ]
 
 
-DRAWN = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+DRAWN = draws(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @DRAWN

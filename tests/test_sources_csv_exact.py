@@ -8,7 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError, ShallowRulesWarning
@@ -24,7 +25,7 @@ FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size
 )
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100, deadline=None)
 @given(
     rows=st.integers(1, 4).flatmap(
         lambda width: st.lists(st.lists(FIELDS, min_size=width, max_size=width), min_size=1, max_size=6)
@@ -52,7 +53,7 @@ def test_fields_come_back_as_the_csv_module_wrote_them(tmp_path_factory, rows, d
         assert column.values.tolist() == [row[j] or None for row in rows]
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100, deadline=None)
 @given(
     floats=st.lists(st.floats(allow_nan=False), min_size=1, max_size=20),
     integers=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=20, max_size=20),
@@ -93,7 +94,7 @@ def reference_rows(text):
     return [[field or None for field in row] for row in rows[1:]]
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100, deadline=None)
 @given(body=st.text(st.sampled_from('a,"\n \r;_'), max_size=9), width=st.sampled_from([1, 2]))
 def test_any_text_is_read_as_the_csv_module_reads_it_or_refused(tmp_path_factory, body, width):
     text = {1: f"h\n{body}\nz\n", 2: f"h,i\nz,z\n{body}\nz,z\n"}[width]
@@ -142,7 +143,7 @@ WORDS = st.text(st.sampled_from("atrue nifNA/2"), min_size=1, max_size=4) | st.s
 )
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100, deadline=None)
 @given(
     fields=st.one_of(st.lists(kind, min_size=1, max_size=4) for kind in (NUMBERS, WORDS, NUMBERS | WORDS)),
     sampled=st.sampled_from(["0.5", "7", "word"]),
@@ -173,7 +174,7 @@ def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, s
         assert quick.values.tolist() == slow.values.tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(

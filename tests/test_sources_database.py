@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from commandline import call
 from databases import File, on
-from hypothesis import HealthCheck, given, reject, settings
+from draws import draws
+from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 from rulesets import hostile_names, hostile_texts
 
@@ -24,7 +25,7 @@ from shallowrules.sources.connecting import connect, find_url, hide_password
 pytest.importorskip("sqlalchemy")
 duckdb = pytest.importorskip("duckdb")
 
-FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 40}
+fuzzed = draws(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def rows_of(database, table, **options):
@@ -164,7 +165,7 @@ def test_what_a_database_refuses_is_its_own_answer(database, fill):
         read_table(rows_of(database, "empty"))
 
 
-@settings(**FUZZED)
+@fuzzed
 @given(data=st.data())
 def test_hostile_names_and_texts_come_back(database, data):
     """With their types: in the databases that keep truth values as 0 and 1, that of a declaration."""

@@ -10,7 +10,8 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
     MIXED,
@@ -63,7 +64,7 @@ def test_it_is_the_shorter_case(rules, dialect):
     assert len(ordered[ordered.index("CASE") :]) < 0.75 * len(case[case.index("CASE") :])
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_the_fastest_case_gives_the_labels_of_the_tree(data, seed):
     rules = data.draw(rule_sets(kinds=MIXED, floats=moderate_float, categories=hostile_texts))

@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 
 import pytest
+from draws import draws
 from goldenfiles import assert_golden
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import FRAGMENTS, make_rules
 
@@ -175,7 +176,7 @@ def test_a_row_without_a_cluster_gets_what_is_said(engine, filled):
     assert {int(i): int(label) for i, label in rows} == {i: -5 if c is None else c for i, c in filled.items()}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@draws(30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(names=st.lists(st.sampled_from(FRAGMENTS), min_size=5, max_size=5), column=st.sampled_from(FRAGMENTS))
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"], indirect=True)
 def test_hostile_names_stay_names(engine, names, column):

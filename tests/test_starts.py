@@ -9,7 +9,8 @@ from numbers import Integral
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import drawn, draws
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.datasets import make_blobs
@@ -77,7 +78,7 @@ def test_options_and_types_of_kmeans(options, dtype):
     assert_as_alone(KMeans(7, **{"n_init": 2, "random_state": 0, **options}), np.asfortranarray(X), None)
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(problems(max_columns=6, max_centers=12), st.integers(0, 2**32 - 1))
 def test_a_fit_of_any_table(problem: Problem, seed):
     kmeans = KMeans(len(problem.centers), n_init=3, max_iter=3, random_state=seed)
@@ -127,7 +128,7 @@ def test_weights_at_the_edge(weight, n_clusters):
 @pytest.mark.parametrize("exponent", np.arange(-166.0, -150.0, 0.5))
 @pytest.mark.parametrize("weight", [1e-8, 1.0, 1e8])
 def test_squares_with_few_digits(exponent, weight):
-    for seed in range(20):
+    for seed in range(drawn(20)):
         random = np.random.RandomState(seed)
         X = random.standard_normal((60, 2)) * 10.0**exponent
         starts_of_table = starts.find_starts(X, 6, np.full(60, weight), random, 2, 1)
@@ -162,7 +163,7 @@ def costs(X, weight, closest, rows):
     return [(weight * np.minimum(closest, ((X - X[row]) ** 2).sum(axis=1))).sum() for row in rows]
 
 
-@settings(max_examples=400)
+@draws(400)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.sampled_from([12, 60, 5000]),

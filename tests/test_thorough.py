@@ -6,13 +6,14 @@ import signal
 
 import numpy as np
 import pytest
+from draws import draws
 from growths import assert_same
 from hypothesis import given
 from hypothesis import strategies as st
 from refinements import assert_refined, clustered_table, objective, refined
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
-from strategies import problems, random_tables
+from strategies import problems
 from tables import blobs
 
 from shallowrules import ExplainableKMeans, RuleSet, tradeoff_path
@@ -31,7 +32,7 @@ def thorough(budget: float | str, start=None, log=lambda line: None) -> dict[str
     return {"thorough": Thorough(Budget.of(budget), start, log)}
 
 
-@random_tables(25)
+@draws(25)
 @given(problems(max_rows=60), st.booleans())
 def test_a_thorough_search_is_never_behind(problem, moves):
     full = refined(problem, moves_leaves=moves)[1]

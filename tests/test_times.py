@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -13,7 +12,9 @@ import numpy as np
 import pytest
 from commandline import call, refused
 from databases import of, on
-from hypothesis import example, given, settings
+from draws import draws
+from goldenfiles import assert_words
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rulesets import TIMED, as_columns, boundary_rows, make_rules, route, rule_sets, times
 
@@ -373,7 +374,7 @@ def test_weights_are_no_times_and_labels_are_their_text():
 # Every form -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60, deadline=None)
 @given(rule_sets(kinds=TIMED, max_depth=3, floats=st.integers(-9, 9).map(float)), st.integers(0, 999), st.booleans())
 def test_every_form_gives_the_labels_of_the_tree(rules, seed, imputes):
     for package in ("pandas", "polars", "duckdb"):
@@ -390,7 +391,7 @@ def test_every_form_gives_the_labels_of_the_tree(rules, seed, imputes):
         assert comparison.rows
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40, deadline=None)
 @given(rule_sets(kinds=("date", "timestamp", "text"), max_depth=3), st.integers(0, 999), st.booleans())
 def test_sqlite_gives_the_labels_of_the_tree(rules, seed, imputes):
     if imputes:
@@ -418,7 +419,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300, deadline=None)
 @given(st.lists(pieces, max_size=7).map("".join), st.sampled_from(TIME_TYPES))
 @example("2024-04-01 23:59:59.9999999", "timestamp")
 @example("2024-04-01 12:00+02:00", "timestamp")
@@ -498,25 +499,24 @@ def test_forms_without_times_say_so(name):
     if name == "xlsx":
         pytest.importorskip("xlsxwriter")
     rules = make_rules([("born", "date")], (0, 0, 0, 1))
-    with pytest.raises(ExportError, match=f"exporter '{name}' writes no rules on dates, and one tests column 'born'"):
+    with pytest.raises(ExportError, match=f"'{name}' .*'born'"):
         export(rules, name)
 
 
-@pytest.mark.parametrize(
-    ("dialect", "kind", "threshold", "said"),
-    [
-        ("sqlite", "duration", 0, "'sqlite' has no columns of type duration, which the rules compare in 't'"),
-        ("sqlite", "timestamptz", 0, "'sqlite' has no columns of type timestamptz"),
-        ("clickhouse", "duration", 0, "'clickhouse' has no columns of type duration"),
-        ("clickhouse", "date", -40_000, "from 1900-01-01 to 2299-12-31, and a rule compares it with 1860-06-27"),
-        ("mysql", "duration", 900 * 3600 * 10**6, "from -34 days 22:59:59 to 34 days 22:59:59"),
-        ("mysql", "timestamptz", 10**16, "to 2038-01-19 03:14:07Z"),
-    ],
-)
-def test_what_a_dialect_does_not_hold_is_refused(dialect, kind, threshold, said):
-    rules = make_rules([("t", kind)], (0, threshold, 0, 1))
-    with pytest.raises(ExportError, match=re.escape(said)):
-        export(rules, "sql", dialect=dialect)
+def test_what_a_dialect_does_not_hold_is_refused():
+    said = []
+    for dialect, kind, threshold in (
+        ("sqlite", "duration", 0),
+        ("sqlite", "timestamptz", 0),
+        ("clickhouse", "duration", 0),
+        ("clickhouse", "date", -40_000),
+        ("mysql", "duration", 900 * 3600 * 10**6),
+        ("mysql", "timestamptz", 10**16),
+    ):
+        with pytest.raises(ExportError, match="'t'") as caught:
+            export(make_rules([("t", kind)], (0, threshold, 0, 1)), "sql", dialect=dialect)
+        said.append((f"{dialect}, {kind}, {threshold}", str(caught.value)))
+    assert_words("times_of_dialects", said)
 
 
 @pytest.mark.parametrize(
@@ -533,7 +533,7 @@ def test_documents_with_no_such_time_are_refused(kind, threshold):
 # Printed and read back ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150, deadline=None)
 @given(rule_sets(kinds=TIMED, max_depth=3))
 def test_what_is_printed_is_read_back(rules):
     if any(is_empty(condition) for rule in rules for condition in rule.conditions):

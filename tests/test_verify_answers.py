@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from commandline import call, refused
 from databases import SMALL, File, of
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import FRAGMENTS, make_rules, moderate_float, rule_sets, small_rules
 
@@ -166,7 +167,7 @@ def test_overlapping_predicates_of_any_numbers(monkeypatch):
     assert (found["SQL, sqlite, where"].first.expected, found["SQL, sqlite, where"].first.found) == (-2, SEVERAL)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12, deadline=None)
+@draws(12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_any_names_and_any_value(tmp_path_factory, kind, data):

@@ -13,7 +13,8 @@ import pytest
 from cases import cases
 from commandline import call
 from databases import SMALL, File, of, on
-from hypothesis import HealthCheck, given, reject, settings
+from draws import draws
+from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 from refusals import refusal_of
 from rulesets import MIXED, boundary_rows, make_rules, moderate_float, route, rule_sets, small_rules
@@ -33,7 +34,7 @@ from shallowrules.verification.database import verify_database
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
 
-FUZZED = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "max_examples": 15}
+fuzzed = draws(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def forms_of(certificate):
@@ -341,7 +342,7 @@ def test_hostile_names_and_categories(database, fill):
     assert certificate.boundary.left_out == 0
 
 
-@settings(**FUZZED)
+@fuzzed
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_drawn_rules_and_rows(database, data, seed):
     rules = data.draw(rule_sets(kinds=MIXED, floats=moderate_float, max_depth=3))
@@ -364,7 +365,7 @@ def test_drawn_rules_and_rows(database, data, seed):
 CASES = list(cases())
 
 
-@settings(**FUZZED)
+@fuzzed
 @given(data=st.data())
 def test_drawn_types_of_columns(database, data):
     """The rule sets, values and column types of the conformance run."""

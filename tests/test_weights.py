@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from draws import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
@@ -125,7 +126,7 @@ def test_exact_weights_add_up_in_any_order(drawn, random):
     np.testing.assert_array_equal(np.sort(exact_weights(shuffled)), np.sort(exact))
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 18]), st.sampled_from([np.float32, np.float64]))
 def test_sums_by_weights_with_fractions_depend_on_no_order_and_are_near(seed, spread, dtype):
     random = np.random.default_rng(seed)
@@ -162,7 +163,7 @@ def test_means_leave_out_what_is_in_no_group():
 
 
 @pytest.mark.parametrize("scale", SCALERS)
-@settings(max_examples=60)
+@draws(60)
 @given(weighted_tables())
 def test_scalers_count_a_row_of_weight_three_as_three(scale, drawn):
     X, weight, rows, _ = drawn
@@ -235,7 +236,7 @@ def quietly(model, X, weight=None):
         return model.fit(X, sample_weight=weight)
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(weighted_tables(), st.integers(1, 6), st.sampled_from([None, *SCALERS]), st.booleans())
 def test_trees_of_given_labels(drawn, k, scale, two_spaces):
     X, weight, rows, random = drawn
@@ -248,7 +249,7 @@ def test_trees_of_given_labels(drawn, k, scale, two_spaces):
     same_tree(weighted, repeated)
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(weighted_tables(), st.integers(1, 6), st.sampled_from([None, *SCALERS]))
 def test_trees_of_given_centers(drawn, k, scale):
     X, weight, rows, random = drawn

@@ -1,0 +1,28 @@
+"""How many examples the tests draw: the one place that says so."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import settings
+
+SHARES = {"short": 50, "quick": 10, "full": 1}
+"""One example in how many is drawn.
+
+``quick`` is the default, ``full`` is for `make test-all`. ``short`` is for `make sanitize SHORT=1`: once the sanitizers
+have seen each line at work, more tables tell them little.
+"""
+DRAWS = os.environ.get("SHALLOWRULES_DRAWS") or "quick"
+IS_SHORT = DRAWS == "short"
+LEAST = 5
+
+
+def drawn(count: int, least: int = LEAST) -> int:
+    """Return how many of `count` examples are drawn now: hypothesis's, or the seeds of a loop."""
+    return max(min(count, least), count // SHARES[DRAWS])
+
+
+def draws(count: int, **others: Any) -> settings:
+    """Return hypothesis's settings for a test that draws `count` examples in the full suite."""
+    return settings(max_examples=drawn(count), **others)
