@@ -34,6 +34,8 @@ class KeptCut:
         As it was given.
     feature : int
         Position among the columns that rules may test.
+    column : int
+        Position among the model columns.
     cut : float
         Rows with at most this value go left.
     lower, upper : float
@@ -44,6 +46,7 @@ class KeptCut:
 
     text: str
     feature: int
+    column: int
     cut: float
     lower: float
     upper: float
@@ -118,7 +121,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCu
                 raise OptionError(option, f"{given}: {error}") from error
             if gap is not None:
                 cut, lower, upper = gap
-                return KeptCut(text, feature, cut, lower, upper, model.direction)
+                return KeptCut(text, feature, position, cut, lower, upper, model.direction)
     if isinstance(condition, Between):
         raise OptionError(
             option, f"{given}: a cut has one bound, on a column that rules may test, such as income <= 40"
@@ -246,7 +249,7 @@ def join(tree: Split | Region, grown: Sequence[GrownTree], n_rows: int) -> Grown
     ----------
     tree : Split or Region
     grown : sequence of GrownTree
-        Their features and centers are those of the whole table.
+        Their features are model columns, and their centers those of the whole table.
     n_rows : int
         Of the whole table.
     """
@@ -280,7 +283,7 @@ def _joined(tree: Split | Region, grown: list[GrownTree]) -> GrownTree:
     cut = tree.kept
     return replace(
         left,
-        feature=with_root(cut.feature, "feature"),
+        feature=with_root(cut.column, "feature"),
         left=np.concatenate([[1], below("left")]).astype(np.int32),
         right=np.concatenate([[behind], below("right")]).astype(np.int32),
         center=with_root(LEAF, "center"),

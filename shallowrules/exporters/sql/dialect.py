@@ -417,8 +417,8 @@ class Dialect:
         if isinstance(value, int):
             if value not in INT64 and not self.numbers.beyond_int64:
                 raise ExportError(
-                    f"a rule compares a column with {value}, and dialect {self.name or 'ansi'!r} is not known to compare "
-                    "numbers beyond a signed 64-bit integer exactly: use another dialect or exporter"
+                    f"a rule compares a column with {value}, and dialect {self.name or 'ansi'!r} is not known to "
+                    "compare numbers beyond a signed 64-bit integer exactly: use another dialect or exporter"
                 )
             return self.numbers.negative.format(number=value) if value < 0 else str(value)
         digits = repr(value).replace("e+", "e")

@@ -92,7 +92,7 @@ def create_table(engine: Engine, table: Table) -> None:
     """Make a table of numbered rows, every column in its own type."""
     declared = [(ROW_NUMBER, engine.types["integer"])]
     for column in table.columns:
-        kind = "float32" if column.values.dtype == np.float32 else column.type
+        kind: str = "float32" if column.values.dtype == np.float32 else column.type
         if _is_unsigned(column):
             kind = "unsigned"
         declared.append((column.name, engine.types[kind]))
@@ -104,7 +104,7 @@ def create_table(engine: Engine, table: Table) -> None:
 
 def _is_unsigned(column: Column) -> bool:
     """Return whether a column holds whole numbers beyond a signed 64-bit integer."""
-    return column.values.dtype == np.uint64 and len(column.values) > 0 and int(column.values.max()) > INT64[-1]
+    return column.values.dtype.kind == "u" and len(column.values) > 0 and int(column.values.max()) > INT64[-1]
 
 
 def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> Labels:
