@@ -333,6 +333,8 @@ def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
         elif cut.kind == "rank":
             values = cut.values[: math.floor(threshold) + 1]
             nodes.append(Membership(cut.source, values, below, above, ordered=True))
+        elif cut.bounds is not None:
+            nodes.append(Cut(cut.source, int(cut.bounds[int(threshold)]), below, above))
         else:
             value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
             left, right = (below, above) if cut.direction > 0 else (above, below)

@@ -17,6 +17,8 @@ __all__ = ["boundary_table", "boundary_texts", "in_single_precision", "texts_wit
 
 INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
+UINT64 = range(2**64)
+
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
 
@@ -85,7 +87,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
     if not column.is_numeric:
         return Column(column.name, column.type, np.array(values, dtype=object))
     missing = np.array([value is None for value in values], dtype=bool)
-    dtype = np.int64 if column.is_whole else np.float64
+    dtype = np.float64 if not column.is_whole else np.uint64 if _held(column) is UINT64 else np.int64
     filled = np.array([0 if value is None else value for value in values], dtype=dtype)
     return Column(column.name, column.type, filled, missing if missing.any() else None)
 
@@ -126,8 +128,10 @@ def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]
 
 
 def _held(column: RuleColumn) -> range:
-    """Return the whole numbers that a column can hold."""
-    return time_range(column.type) if column.is_time else INT64
+    """Return the whole numbers that a column can hold: unsigned ones if it had one beyond a signed 64-bit integer."""
+    if column.is_time:
+        return time_range(column.type)
+    return UINT64 if column.maximum is not None and column.maximum > INT64[-1] else INT64
 
 
 class _Within(ConditionVisitor[Cell]):

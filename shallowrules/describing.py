@@ -64,7 +64,7 @@ def rules_of_tree(
         if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
             raise DataError(f"sample_weight must be {n_rows} numbers, one per row, none negative")
         refuse_extreme_weights(weight)
-    encoding = encode(table)
+    encoding = encode(table, with_codes=False)
     X_explain = encoding.X_explain
     points = X_explain if clustered is None else np.asarray(unmasked(clustered))
     if points.ndim != 2 or len(points) != n_rows:
@@ -249,7 +249,7 @@ def _check_columns(tree: Tree, table: Table) -> None:
             f"the tree tests column {tested[-1]}, but the table has {counted(len(table.columns), 'column')}"
         )
     for column in (table.columns[feature] for feature in tested):
-        if column.is_whole and (np.abs(column.values.astype(np.float64)) > 2.0**53).any():
+        if column.is_beyond_doubles:
             raise DataError(
                 f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
                 "exclude it, or subtract a constant from it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -279,7 +279,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, dataframe or Table of shape (n_samples, n_features)
+        X : array-like, dataframe, Table or mapping of columns, of shape (n_samples, n_features)
             Numbers without missing or infinite values; in a dataframe also text and truth values.
             float32 and float64 arrays are not copied, but for those up to 1 GiB whose columns are contiguous.
         y : ignored
@@ -477,7 +477,7 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
 def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
     """Return all attributes that a fit sets."""
     reference = data.reference
-    attributes = _fit_attributes(fit, reference, data.encoding.encoder)
+    attributes = _fit_attributes(fit, reference)
     classes = attributes["classes_"]
     attributes |= {
         "n_features_in_": len(data.given.table.columns),
@@ -493,7 +493,7 @@ def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
 
 def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
     """Return all attributes that a fit of parts sets."""
-    return _fit_attributes(fit, fit.reference, fit.encoder) | {
+    return _fit_attributes(fit, fit.reference) | {
         "n_features_in_": len(fit.names),
         "feature_names_in_": np.array(fit.names, dtype=object),
         "clusterer_": None,
@@ -501,12 +501,12 @@ def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
     }
 
 
-def _fit_attributes(fit: Fit | PartsFit, reference: Reference, encoder: Encoder) -> dict[str, Any]:
+def _fit_attributes(fit: Fit | PartsFit, reference: Reference) -> dict[str, Any]:
     """Return the attributes that every fit sets."""
     statistics = fit.rules.statistics
     return {
-        "encoder_": encoder,
-        "scaler_": encoder.scaler,
+        "encoder_": fit.encoder,
+        "scaler_": fit.encoder.scaler,
         "tree_": fit.tree,
         "classes_": np.array(reference.classes, dtype=label_type(reference.classes)),
         "rules_": fit.rules,
@@ -515,7 +515,7 @@ def _fit_attributes(fit: Fit | PartsFit, reference: Reference, encoder: Encoder)
         "waes_": statistics.waes,
         "inertia_": statistics.cost,
         "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
-        "cluster_centers_": fit.cluster_centers,
+        "cluster_centers_": fit.cluster_centers[:, [column.kind != "code" for column in fit.encoder.columns]],
         "reference_centers_": reference.centers,
         "reference_inertia_": statistics.reference_cost,
         "_clustered_centers": fit.clustered_centers,
@@ -582,6 +582,8 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
+    if isinstance(X, Mapping):
+        X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)
         if not table.n_rows or not table.columns:
@@ -600,10 +602,20 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
             validate_data(model, np.asarray(times).view(np.int64), reset=reset, dtype=None)
             table = Table.of(times)
             return GivenTable(table, table, None, None)
-        given, X = X, unmasked(X)
-        integral = (kind if X is given else _kind_of(X)) in "biu"
-        matrix = validate_data(model, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
-        table = Table.of(np.asarray(X) if integral else matrix)
+        numbers = validate_data(
+            model, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        if kind not in "?f":
+            X = np.asanyarray(X)
+        table = Table.of(numbers if kind in "?f" else X)
+        texts = [repr(column.name) for column in table.columns if column.type == "text"]
+        if texts:
+            raise DataError(
+                f"an array holds text in column {', '.join(texts)}: convert it to numbers, or give a dataframe, whose "
+                "text is used as categories"
+            )
+        if all(column.is_numeric for column in table.columns):
+            matrix = numbers
     return GivenTable(X, table, matrix, getattr(model, "feature_names_in_", None))
 
 

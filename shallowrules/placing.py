@@ -1,23 +1,26 @@
-"""From the gaps of a grown tree to thresholds in the model columns that are readable in the columns of the table."""
+"""From the gaps of a grown tree to thresholds in the model columns that are readable in the columns of the table.
+
+A threshold in a column of codes is a code until `place_exact_thresholds`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallowrules.conversion import DOUBLE_EXACT
 from shallowrules.encoding import Encoder
-from shallowrules.errors import DataError
 from shallowrules.growing import GrownTree
 from shallowrules.table import ColumnType, Table
 from shallowrules.thresholds import readable_threshold, rounder_thresholds, significant_digits
 from shallowrules.times import TIME_TYPES, readable_time, rounder_times, time_level
 from shallowrules.tree import LEAF, Tree
 
-__all__ = ["RounderCut", "place_thresholds", "rounder_cuts"]
+__all__ = ["RounderCut", "place_exact_thresholds", "place_thresholds", "rounder_cuts"]
 
 
 @dataclass(frozen=True)
@@ -40,25 +43,59 @@ class RounderCut:
 def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
     """Return a tree with the thresholds that were chosen for it, or with a readable one in every gap.
 
-    In a gap, it separates the training rows as any other there does. Of the table nothing but the types of its columns
-    matters.
+    In a gap, it separates the training rows as any other there does. In a column of codes it is the greatest code that
+    goes left. Of the table nothing but the types of its columns matters.
     """
     if grown.threshold is not None:
         return grown.as_tree(grown.threshold)
     threshold = np.zeros(len(grown.feature))
     for node in np.flatnonzero(grown.feature != LEAF):
         gap = _raw_gap(grown, int(node), encoder, table)
-        if gap is None:
+        if gap is not None:
+            threshold[node] = gap.in_model(gap.readable)
+        elif encoder.columns[grown.feature[node]].kind == "code":
+            threshold[node] = grown.lower[node]
+        else:
             threshold[node] = (grown.lower[node] + grown.upper[node]) / 2
-            continue
-        value = gap.readable
-        if float(value) != value or not gap.lower <= float(value) < gap.upper:
-            raise DataError(
-                f"column {gap.name!r} holds integers beyond 2**53 that differ by less than a float64 can tell; "
-                "exclude it, or subtract a constant from it"
-            )
-        threshold[node] = gap.in_model(value)
     return grown.as_tree(threshold)
+
+
+def place_exact_thresholds(
+    tree: Tree, kept: NDArray[np.bool_] | None, encoder: Encoder, table: Table
+) -> tuple[Tree, Encoder]:
+    """Return a tree and an encoder whose codes count thresholds of the table's columns, readable ones.
+
+    They go where the codes of the training table did: between a number of the table and the next one. Without columns
+    of codes, both are returned as they are.
+
+    Parameters
+    ----------
+    tree : Tree
+        What `place_thresholds` returned.
+    kept : ndarray of bool, shape (n_nodes,), or None
+        The cuts whose thresholds stay.
+    encoder : Encoder
+        Its codes are those that the tree was grown on.
+    table : Table
+        Nothing but the types of its columns matters.
+    """
+    columns, threshold = list(encoder.columns), tree.threshold.copy()
+    for feature, column in enumerate(columns):
+        if column.bounds is None:
+            continue
+        kind = table.columns[column.source].type
+        values = {}
+        for node in np.flatnonzero(tree.feature == feature).tolist():
+            lower, upper = column.bounds[int(threshold[node]) :][:2].tolist()
+            stays = kept is not None and kept[node]
+            values[node] = lower if stays else int(_Gap(lower, upper, kind, turned=False).readable)
+        bounds = sorted(set(values.values()))
+        columns[feature] = replace(column, bounds=np.array(bounds, dtype=column.bounds.dtype))
+        for node, value in values.items():
+            threshold[node] = bounds.index(value)
+    if not any(column.kind == "code" for column in columns):
+        return tree, encoder
+    return replace(tree, threshold=threshold), replace(encoder, columns=tuple(columns))
 
 
 def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, list[RounderCut]]:
@@ -82,7 +119,6 @@ def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, 
 class _Gap:
     """The gap of a cut in the column of the table, which a model column may turn around."""
 
-    name: str
     lower: float
     upper: float
     type: ColumnType
@@ -92,19 +128,18 @@ class _Gap:
     def readable(self) -> int | float:
         """The roundest threshold in it."""
         if self.type in TIME_TYPES:
-            found = readable_time(self.type, *self._told_apart())
-            return found if float(found) == found else int(self.lower)
+            return readable_time(self.type, *self._told_apart())
         return readable_threshold(self.lower, self.upper, integer=self.type == "integer")
 
     @property
     def rounder(self) -> Sequence[int | float]:
         """Thresholds near it that are rounder."""
         if self.type in TIME_TYPES:
-            return [each for each in rounder_times(self.type, *self._told_apart()) if float(each) == each]
+            return rounder_times(self.type, *self._told_apart())
         return rounder_thresholds(self.lower, self.upper, integer=self.type == "integer")
 
     def _told_apart(self) -> tuple[int, int]:
-        """Return the gap of times as far as floats tell microseconds apart: a year 9999 stands for "never"."""
+        """Return the gap of times within those that a double tells apart, if it may: a year 9999 stands for "never"."""
         lower, upper = int(self.lower), int(self.upper)
         if lower < DOUBLE_EXACT:
             upper = min(upper, DOUBLE_EXACT)
@@ -121,13 +156,12 @@ class _Gap:
 
 
 def _raw_gap(grown: GrownTree, node: int, encoder: Encoder, table: Table) -> _Gap | None:
-    """Return the gap of a node in the column that it tests; None for categories."""
+    """Return the gap of a node in the column that it tests; None for categories and codes."""
     model_column = encoder.columns[grown.feature[node]]
     if model_column.kind != "number":
         return None
-    column = table.columns[model_column.source]
     lower, upper = float(grown.lower[node]), float(grown.upper[node])
     turned = model_column.direction < 0
     if turned:
         lower, upper = -upper, -lower
-    return _Gap(column.name, lower, upper, column.type, turned)
+    return _Gap(lower, upper, table.columns[model_column.source].type, turned)

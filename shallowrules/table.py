@@ -182,6 +182,11 @@ class Column:
         may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # of whole numbers the ends may be rounded
         return may_be and bool((self.values == self.values[0]).all())
 
+    @cached_property
+    def is_beyond_doubles(self) -> bool:
+        """Whether the column holds a whole number so large that a double does not tell it from its neighbors."""
+        return self.is_whole and len(self.values) > 0 and max(map(abs, self.ends)) >= DOUBLE_EXACT
+
     @property
     def is_finite(self) -> bool:
         """Whether every value is a number, none missing or infinite."""
@@ -207,7 +212,7 @@ class Column:
         if value is None or not self.absent.any():
             return self
         values = self.values
-        if values.dtype.kind in "iu":
+        if values.dtype.kind in "iu" and not _fits(value, values.dtype):
             values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
         values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
         kind = "float" if values.dtype.kind == "f" else self.type
@@ -399,6 +404,11 @@ class Table:
             )
         make: Callable[[str, Any], Column] = _from_masked if isinstance(matrix, np.ma.MaskedArray) else _column
         return cls(tuple(make(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+
+
+def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
+    """Return whether a value is a whole number of a NumPy type."""
+    return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
 def _is_same(column: Column, values: NDArray[Any]) -> bool:

@@ -39,10 +39,9 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     Returns
     -------
     int or float
-        An int for an integer column: `lower` itself where the gap is one wide (of 3 and 4, 3), or
-        where it is so far out that no float lies strictly inside. Otherwise a float strictly
-        inside the gap whose ``repr`` shows the few digits; `lower` where no float lies there.
-        Never the negative zero.
+        An int for an integer column, `lower` itself where the gap is one wide (of 3 and 4, 3).
+        Otherwise a float strictly inside the gap whose ``repr`` shows the few digits; `lower`
+        where no float lies there. Never the negative zero.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     else:
         lower, upper = float(lower), float(upper)
 
-    if math.nextafter(lower, math.inf) >= upper or (integer and upper - lower == 1):
+    if upper - lower == 1 if integer else math.nextafter(lower, math.inf) >= upper:
         return lower + 0  # turns -0.0 into 0.0
     # Whole numbers over one denominator, because the middle of two floats need not be a float, nor its sum finite.
     half = _MiddleHalf.between(lower, upper)
@@ -83,7 +82,7 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
                 continue
             value = decimal.value(integer=integer)
             # A decimal inside the gap may round to a float on its border.
-            if lower <= float(value) < upper and (integer or value != lower):
+            if lower <= value < upper and (integer or value != lower):
                 found.append((half.distance(decimal), -decimal.exponent, value))
         if found:
             return min(found)[-1]

@@ -229,3 +229,12 @@ def test_drift_says_whether_a_refit_pays(tmp_path, monkeypatch):
     assert f"These rules cost {cost} times" in alike.stderr
     assert f"a fresh tree, its clusters merged as theirs are, {cost} (" in alike.stderr
     assert f"conditions per row {dear.waes:.3g} and {dear.waes:.3g}" in alike.stderr
+
+
+def test_a_kept_cut_tests_its_own_column_where_others_may_not_be_tested():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)) + 8 * np.repeat([0, 1, 2], 20)[:, None]
+    model = ExplainableKMeans(3, random_state=0, explain_columns=[1, 2], keep=["x1 <= 4"]).fit(X)
+    assert str(model.rules_.nodes[0].condition(model.rules_.columns[model.rules_.nodes[0].column], True)) == "x1 <= 4"
+    np.testing.assert_array_equal(model.predict(X), model.rules_.assign({f"x{j}": X[:, j] for j in range(3)}))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

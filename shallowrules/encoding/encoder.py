@@ -4,13 +4,17 @@ Three matrices have the same rows. The model matrix holds the raw numbers and, f
 categories, a column of 0 and 1. `X_explain`, where cuts live, is all or some of its columns; `X_cluster`, where
 distances are taken, has all or some of them brought to comparable scales. Rules are read off the raw columns, so no
 scaling is ever inverted.
+
+Whole numbers of 2**53 and more are rounded where they become doubles. Distances are taken between these; cuts live in a
+further column that holds the exact order of the numbers, as codes.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +35,7 @@ __all__ = [
     "Encoding",
     "ModelColumn",
     "categories",
+    "code_columns",
     "encode",
     "impute_table",
     "median_rank",
@@ -57,19 +62,35 @@ class ModelColumn:
     ----------
     source : int
         Position of the raw column in the table.
-    kind : {"number", "indicator", "rank"}
-        The raw number; 1 where the raw value is the one of `values` and else 0; or the raw value's position in
-        `values`, which is ``len(values)`` for any other.
+    kind : {"number", "indicator", "rank", "code"}
+        The raw number; 1 where the raw value is the one of `values` and else 0; the raw value's position in
+        `values`, which is ``len(values)`` for any other; or how many of `bounds` are less than the raw number.
     values : tuple of str or bool
         Categories, but for a number.
     direction : {1, -1}
         -1 for a number whose sign is turned, because what is clustered falls where it rises.
+    bounds : ndarray of int64 or uint64, shape (n_bounds,), or None
+        Of a code, ascending: the distinct numbers of the training table while a tree is grown, and then the thresholds
+        of the tree. A number is at most ``bounds[i]`` if and only if its code is at most i.
     """
 
     source: int
-    kind: Literal["number", "indicator", "rank"] = "number"
+    kind: Literal["number", "indicator", "rank", "code"] = "number"
     values: tuple[Value, ...] = ()
     direction: Literal[1, -1] = 1
+    bounds: NDArray[np.integer] | None = field(default=None, compare=False)
+
+    def codes(self, column: Column) -> NDArray[np.float64]:
+        """Return the code of each number of a raw column, NaN where it is missing."""
+        assert self.bounds is not None
+        values = column.numbers()
+        if values.dtype == self.bounds.dtype:
+            codes = np.searchsorted(self.bounds, values).astype(np.float64)
+        else:  # NumPy would compare doubles
+            bounds = self.bounds.tolist()
+            codes = np.fromiter((bisect_left(bounds, value) for value in values.tolist()), np.float64, len(values))
+        codes[column.absent] = np.nan
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +126,21 @@ class Encoder:
 
     def with_columns(self, cluster_columns: Sequence[int] | None, explain_columns: Sequence[int] | None) -> Encoder:
         """Return the encoder with the raw columns to cluster by, and those that rules may test; None is all."""
+        coded = {column.source for column in self.columns if column.kind == "code"}
+        measured = [j for j, column in enumerate(self.columns) if column.kind != "code"]
+        cut = [j for j, column in enumerate(self.columns) if column.kind == "code" or column.source not in coded]
         return replace(
             self,
-            cluster_positions=self._positions(cluster_columns),
-            explain_positions=self._positions(explain_columns),
+            cluster_positions=self._positions(cluster_columns, measured),
+            explain_positions=self._positions(explain_columns, cut),
         )
 
-    def _positions(self, sources: Sequence[int] | None) -> tuple[int, ...]:
-        """Return the model columns of raw columns, in the order of these; none for all as they stand."""
-        if sources is None:
-            return ()
+    def _positions(self, sources: Sequence[int] | None, among: Sequence[int]) -> tuple[int, ...]:
+        """Return those model columns `among` some that are of raw columns, in the order of these; none for all."""
         by_source: dict[int, list[int]] = {}
-        for j, column in enumerate(self.columns):
-            by_source.setdefault(column.source, []).append(j)
+        for j in among:
+            by_source.setdefault(self.columns[j].source, []).append(j)
+        sources = sorted(by_source) if sources is None else sources
         found = tuple(j for source in sources for j in by_source.get(source, ()))
         return () if found == tuple(range(len(self.columns))) else found
 
@@ -157,6 +180,7 @@ class Encoder:
             and self.transformer is None
             and matrix.dtype in (np.float32, np.float64)
             and matrix.dtype.isnative
+            and matrix.shape[1] == len(self.columns)
         ):
             return matrix
         is_float32 = all(column.values.dtype == np.float32 for column in table.columns)
@@ -172,6 +196,8 @@ class Encoder:
                 if column.source not in positions:
                     positions[column.source] = raw.positions(self._values_of(column.source))
                 transformed[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
+            elif column.kind == "code":
+                transformed[:, j] = column.codes(raw)
         return transformed
 
     def _copy_numbers(self, table: Table, matrix: NDArray[Any]) -> None:
@@ -275,6 +301,12 @@ class Encoding:
         """Return the encoding with distances taken elsewhere, in the rows of `X_cluster`."""
         return replace(self, X_cluster=X_cluster, scaled_ranges=None)
 
+    def recoded(self, encoder: Encoder) -> Encoding:
+        """Return the encoding with the same columns by an encoder that has other codes."""
+        matrix = encoder.encode_imputed(self.table)
+        X_explain = _select(matrix, encoder.explain_positions)
+        return replace(self, encoder=encoder, matrix=matrix, X_explain=X_explain, ranges=column_ranges(matrix))
+
     @property
     def one_space(self) -> bool:
         """Whether the columns are clustered as they are explained."""
@@ -304,6 +336,7 @@ def encode(
     matrix: NDArray[Any] | None = None,
     cluster_columns: Sequence[int] | None = None,
     explain_columns: Sequence[int] | None = None,
+    with_codes: bool = True,
     n_threads: int = 1,
 ) -> Encoding:
     """Decide how a table is clustered and explained, and do it.
@@ -324,6 +357,8 @@ def encode(
         The same table where it is a matrix.
     cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
+    with_codes : bool
+        Whether whole numbers that doubles round have a column of codes to be cut in.
     n_threads : int
         The result does not depend on it.
 
@@ -340,8 +375,10 @@ def encode(
     refuse_too_large(table, scale, ranges)
     if impute is not None:
         table = impute_table(table, sample_weight)
-    encoder = Encoder(_model_columns(table, sample_weight), None, category_weight, table.imputed)
-    encoder = encoder.with_columns(cluster_columns, explain_columns)
+    columns = _model_columns(table, sample_weight)
+    if with_codes:
+        columns += code_columns(columns, table, sample_weight)
+    encoder = Encoder(columns, None, category_weight, table.imputed).with_columns(cluster_columns, explain_columns)
     given, matrix = matrix, encoder.encode_imputed(table, matrix)
     if ranges is None or matrix is not given:
         ranges = column_ranges(matrix, n_threads)
@@ -419,6 +456,18 @@ def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> t
             column = replace(column, values=column.values[sample_weight > 0], missing=None)
         found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
     return tuple(found)
+
+
+def code_columns(
+    columns: Sequence[ModelColumn], table: Table, sample_weight: NDArray[np.float64] | None
+) -> tuple[ModelColumn, ...]:
+    """Return a column of codes for each raw column whose numbers, which are among `columns`, doubles may round."""
+    rows = slice(None) if sample_weight is None else sample_weight > 0
+    return tuple(
+        ModelColumn(column.source, "code", bounds=np.unique(raw.values[rows][~raw.absent[rows]]))
+        for column in columns
+        if column.kind == "number" and (raw := table.columns[column.source]).is_beyond_doubles
+    )
 
 
 def categories(column: Column) -> tuple[Value, ...]:

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 from shallowrules._kernel import column_ranges
 from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_missing, refuse_unusable
-from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn
+from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, code_columns
 from shallowrules.errors import DataError, OptionError
 from shallowrules.table import Column, Table, Value
 
@@ -153,9 +153,16 @@ def encode_through(
                 columns[ModelColumn(source, direction=direction)] = None  # type: ignore[arg-type]
         else:
             columns[ModelColumn(source, trace.kind, trace.values)] = None  # type: ignore[arg-type]
-    encoder = Encoder(tuple(columns), None, 1.0, table.imputed, names=tuple(table.names), transformer=transformer)
+    encoder = Encoder(
+        (*columns, *code_columns(tuple(columns), table, sample_weight)),
+        None,
+        1.0,
+        table.imputed,
+        names=tuple(table.names),
+        transformer=transformer,
+    ).with_columns(None, None)
     matrix = encoder.encode_imputed(table)
-    return Encoding(encoder, table, matrix, matrix, X_cluster, column_ranges(matrix))
+    return Encoding(encoder, table, matrix, encoder.spaces(matrix)[0], X_cluster, column_ranges(matrix))
 
 
 def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> int:

@@ -45,6 +45,7 @@ class ClickHouse(Engine):
     title = "ClickHouse"
     types: ClassVar[Mapping[str, str]] = {
         "integer": "Nullable(Int64)",
+        "unsigned": "Nullable(UInt64)",
         "float": "Nullable(Float64)",
         "float32": "Nullable(Float32)",
         "text": "Nullable(String)",

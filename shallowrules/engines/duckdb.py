@@ -47,6 +47,7 @@ class DuckDB(Engine):
     title = "DuckDB"
     types: ClassVar[Mapping[str, str]] = {
         "integer": "BIGINT",
+        "unsigned": "UBIGINT",
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "VARCHAR",

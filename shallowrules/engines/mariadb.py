@@ -42,6 +42,7 @@ class MariaDB(Engine):
     title = "MariaDB"
     types: ClassVar[Mapping[str, str]] = {
         "integer": "BIGINT",
+        "unsigned": "BIGINT UNSIGNED",
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "TEXT CHARACTER SET utf8mb4",

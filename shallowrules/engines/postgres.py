@@ -41,6 +41,7 @@ class Postgres(Engine):
     title = "PostgreSQL"
     types: ClassVar[Mapping[str, str]] = {
         "integer": "BIGINT",
+        "unsigned": "NUMERIC(20)",
         "float": "DOUBLE PRECISION",
         "float32": "REAL",
         "text": "TEXT",

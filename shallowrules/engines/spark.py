@@ -56,6 +56,7 @@ class Spark(Engine):
     title = "Spark"
     types: ClassVar[Mapping[str, str]] = {
         "integer": "BIGINT",
+        "unsigned": "DECIMAL(20, 0)",
         "float": "DOUBLE",
         "float32": "FLOAT",
         "text": "STRING",

@@ -32,11 +32,21 @@ from importlib.metadata import version
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
-from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, OneOf, Rule, RuleSet
+from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.rules.nodes import rules_length
 from shallowrules.times import NATURES
 
-__all__ = ["bounds", "check_length", "check_no_times", "describe", "package_version", "percent", "rows_text"]
+__all__ = [
+    "bounds",
+    "check_length",
+    "check_no_times",
+    "check_whole_columns",
+    "check_whole_thresholds",
+    "describe",
+    "package_version",
+    "percent",
+    "rows_text",
+]
 
 MAX_LENGTH = 20_000_000
 """Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
@@ -67,6 +77,29 @@ def check_no_times(rules: RuleSet, exporter: str) -> None:
                 f"exporter {exporter!r} writes no rules on {NATURES[column.type]}, and one tests column "
                 f"{column.name!r}: give the table a column of numbers in its place, such as days since a day"
             )
+
+
+def check_whole_thresholds(rules: RuleSet, exporter: str, held: range) -> None:
+    """Raise ExportError for rules that compare whole numbers with one that a format does not hold exactly."""
+    for node in rules.nodes:
+        if isinstance(node, Cut) and rules.columns[node.column].is_whole and node.threshold not in held:
+            raise _beyond(rules.columns[node.column], f"a rule compares it with {node.threshold}", exporter, held)
+
+
+def check_whole_columns(rules: RuleSet, exporter: str, held: range) -> None:
+    """Raise ExportError for rules that test a column with a whole number that a format does not hold at all."""
+    check_whole_thresholds(rules, exporter, held)
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        if column.is_whole and column.maximum is not None and column.maximum not in held:
+            raise _beyond(column, f"the column goes up to {column.maximum}", exporter, held)
+
+
+def _beyond(column: RuleColumn, why: str, exporter: str, held: range) -> ExportError:
+    return ExportError(
+        f"exporter {exporter!r} cannot write rules on column {column.name!r}: its format holds whole numbers up to "
+        f"{held[-1]}, and {why}; use another exporter"
+    )
 
 
 def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> dict[str, Any]:

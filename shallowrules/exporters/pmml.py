@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import bounds, check_length, check_no_times
+from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 
@@ -78,6 +78,7 @@ class PmmlExporter:
         settings = PmmlOptions(**options)
         check_length(rules)
         check_no_times(rules, self.name)
+        check_whole_columns(rules, self.name, INT64)
         if settings.cluster_column in [column.name for column in rules.columns]:
             raise ExportError(
                 f"the table has a column {settings.cluster_column!r}: name the prediction otherwise by cluster_column"

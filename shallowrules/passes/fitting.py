@@ -29,6 +29,7 @@ from shallowrules.metrics import partition_cost
 from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.passes.centers import Grids, cluster_parts, given_centers, sum_reference
+from shallowrules.passes.codes import with_all_codes
 from shallowrules.passes.growing import grow_parts
 from shallowrules.passes.imputing import find_imputed, imputation_notes
 from shallowrules.passes.measuring import TreeOnParts, costs_of, count_tree, measured_of
@@ -42,7 +43,7 @@ from shallowrules.passes.survey import Roles, Survey, survey
 from shallowrules.pipeline import FitParameters, choose_columns
 from shallowrules.pipeline.finishing import doubts_of, leafless_note
 from shallowrules.pipeline.growing import over_the_table, seed_of, thorough_of
-from shallowrules.placing import place_thresholds
+from shallowrules.placing import place_exact_thresholds, place_thresholds
 from shallowrules.refining import Refinement, refine
 from shallowrules.rounding import check_round_within
 from shallowrules.rules import RuleSet
@@ -119,6 +120,7 @@ def fit_parts(
     encoder, used, classes, numbers = encoding.encoder, None, None, None
     if labels is not None:
         known, numbers, used = facts.labelling()
+    encoder = with_all_codes(parts, roles, encoder)
     if encoder.scaler is not None:
         fit_scaler(parts, facts, parameters.scale, roles, encoder, head)
     matrix = encoder.encode_imputed(head)
@@ -335,8 +337,11 @@ def _finish(
     log: Callable[[str], None],
 ) -> PartsFit:
     """Return the fit with the rules of a grown tree, measured on all parts."""
-    encoder, k = rows.encoder, len(reference.centers)
-    tree = replace(place_thresholds(grown, encoder, head), names=reference.names, classes=reference.classes)
+    k = len(reference.centers)
+    tree = place_thresholds(grown, rows.encoder, head)
+    tree, encoder = place_exact_thresholds(tree, grown.kept, rows.encoder, head)
+    tree = replace(tree, names=reference.names, classes=reference.classes)
+    rows = replace(rows, encoder=encoder)
     table = facts.head(parts, rows.roles, encoder.imputed, counted_only=False)
     nodes = rule_nodes(tree, encoder, table)
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}

@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from shallowrules.assembling import FitRecord, separation_of
 from shallowrules.clustering import centers_among, has_transformers
 from shallowrules.describing import describe_tree
+from shallowrules.encoding import Encoder
 from shallowrules.errors import ShallowRulesWarning
 from shallowrules.growing import GrownTree
 from shallowrules.metrics import exact_sums
 from shallowrules.pipeline.data import FitData
-from shallowrules.placing import place_thresholds
+from shallowrules.placing import place_exact_thresholds, place_thresholds
 from shallowrules.rules import Node, RuleSet
 from shallowrules.summation import group_means
 from shallowrules.tree import Tree
@@ -35,6 +36,8 @@ class Fit:
     ----------
     tree : Tree
         Over the model columns, with readable thresholds.
+    encoder : Encoder
+        What gives these columns.
     labels : ndarray of int32, shape (n_rows,)
         Index of each row's cluster, by the tree.
     rules : RuleSet
@@ -47,6 +50,7 @@ class Fit:
     """
 
     tree: Tree
+    encoder: Encoder
     labels: NDArray[np.int32]
     rules: RuleSet
     cluster_centers: NDArray[np.float64]
@@ -68,9 +72,12 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """
     encoding, reference = data.encoding, data.reference
     fit_weight, method = data.fit_weight, data.parameters.method
-    tree = replace(
-        place_thresholds(grown, encoding.encoder, encoding.table), names=reference.names, classes=reference.classes
-    )
+    tree = place_thresholds(grown, encoding.encoder, encoding.table)
+    tree, encoder = place_exact_thresholds(tree, grown.kept, encoding.encoder, encoding.table)
+    if encoder is not encoding.encoder:
+        encoding = encoding.recoded(encoder)
+        data = replace(data, encoding=encoding)
+    tree = replace(tree, names=reference.names, classes=reference.classes)
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
         weightless = fit_weight == 0
@@ -92,6 +99,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     rules = described.rules
     return Fit(
         tree,
+        encoder,
         labels,
         rules,
         described.means,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +34,8 @@ class KeptCut:
         As it was given.
     feature : int
         Position among the columns that rules may test.
+    column : int
+        Position among the model columns.
     cut : float
         Rows with at most this value go left.
     lower, upper : float
@@ -43,6 +46,7 @@ class KeptCut:
 
     text: str
     feature: int
+    column: int
     cut: float
     lower: float
     upper: float
@@ -111,10 +115,13 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCu
     for feature, position in enumerate(explained):
         model = encoder.columns[position]
         if model.source == condition.feature:
-            gap = _gap(condition, model)
+            try:
+                gap = _gap(condition, model)
+            except DataError as error:
+                raise OptionError(option, f"{given}: {error}") from error
             if gap is not None:
                 cut, lower, upper = gap
-                return KeptCut(text, feature, cut, lower, upper, model.direction)
+                return KeptCut(text, feature, position, cut, lower, upper, model.direction)
     if isinstance(condition, Between):
         raise OptionError(
             option, f"{given}: a cut has one bound, on a column that rules may test, such as income <= 40"
@@ -126,9 +133,15 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCu
 
 
 def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
-    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none."""
+    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none.
+
+    DataError for a cut of codes that is not at a value of the table.
+    """
     if isinstance(condition, Between):
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
+        if len(bounds) == 1 and model.bounds is not None:
+            code = _code_of(math.floor(bounds[0]), model.bounds)
+            return code, code, code + 1
         if len(bounds) != 1 or model.kind != "number":
             return None
         low = float(bounds[0])
@@ -141,6 +154,18 @@ def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float]
         n = len(condition.values)
         return (n - 0.5, n - 1.0, float(n)) if set(condition.values) == set(model.values[:n]) else None
     return None
+
+
+def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
+    """Return the code of a threshold that is one of the values of a table."""
+    known = values.tolist()
+    place = bisect_right(known, threshold) - 1
+    if place < 0 or known[place] != threshold:
+        raise DataError(
+            "a column with numbers of 2**53 and more can be cut at its own values only; the nearest one is "
+            f"{known[place] if place >= 0 else known[0]}"
+        )
+    return float(place)
 
 
 def divide(data: FitData, centers: NDArray[np.integer], cuts: Sequence[KeptCut]) -> Split | Region:
@@ -182,7 +207,9 @@ def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]
     kind = encoding.table.columns[model.source].type
     if model.kind == "indicator":
         return f"of the rows of each it holds for {values[0]:.1%} to {values[-1]:.1%}"
-    if model.kind == "number" and kind in TIME_TYPES:
+    if model.bounds is not None:
+        values = [float(model.bounds[round(value)]) for value in values]
+    if model.kind != "rank" and kind in TIME_TYPES:
         low, high = (average_text(kind, value) for value in (values[0], values[-1]))
     else:
         low, high = f"{values[0]:.4g}", f"{values[-1]:.4g}"
@@ -222,7 +249,7 @@ def join(tree: Split | Region, grown: Sequence[GrownTree], n_rows: int) -> Grown
     ----------
     tree : Split or Region
     grown : sequence of GrownTree
-        Their features and centers are those of the whole table.
+        Their features are model columns, and their centers those of the whole table.
     n_rows : int
         Of the whole table.
     """
@@ -256,7 +283,7 @@ def _joined(tree: Split | Region, grown: list[GrownTree]) -> GrownTree:
     cut = tree.kept
     return replace(
         left,
-        feature=with_root(cut.feature, "feature"),
+        feature=with_root(cut.column, "feature"),
         left=np.concatenate([[1], below("left")]).astype(np.int32),
         right=np.concatenate([[behind], below("right")]).astype(np.int32),
         center=with_root(LEAF, "center"),

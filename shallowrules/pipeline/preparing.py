@@ -121,9 +121,10 @@ def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[i
     """
     if encoder.transformer is not None or isinstance(given.X, Table):
         return None
-    if given.matrix is not None:
-        everything = cluster_columns == list(range(given.matrix.shape[1]))
-        return given.matrix if everything else given.matrix[:, cluster_columns]
+    array = given.X if given.matrix is None else given.matrix
+    if isinstance(array, np.ndarray):
+        everything = cluster_columns == list(range(array.shape[1]))
+        return array if everything else array[:, cluster_columns]
     frame = nw.from_native(given.X, eager_only=True)
     if cluster_columns == list(range(len(frame.columns))):
         return given.X

@@ -17,7 +17,7 @@ from sqlglot.expressions import to_identifier
 
 from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.rendering import one_line
-from shallowrules.rules import Number, RuleColumn
+from shallowrules.rules import INT64, Number, RuleColumn
 
 __all__ = [
     "STANDARD_TEXTS",
@@ -254,6 +254,8 @@ class Numbers:
         How a column of a floating type is compared with a whole number: by its value; by its value, but a column of
         decimals fails beside a whole number of more digits than it has; both as doubles; or both as singles where the
         column holds these.
+    beyond_int64 : bool
+        Whether the engine was seen to compare unsigned 64-bit integers exactly with a number of 2**63 and more.
     """
 
     double: str
@@ -270,6 +272,7 @@ class Numbers:
     truth: tuple[str, str] | None
     beside_doubles: tuple[str, int] | None
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
+    beyond_int64: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -412,6 +415,11 @@ class Dialect:
     def number(self, value: int | float) -> str:
         """Return an integer literal for an int, and the shortest exact double literal for a float."""
         if isinstance(value, int):
+            if value not in INT64 and not self.numbers.beyond_int64:
+                raise ExportError(
+                    f"a rule compares a column with {value}, and dialect {self.name or 'ansi'!r} is not known to "
+                    "compare numbers beyond a signed 64-bit integer exactly: use another dialect or exporter"
+                )
             return self.numbers.negative.format(number=value) if value < 0 else str(value)
         digits = repr(value).replace("e+", "e")
         return self.numbers.double.format(digits=digits, scientific=digits if "e" in digits else f"{digits}e0")

@@ -146,6 +146,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=("typeof({value}) LIKE 'DECIMAL%'", "{value}"),
             beside_doubles=(_DUCKDB_DOUBLE, DOUBLE_EXACT),
             beside_integers="as singles",
+            beyond_int64=True,
         ),
         limits=Limits(nested=0),  # it takes twice the time of the flat CASE for it, and three times for `ordered`
     ),
@@ -183,6 +184,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=("pg_typeof({value}) = CAST('numeric' AS regtype)", "CAST({text} AS NUMERIC)"),
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=True,
         ),
         cautions=(
             Caution(
@@ -237,6 +239,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value} + 0"),
             beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
             beside_integers="as doubles",
+            beyond_int64=True,
         ),
         cautions=(
             Caution(
@@ -278,6 +281,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=(_CLICKHOUSE_DOUBLE, 0),
             beside_integers="exactly or not at all",
+            beyond_int64=True,
         ),
         # max_query_size is 262,144 bytes and max_ast_elements 50,000, of 3 bytes and more each: "`a` > 1 AND " has 4.
         # A SETTINGS clause comes too late: the query is cut before it is read.
@@ -332,6 +336,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=("typeof({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
             beside_doubles=None,
             beside_integers="as singles",
+            beyond_int64=True,
         ),
         # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
         limits=Limits(branches=100),

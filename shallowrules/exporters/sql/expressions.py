@@ -7,7 +7,7 @@ __all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "infinities", 
 INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
 # Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, what is left of the difference is its sign.
-TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, 18)) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
+TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, {scale})) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
 
 
 def by_wildcards(matches: str, several: str) -> str:

@@ -229,7 +229,10 @@ class NumberColumn:
         """Return a fact of the dialect about this column."""
         below = _double_below(bound)
         steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
-        return template.format(value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps)
+        scale = min(18, 37 - len(str(abs(bound))))
+        return template.format(
+            value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
+        )
 
 
 class TextColumn:

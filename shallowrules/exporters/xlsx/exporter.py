@@ -15,7 +15,7 @@ from typing import Any
 
 from shallowrules.errors import ExportError, MissingExtraError, OptionError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as
-from shallowrules.exporters.context import check_length, check_no_times
+from shallowrules.exporters.context import check_length, check_no_times, check_whole_thresholds
 from shallowrules.exporters.wording import ConditionWords, describe_figures
 from shallowrules.exporters.xlsx.formulas import (
     CONSTANTS_SHEET,
@@ -26,7 +26,7 @@ from shallowrules.exporters.xlsx.formulas import (
     read_formula,
 )
 from shallowrules.exporters.xml_text import check_xml_text
-from shallowrules.rules import RuleSet
+from shallowrules.rules import DOUBLE_EXACT, RuleSet
 
 __all__ = ["XlsxExporter", "XlsxOptions"]
 
@@ -112,6 +112,7 @@ class XlsxExporter:
             raise MissingExtraError("the exporter 'xlsx'", "XlsxWriter", "xlsx") from None
         check_length(rules)
         check_no_times(rules, self.name)
+        check_whole_thresholds(rules, self.name, range(1 - DOUBLE_EXACT, DOUBLE_EXACT))
         content = io.BytesIO()
         workbook = xlsxwriter.Workbook(content, {"in_memory": True})
         workbook.set_properties(

@@ -73,7 +73,7 @@ def _by_polars(polars: Any, assign_cluster: Callable[[], Any], table: Table) -> 
     }
     series = []
     for column in table.columns:
-        kind = polars.Float32 if column.values.dtype == np.float32 else types[column.type]
+        kind = {"float32": polars.Float32, "uint64": polars.UInt64}.get(column.values.dtype.name, types[column.type])
         series.append(polars.Series(column.name, _values(column), dtype=kind))
     frame = polars.DataFrame(series or {"no column": [None] * table.n_rows})
     labelled = frame.with_columns(assign_cluster().alias(CLUSTER))[CLUSTER]

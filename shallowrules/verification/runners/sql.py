@@ -16,9 +16,9 @@ from shallowrules.errors import DataError, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, range_of_times
 from shallowrules.labels import NO_CLUSTER
-from shallowrules.rules import RuleSet
+from shallowrules.rules import INT64, RuleSet
 from shallowrules.sources.engine import reason
-from shallowrules.table import Table
+from shallowrules.table import Column, Table
 from shallowrules.verification.answers import Answers
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import EngineLabeller, Labels
@@ -77,8 +77,10 @@ def held_by(engine: Engine, table: Table) -> NDArray[np.bool_]:
     """Return which rows an engine can hold."""
     held = np.ones(table.n_rows, dtype=bool)
     for column in table.columns:
-        if column.is_numeric and not engine.holds_infinity:
+        if column.type == "float" and not engine.holds_infinity:
             held &= column.absent | ~np.isinf(column.values)
+        elif _is_unsigned(column) and "unsigned" not in engine.types:
+            held &= column.absent | (column.values <= INT64[-1])
         elif column.type == "text" and not engine.holds_nul:
             held &= np.array([text is None or "\0" not in text for text in column.values], dtype=bool)
         if column.is_time and (ends := range_of_times(engine.dialect, column.type)) is not None:
@@ -90,12 +92,19 @@ def create_table(engine: Engine, table: Table) -> None:
     """Make a table of numbered rows, every column in its own type."""
     declared = [(ROW_NUMBER, engine.types["integer"])]
     for column in table.columns:
-        kind = "float32" if column.values.dtype == np.float32 else column.type
+        kind: str = "float32" if column.values.dtype == np.float32 else column.type
+        if _is_unsigned(column):
+            kind = "unsigned"
         declared.append((column.name, engine.types[kind]))
     rows = ((number, *row) for number, row in enumerate(python_rows(table)))
     if not engine.holds_nan:
         rows = (tuple(None if value != value else value for value in row) for row in rows)
     engine.create(TABLE, declared, rows)
+
+
+def _is_unsigned(column: Column) -> bool:
+    """Return whether a column holds whole numbers beyond a signed 64-bit integer."""
+    return column.values.dtype.kind == "u" and len(column.values) > 0 and int(column.values.max()) > INT64[-1]
 
 
 def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> Labels:
