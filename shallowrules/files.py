@@ -10,7 +10,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_path", "atomic_write"]
+from shallowrules.errors import DataError
+
+__all__ = ["atomic_path", "atomic_write", "read_whole"]
+
+MAX_WHOLE = 2**28
+"""Bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+
+
+def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
+    """Return the content of a file that is read whole: no table, whose rows may be more than memory holds.
+
+    Raises
+    ------
+    DataError
+        If it has more than `most` bytes, as a device has that never ends.
+    OSError
+        If it cannot be read.
+    """
+    with open(path, "rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise DataError(f"{path} is larger than {most:,} bytes, the most that is read; is it the right file?")
+    return content
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
@@ -37,7 +59,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     if not special:
-        target = target.resolve()  # a link goes on to lead to the file; to a pipe it leads without there being a path
+        # A link goes on to lead to the file; to a pipe it leads without there being a path.
+        target = Path(os.path.realpath(target))
     try:
         part = _private_file() if special else _new_file(target)
         try:

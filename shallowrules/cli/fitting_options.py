@@ -92,11 +92,11 @@ def refinement(refine: str, budget: str | None) -> dict[str, Any]:
 
 
 class _Number(click.FloatRange):
-    """A number in a range; NaN is refused too."""
+    """A number in a range; NaN and infinity are refused too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
-        if math.isnan(number):
+        if not math.isfinite(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
 

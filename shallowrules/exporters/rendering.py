@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateSyntaxEr
 from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.files import read_whole
 
 __all__ = ["Language", "escape_markdown", "isolate", "one_line", "render"]
 
@@ -109,8 +110,8 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
 
 def _render_file(environment: Environment, path: Path, context: Mapping[str, Any]) -> str:
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_whole(path).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise OptionError(f"template {str(path)!r} cannot be read: {error}", option="template") from error
     try:
         code = environment.compile(source, path.name, str(path))
