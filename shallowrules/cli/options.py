@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,6 +16,7 @@ __all__ = [
     "columns_option",
     "force_option",
     "gather",
+    "output_option",
     "seed_option",
     "split_pair",
     "together",
@@ -116,7 +118,14 @@ answer_options = together(
 )
 """What SQL says of a row, as `export` has it."""
 
-force_option = click.option("--force", is_flag=True, help="Replace files without asking.")
+force_option = click.option("--force", is_flag=True, help="Overwrite files that exist, unless they are read-only.")
+
+
+def output_option(help_text: str, metavar: str = "FILE") -> Callable[[Command], Command]:
+    """Return the option for the file or folder that a command writes, and --force."""
+    return together(
+        click.option("-o", "--output", type=click.Path(path_type=Path), metavar=metavar, help=help_text), force_option
+    )
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
