@@ -31,7 +31,7 @@ STAGES = {
     "estimator": ["estimator", "tradeoff", "choosing", "pricing"],
     "dask": ["dask"],
     "engines": ["engines"],
-    "cli": ["cli", "applying", "verification", "boundary", "drift", "tested_columns"],
+    "cli": ["cli", "__main__", "applying", "verification", "boundary", "drift", "tested_columns"],
     "open": ["errors", "files", "labels", "qualified_names", "times"],
     "face": [""],  # the package's __init__
 }
