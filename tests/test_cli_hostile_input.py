@@ -231,6 +231,16 @@ def test_an_unknown_option_in_settings(folder):
     assert "did you mean 'tradeoff'?" in refused("fit", "t.csv", "-k", "3", "--settings", "s.json", status=2)
 
 
+@pytest.mark.parametrize("value", ["a\rb", "a" * 200_000])
+def test_a_list_that_is_none(folder, value):
+    for use in (
+        ["explain", "rules.json", "--row"],
+        ["fit", "t.csv", "-k", "3", "--exclude"],
+        ["run", "t.csv", "--write"],
+    ):
+        assert "list" in refused(*use, value, status=2)
+
+
 # Drawn ---------------------------------------------------------------------------------------------
 
 BASES = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from shallowrules.cli.options import seed_option, together
+from shallowrules.cli.options import seed_option, split_list, together
 from shallowrules.errors import OptionError
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
@@ -138,7 +137,7 @@ def _none(context: click.Context, parameter: click.Parameter, name: str) -> str 
 
 def _names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists of names at commas; a name with a comma in it goes in double quotes."""
-    return tuple(name for row in csv.reader(values) for name in row if name)
+    return tuple(filter(None, split_list(values)))
 
 
 def _names_if_any(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ __all__ = [
     "gather",
     "output_option",
     "seed_option",
+    "split_list",
     "split_pair",
     "together",
     "typed_arguments",
@@ -87,6 +89,16 @@ class GroupedCommand(click.Command):
         for heading, names in self.groups.items():
             found[heading] = [option for option in options if option.name in names]
         write_options(ctx, formatter, found)
+
+
+def split_list(values: Iterable[str]) -> list[str]:
+    """Return the fields between the commas of option values; those with a comma are in double quotes."""
+    try:
+        return [field for row in csv.reader(values) for field in row]
+    except csv.Error as error:
+        raise click.UsageError(
+            f"a list of names and values cannot be read: {error}; put it in double quotes"
+        ) from error
 
 
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:

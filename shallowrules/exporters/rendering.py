@@ -60,7 +60,9 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
     Raises
     ------
     OptionError
-        If the user's template cannot be read, parsed or rendered; names its file and line.
+        If the user's template is not UTF-8, or cannot be parsed or rendered; names its file and line.
+    OSError
+        If the file cannot be read.
     """
     if template is None:
         text = _shipped(_Identity(language)).get_template(name).render(context)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from glob import has_magic
@@ -19,7 +18,7 @@ from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
-from shallowrules.cli.options import gather, output_option
+from shallowrules.cli.options import gather, output_option, split_list
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import (
@@ -78,7 +77,7 @@ def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
 
 def _split_names(values: Sequence[str]) -> list[str]:
     """Return the names in comma-separated lists, each once."""
-    return list(dict.fromkeys(name.strip() for row in csv.reader(values) for name in row if name.strip()))
+    return list(dict.fromkeys(name.strip() for name in split_list(values) if name.strip()))
 
 
 @click.command(
