@@ -259,7 +259,7 @@ class Run:
         there = ["rules.json", "--database", self.place.url, "--table", table]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         counts: Counter[int | None] = Counter(expected.values())
-        done = self.call("verify", *there, "-o", "certificate.txt", *answers)
+        done = self.call("verify", *there, "-o", "certificate.txt", "--force", *answers)
         if "Error" in done.stderr and not done.stdout:
             self.refused["verify", title][" ".join(done.stderr.split())[:160]] += 1
         else:
@@ -295,7 +295,7 @@ class Run:
                 self._fitted(table)
             else:  # rules of the same rows in a file
                 self._written(table)
-                done = self.call("fit", "t.csv", *self._options(table), "-o", "rules.json")
+                done = self.call("fit", "t.csv", *self._options(table), "-o", "rules.json", "--force")
                 assert done.exit_code == 0, done.output
             rules = RuleSet.from_json("rules.json")
             expected = table.labels(rules)
@@ -329,7 +329,7 @@ class Run:
         text = Path("out/rules.sql").read_text(encoding="utf-8")
         expected = table.labels(rules)
         self.count("run", table.name, expected, self._labels(f"({text}\n) AS labelled", ID))
-        done = self.call("fit", *there, *options, "-o", "rules.json")
+        done = self.call("fit", *there, *options, "-o", "rules.json", "--force")
         assert done.exit_code == 0, done.output
         fitted = RuleSet.from_json("rules.json")
         self.count("fit", table.name, expected, table.labels(fitted))

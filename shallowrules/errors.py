@@ -35,6 +35,7 @@ __all__ = [
     "ShallowRulesWarning",
     "check_choice",
     "counted",
+    "nearest",
 ]
 
 
@@ -183,6 +184,15 @@ def check_choice(what: str, value: object, known: Iterable[str], option: str | N
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
     return value
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of known names that a word is most like, in whatever case; None where none is like it."""
+    from difflib import get_close_matches
+
+    names = {name.lower(): name for name in reversed(list(known))}
+    found = get_close_matches(word.lower(), names, 1, 0.5)
+    return names[found[0]] if found else None
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

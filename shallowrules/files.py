@@ -14,10 +14,13 @@ from typing import Any
 
 from shallowrules.errors import DataError
 
-__all__ = ["FULL", "atomic_path", "atomic_write", "distinct_keys", "scratch_folder"]
+__all__ = ["FULL", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file that finds no room."""
+
+MAX_WHOLE = 2**28
+"""Bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -27,6 +30,23 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         repeated = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
         raise ValueError(f"an object repeats the key {repeated!r}")
     return found
+
+
+def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
+    """Return the content of a file that is read whole: no table, whose rows may be more than memory holds.
+
+    Raises
+    ------
+    DataError
+        If it has more than `most` bytes, as a device has that never ends.
+    OSError
+        If it cannot be read.
+    """
+    with open(path, "rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise DataError(f"{path} is larger than {most:,} bytes, the most that is read; is it the right file?")
+    return content
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:
@@ -53,7 +73,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     if not special:
-        target = target.resolve()  # a link goes on to lead to the file; to a pipe it leads without there being a path
+        # A link goes on to lead to the file; to a pipe it leads without there being a path.
+        target = Path(os.path.realpath(target))
     try:
         part = _private_file() if special else _new_file(target)
         try:

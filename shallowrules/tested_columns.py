@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, nearest
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.database import DatabaseSource
@@ -67,8 +66,7 @@ def _find(tested: tuple[RuleColumn, ...], source: DatabaseSource, given: Mapping
         if fold(name) in places:
             positions.append(places[fold(name)])
             continue
-        nearest = get_close_matches(name.lower(), [known.lower() for known in source.names], 1, 0.5)
-        alike = next((known for known in source.names if [known.lower()] == nearest), None)
+        alike = nearest(name, source.names)
         missing.append(repr(name) if alike is None else f"{name!r} (the nearest is {alike!r})")
     if missing:
         raise DataError(

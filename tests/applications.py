@@ -38,7 +38,7 @@ def refused(database, *arguments, **settings):
     """Apply what is refused; return the message. Nothing has changed."""
     before = schema_of(database)
     done = apply(database, *arguments, "--yes", **settings)
-    assert done.exit_code == 1, done.output
+    assert done.exit_code == 3, done.output
     assert schema_of(database) == before
     return " ".join(done.stderr.partition("Error: ")[2].split())
 

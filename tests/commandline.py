@@ -32,7 +32,7 @@ def spawn(*arguments, **settings):
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
 
 
-def refused(*arguments, status=1, **settings):
+def refused(*arguments, status=3, **settings):
     """Run a command that must fail with a message and leave every file as it was; return the message."""
     before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
     result = call(*arguments, **settings)

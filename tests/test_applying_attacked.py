@@ -31,7 +31,7 @@ def test_a_column_that_an_heir_has_for_itself_is_not_written_on(shop, style):
         shop.query("INSERT INTO heir VALUES (0.25, 1, 777)")
         before = schema_of(shop)
         refused = apply(shop, style)
-        assert refused.exit_code == 1
+        assert refused.exit_code == 3
         assert "heir inherits from the table and has a column 'cluster' of its own" in " ".join(refused.stderr.split())
         assert (schema_of(shop), shop.query("SELECT cluster FROM heir")) == (before, [("777",)])
         assert apply(shop, style, "--cluster-column", "segment").exit_code == 0
@@ -65,7 +65,7 @@ def test_rows_that_a_trigger_keeps_from_their_label_are_told(shop, batch):
     before = schema_of(shop)
     try:
         refused = apply(shop, "update", *batch)
-        assert refused.exit_code == 1, refused.output
+        assert refused.exit_code == 3, refused.output
         assert "a trigger or a policy of the table keeps them from being written" in " ".join(refused.stderr.split())
         if not batch:
             assert schema_of(shop) == before
@@ -101,7 +101,7 @@ def test_rows_that_a_rule_or_a_policy_keeps_from_their_label_are_told(shop, poli
     url = re.sub("://[^/]*@", "://owner@", shop.url)
     try:
         refused = call("label", "rules.json", "--database", url, "--table", "small", "--apply", "update", "--yes")
-        assert refused.exit_code == 1, refused.output
+        assert refused.exit_code == 3, refused.output
         assert "a trigger or a policy of the table keeps them from being written" in " ".join(refused.stderr.split())
         assert schema_of(shop) == before
     finally:
@@ -173,7 +173,7 @@ def test_a_column_of_a_table_that_was_made_anew_is_not_ours(shop, style):
     execute(shop, "INSERT INTO small VALUES (0.25, 1, 777)")
     for more in ([], ["--replace"], ["--undo"]):
         refused = apply(shop, style, *more)
-        assert refused.exit_code == 1
+        assert refused.exit_code == 3
         assert "already, which" in " ".join(refused.stderr.split())
         assert shop.query("SELECT * FROM small") == [(0.25, 1, 777)]
 
@@ -212,5 +212,5 @@ def test_a_table_of_the_name_of_a_temporary_one_stays(shop, name):
 def test_what_would_be_gone_with_the_connection_is_refused(shop, style):
     schema = "pg_temp" if shop.dialect == "postgres" else "TEMP"
     refused = apply(shop, style, "--into", f"{schema}.v")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     assert "would be gone with the connection: name another by --into" in " ".join(refused.stderr.split())

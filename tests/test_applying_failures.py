@@ -62,7 +62,7 @@ def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, style):
     with locked(shop, LOCKS[shop.dialect]):
         done = apply(shop, style, "--yes", "--lock-timeout", "1")
     said = said_of(done)
-    assert done.exit_code == 1, said
+    assert done.exit_code == 3, said
     assert "another transaction holds a lock" in said
     assert "wait longer by --lock-timeout" in said
     if shop.dialect in SERVERS:
@@ -93,7 +93,7 @@ def test_a_file_of_duckdb_that_another_has_open(file):
         other.stdout.readline()
         done = apply(duck, "view")
         other.communicate(b"\n")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "Conflicting lock is held in" in said_of(done)
     assert f"PID {other.pid}" in said_of(done)
     applied(duck, "view")
@@ -294,7 +294,7 @@ def test_who_is_stopped_while_waiting_leaves_nothing(shop, end):
     before = schema_of(shop)
     style = "update" if shop.dialect == "postgres" else "table"
     status, said = ended_while_it_waits(shop, style, end)
-    assert status == 1
+    assert status == (3 if end == "server" else 130)
     if end == "server":
         assert "The connection is lost: all of it is done, or nothing" in said or "has been taken away" in said
     assert "Traceback" not in said
@@ -337,7 +337,7 @@ def test_ctrl_c_ends_a_statement_in_this_process(shop):
         finally:
             client.kill()
     assert said.strip() == "Aborted!"
-    assert client.returncode == 1
+    assert client.returncode == 130
     assert schema_of(shop) == before
 
 
@@ -392,7 +392,7 @@ def test_a_right_that_is_missing_is_named(shop):
     try:
         for style, right in (("view", "CREATE"), ("table", "CREATE"), ("update", "column to|ALTER")):
             done = apply(guest, style, "--yes")
-            assert done.exit_code == 1
+            assert done.exit_code == 3
             assert re.search(rf"a right is missing. '{style}' needs .*({right})", said_of(done))
             assert "hidden" not in done.output
             assert objects_of(shop) == before
@@ -445,7 +445,7 @@ def test_a_full_disk_leaves_the_table_as_it_was(file, tiny, dialect, style):
     with open(tiny / "filler", "wb") as filler:
         filler.write(bytes(max(0, shutil.disk_usage(tiny).free - 200_000)))
     done = apply(full, style, "--yes")
-    assert done.exit_code == 1, done.output
+    assert done.exit_code == 3, done.output
     assert "there is no room. Make some. Nothing has changed" in said_of(done)
     (tiny / "filler").unlink()
     assert schema_of(full) == before
@@ -463,7 +463,7 @@ def test_a_full_tablespace_leaves_all_as_it_was(shop, tiny):
     try:
         shop.query("ALTER ROLE shallowrules SET default_tablespace = tiny")
         done = apply(shop, "table")
-        assert done.exit_code == 1, done.output
+        assert done.exit_code == 3, done.output
         assert "there is no room. Make some. Nothing has changed" in said_of(done)
         assert schema_of(shop) == before
     finally:

@@ -170,13 +170,13 @@ def test_where_nobody_can_answer_an_update_wants_a_word(shop):
     before = schema_of(shop)
     for arguments in (["update"], ["update", "--batch", "2"]):
         done = apply(shop, *arguments)
-        assert done.exit_code == 1
+        assert done.exit_code == 3
         if "--batch" not in arguments:
             assert "nobody can be asked here: say --yes if it may" in " ".join(done.stderr.split())
         assert schema_of(shop) == before
     applied(shop, "update")
     made = schema_of(shop)
-    assert apply(shop, "update", "--undo").exit_code == 1
+    assert apply(shop, "update", "--undo").exit_code == 3
     assert schema_of(shop) == made
 
 

@@ -111,7 +111,7 @@ def test_a_killed_server_has_nothing_half_made(server, style):
             _, said = client.communicate(timeout=SECONDS)
         finally:
             client.kill()
-    assert client.returncode == 1
+    assert client.returncode == 3
     assert "Traceback" not in said
     assert "Error: " in said
     as_user = (unprivileged() or []) if is_root() and server.dialect == "postgres" else []

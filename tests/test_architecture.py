@@ -93,7 +93,7 @@ STAGES = {
     "dask": Stage("dask", "labels for tables of Dask", "rules"),
     "engines": Stage("engines", "database engines that run emitted SQL on this machine", ""),
     "cli": Stage(
-        "cli applying verification boundary drift tested_columns",
+        "cli __main__ applying verification boundary drift tested_columns",
         "the command line; labels put into a user's database, and taken away; every form of the rules held against the "
         "tree, on hard rows too; the shares of clusters since training; the tested columns found in a table",
         "all",

@@ -173,7 +173,7 @@ def test_options_are_those_of_run(four, tmp_path, monkeypatch):
     assert typed.exit_code == 0, typed.stderr
     assert settings.stdout == typed.stdout
     for options in (["--tradeoff", "0.5"], ["--keep", "a <= 9"], ["--round-within", "2%"], ["--method", "imm"]):
-        call("fit", "t.csv", "-k", "4", *options, "-o", "f.json")
+        call("fit", "t.csv", "-k", "4", *options, "-o", "f.json", "--force")
         found = call("clusters", "t.csv", "--from", "4", "--to", "4", *options).stdout.split("\n")[3].split()
         statistics = RuleSet.from_json("f.json").statistics
         assert found[4:6] == [f"{statistics.normalized_cost:.3f}", f"{statistics.waes:.2f}"], options

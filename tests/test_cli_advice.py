@@ -48,7 +48,7 @@ def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, m
     monkeypatch.chdir(tmp_path)
     write_messy("messy.csv")
     refused = CliRunner().invoke(shallowrules, ["fit", "messy.csv", "-k", "3", "-o", "rules.json"])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     for part in (
         "column 'charges' is nearly all numbers, but 10 of 200",
         "'day' (dates in another form than 2024-03-31)",
@@ -79,7 +79,7 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(content.encode("cp1252"))
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "-o", "r.json"])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     words = shlex.split(refused.stderr.partition("This works: ")[2])
     assert any(words[i : i + 2] == option for i in range(len(words)))
     done = CliRunner().invoke(shallowrules, words[1:])
@@ -113,7 +113,7 @@ def test_unclean_weights_are_explained_and_never_left_out(tmp_path, monkeypatch,
         csv.writer(stream).writerows([["a", "b", "w"], *rows])
     typed = ["fit", "t.csv", "-k", "2", "--weight", "w", "-o", "r.json"]
     refused = CliRunner().invoke(shallowrules, typed)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     assert said in refused.stderr + "\n"
     assert "--exclude w" not in refused.stderr
     if options == []:

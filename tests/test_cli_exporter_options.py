@@ -223,11 +223,14 @@ def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
         (["--dialect", "klingon"], "--dialect: unknown SQL dialect 'klingon'; known are: ansi"),
         (["--sql-column", "nix=y"], "--sql-column renames 'nix', which the rules do not have"),
         (["--markdown-title", " "], "--markdown-title must be text that is not blank"),
-        (["--sql-template", "none.j2"], "--sql-template: template 'none.j2' cannot be read"),
     ],
 )
 def test_what_run_refuses(arguments, message):
     assert message in refused("run", "t.csv", "-k", 2, *arguments, status=2)
+
+
+def test_run_stops_at_a_missing_template():
+    assert "none.j2" in refused("run", "t.csv", "-k", 2, "--sql-template", "none.j2")
 
 
 def test_what_a_plugin_refuses_is_known_before_the_work(folder, letter, monkeypatch):

@@ -182,7 +182,7 @@ def test_a_given_name_of_the_column(rules):
     call("t.csv", "-o", "out.csv", "--cluster-column", "tested column 0 in shallowrules")
     assert read_table("out.csv").names[-1] == "tested column 0 in shallowrules"
     result = call("t.csv", "-o", "other.csv", "--cluster-column", "ZIP")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "the table already has a column 'zip': name the new one by --cluster-column" in result.stderr
     assert call("t.csv", "-o", "other.csv", "--cluster-column", " ").exit_code == 2
 
@@ -236,12 +236,12 @@ def test_the_counts_are_said(rules):
     [
         ("x,n\n1,2\n", ["-o", "out.txt"], "out.txt: the ending says what to write; known are: .csv", 2),
         ("x,n\n1,2\n", ["-o", "out.parquet.gz"], "the ending says what to write", 2),
-        ("x,n\n1,2\n", ["-o", "t.csv"], "t.csv is the file that is read", 1),
-        ("x,n\n1,2\n", ["-o", "old.csv"], "old.csv exists: say --force to replace", 1),
-        ("x,n\n1,2\n", ["-o", "no/out.csv"], "there is no folder", 1),
-        ("x,m\n1,2\n", ["-o", "out.csv"], "t.csv: there is no column 'n'; the columns are: 'x', 'm'", 1),
-        ("x,n\n1,b\n", ["-o", "out.csv"], "column 'n' was read as text, the rules test it as integer", 1),
-        ("x,n\n1,2,3\n", ["-o", "out.csv"], "line 2 has 3 field(s)", 1),
+        ("x,n\n1,2\n", ["-o", "t.csv"], "t.csv is the file that is read", 3),
+        ("x,n\n1,2\n", ["-o", "old.csv"], "old.csv exists; use --force", 3),
+        ("x,n\n1,2\n", ["-o", "no/out.csv"], "there is no folder", 3),
+        ("x,m\n1,2\n", ["-o", "out.csv"], "t.csv: there is no column 'n'; the columns are: 'x', 'm'", 3),
+        ("x,n\n1,b\n", ["-o", "out.csv"], "column 'n' was read as text, the rules test it as integer", 3),
+        ("x,n\n1,2,3\n", ["-o", "out.csv"], "line 2 has 3 field(s)", 3),
         ("x,n\n1,2\n", [], "say what to do: -o OUT writes a file", 2),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monke
     (folder / "out.csv").write_text("old")
     monkeypatch.setitem(labelling.FORMATS, ".csv", ("csv", "FORMAT csv, NO_SUCH_OPTION"))
     result = call("t.csv", "-o", "out.csv", "--force")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "out.csv cannot be written: " in result.stderr
     assert (folder / "out.csv").read_text() == "old"
     assert sorted(os.listdir()) == ["out.csv", "rules.json", "t.csv"]
@@ -350,7 +350,7 @@ def test_numbers_that_no_category_can_be_are_refused(beyond):
     rules_over_numbers("7", "8", "9").to_json("rules.json")
     pq.write_table(pa.table({"c": [7, beyond]}), "t.parquet")
     result = call("t.parquet", "-o", "out.csv")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "the rules test it as text" in result.stderr
 
 
@@ -360,7 +360,7 @@ def test_a_column_of_another_kind_is_refused(folder, kind, text):
     make_rules([("c", kind)], (0, value, 0, 1)).to_json("rules.json")
     (folder / "t.csv").write_text(text)
     result = call("t.csv", "-o", "out.csv")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert f"column 'c' was read as text, the rules test it as {kind}" in result.stderr
 
 
@@ -391,7 +391,7 @@ def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
     write_csv("sales/p2.csv")
     assert call("sales", "-o", "sales/out.csv").exit_code == 0
     first = Path("sales/out.csv").read_text()
-    assert call("sales", "-o", "sales/out.csv").exit_code == 1
+    assert call("sales", "-o", "sales/out.csv").exit_code == 3
     assert call("sales", "-o", "sales/out.csv", "--force").exit_code == 0
     assert Path("sales/out.csv").read_text() == first
     assert "is the file that is read" in call("sales/p1.csv", "-o", "sales/p1.csv", "--force").stderr

@@ -61,9 +61,9 @@ def rules_of(*arguments):
     ],
 )
 def test_rules_of_labels_are_those_of_the_whole_table(sales, options):
-    whole, _ = rules_of("fit", "whole.parquet", "--labels", "segment", *options, "-o", "rules.json")
+    whole, _ = rules_of("fit", "whole.parquet", "--labels", "segment", *options, "-o", "rules.json", "--force")
     parts, _ = rules_of(
-        "fit", "sales/*.parquet", "--labels", "segment", *options, "-o", "rules.json", "--memory", "1GB"
+        "fit", "sales/*.parquet", "--labels", "segment", *options, "-o", "rules.json", "--force", "--memory", "1GB"
     )
     assert whole["settings"].pop("tables") == ["whole.parquet"]
     assert parts["settings"].pop("tables") == ["*.parquet"]
@@ -85,10 +85,10 @@ def test_run_writes_all_forms_from_parts(sales, tmp_path):
 
 def test_a_table_that_does_not_fit_is_read_in_parts_by_itself(sales, tmp_path, monkeypatch):
     sales.drop(columns=["segment", "copies"]).to_csv("sales.csv", index=False)
-    usual = command("fit", "sales.csv", "-k", "4", "-o", "rules.json")
+    usual = command("fit", "sales.csv", "-k", "4", "-o", "rules.json", "--force")
     assert "in parts" not in usual.output
     monkeypatch.setattr(machine, "available_memory", lambda: 20_000)
-    done = command("fit", "sales.csv", "-k", "4", "-o", "rules.json")
+    done = command("fit", "sales.csv", "-k", "4", "-o", "rules.json", "--force")
     assert done.exit_code == 0, done.output
     assert "sales.csv would take about 0.0 GB of memory, and there are 0.0 GB: it is read in parts" in done.output
 
@@ -99,7 +99,7 @@ def test_rows_of_a_database(sales):
         sales.to_sql("sales", connection, index=False)
         connection.commit()
     rows = ["--database", "sqlite:///shop.db", "--table", "sales", "--labels", "segment"]
-    found, _ = rules_of("fit", *rows, "-o", "rules.json", "--memory", "1GiB")
+    found, _ = rules_of("fit", *rows, "-o", "rules.json", "--force", "--memory", "1GiB")
     assert {cluster["name"] for cluster in found["clusters"]} == {"low", "mid", "high", "top"}
 
 
@@ -126,12 +126,12 @@ def test_a_missing_value_is_said_with_its_file_and_column(sales, tmp_path):
     broken.loc[7, "amount"] = np.nan
     broken.to_parquet(tmp_path / "sales" / "7.parquet", index=False)
     done = command("run", "sales", "-k", "4", "--memory", "1GB")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "7.parquet" in done.output
     assert "'amount'" in done.output
     assert "1 row" in done.output
     (tmp_path / "sales" / "1.parquet").unlink()  # fit of the whole refuses a file without rows
-    labels = ["--labels", "segment", "--impute", "median", "-o", "rules.json"]
+    labels = ["--labels", "segment", "--impute", "median", "-o", "rules.json", "--force"]
     found, done = rules_of("fit", "sales", *labels, "--memory", "1GB")
     assert "a missing value of column 'amount' (1 row) is taken as" in " ".join(done.output.split())
     assert found == rules_of("fit", "sales", *labels)[0]
@@ -140,5 +140,5 @@ def test_a_missing_value_is_said_with_its_file_and_column(sales, tmp_path):
 def test_the_number_of_a_row_is_no_column_to_cluster_by(sales, tmp_path):
     sales.assign(sale_id=range(len(sales))).to_csv("sales.csv", index=False)
     done = command("run", "sales.csv", "-k", "4", "--memory", "1GB")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "'sale_id' looks like the number of a row" in " ".join(done.output.split())

@@ -70,7 +70,7 @@ def test_standard_input_is_a_table():
     assert again.exit_code == 0, again.stderr
     assert len(pd.read_csv("out.csv")) == 40
     empty = CliRunner().invoke(shallowrules, ["run", "-", "-k", "2", "--force"], input="")
-    assert (empty.exit_code, empty.stderr) == (1, "Error: -: the file is empty\n")
+    assert (empty.exit_code, empty.stderr) == (3, "Error: -: the file is empty\n")
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/urandom"])

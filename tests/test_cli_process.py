@@ -80,8 +80,8 @@ def test_streams_and_status_of_a_process(folder):
     assert "k-means cost" in done.stdout
     assert "\x1b" not in done.stdout
     again = spawn("run", "t.csv", "-k", "3", stdin=subprocess.DEVNULL)
-    assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr.startswith("Error: t_rules already has")
+    assert (again.returncode, again.stdout) == (3, "")
+    assert again.stderr.startswith("Error: t_rules/rules.json, t_rules/settings.json")
     wrong = spawn("run", "t.csv")
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
@@ -127,7 +127,7 @@ def test_a_signal_leaves_nothing_behind(folder, name):
     process.send_signal(getattr(signal, name))
     out, error = process.communicate(timeout=60)
     os.close(writer)
-    assert process.returncode == (1 if name == "SIGINT" else 128 + getattr(signal, name))
+    assert process.returncode == (130 if name == "SIGINT" else 128 + getattr(signal, name))
     assert (out, error.strip()) == (b"", b"Aborted!")
     assert sorted(os.listdir(folder)) == ["scratch", "t.csv"]
     assert os.listdir("scratch") == []
@@ -189,7 +189,7 @@ def test_colour_only_where_it_is_wanted(folder, no_color):
 def test_without_the_extra_it_is_named(package, argument):
     code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import script; script()"
     done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr == (
         f"Error: the command line needs {package}, which is not installed: pip install 'shallowrules[cli]'\n"
     )

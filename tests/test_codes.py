@@ -31,13 +31,13 @@ def columns_of(path: str = "rules.json") -> dict[str, str]:
 
 
 def test_columns_are_excluded_by_a_pattern(sales) -> None:
-    done = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_*", "-o", "rules.json")
+    done = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_*", "-o", "rules.json", "--force")
     assert done.exit_code == 0, done.stderr
     assert set(columns_of()) == {"region", "amount", "x*y"}
     # A column of that name is meant, and nothing else.
-    call("fit", "sales.csv", "-k", 3, "--exclude", "x*y,flag_[ab]", "-o", "rules.json")
+    call("fit", "sales.csv", "-k", 3, "--exclude", "x*y,flag_[ab]", "-o", "rules.json", "--force")
     assert set(columns_of()) == {"region", "amount"}
-    parts = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_?", "--memory", "300MB", "-o", "rules.json")
+    parts = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_?", "--memory", "300MB", "-o", "rules.json", "--force")
     assert parts.exit_code == 0, parts.stderr
     assert set(columns_of()) == {"region", "amount", "x*y"}
     message = refused("fit", "sales.csv", "-k", 3, "--exclude", "mark_*")
@@ -54,10 +54,10 @@ def test_a_pattern_that_takes_a_column_that_is_needed_is_refused(sales, options,
 
 
 def test_codes_are_noted_and_taken_as_categories(sales) -> None:
-    noted = call("fit", "sales.csv", "-k", 4, "-o", "rules.json")
+    noted = call("fit", "sales.csv", "-k", 4, "-o", "rules.json", "--force")
     assert "'region' holds whole numbers that look like a code: --categories region takes them" in noted.stderr
     assert columns_of()["region"] == "integer"
-    quiet = call("fit", "sales.csv", "-k", 4, "--numbers", "region", "-o", "rules.json")
+    quiet = call("fit", "sales.csv", "-k", 4, "--numbers", "region", "-o", "rules.json", "--force")
     assert "look like a code" not in quiet.stderr
     done = call("run", "sales.csv", "-k", 4, "--categories", "region", "--exclude", "flag_*,x*y", "-o", "out")
     assert done.exit_code == 0, done.stderr
@@ -110,11 +110,11 @@ def test_leading_zeros_are_noted_and_kept(sales, place) -> None:
     for name, some in (("one.csv", slice(0, 200)), ("two.csv", slice(200, 400))):
         with open(name, "w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([["plant", "amount"], *zip(plant[some], amount[some], strict=True)])
-    noted = call("fit", "one.csv", "two.csv", "-k", 3, "-o", "rules.json")
+    noted = call("fit", "one.csv", "two.csv", "-k", 3, "-o", "rules.json", "--force")
     assert noted.exit_code == 0, noted.stderr
     assert "'plant' has leading zeros, which a number loses: --categories plant takes" in noted.stderr
     assert "leading zeros" not in call("fit", "one.csv", "two.csv", "-k", 3, "--numbers", "plant").stderr
-    done = call("fit", "one.csv", "two.csv", "-k", 3, "--categories", "plant", "-o", "rules.json")
+    done = call("fit", "one.csv", "two.csv", "-k", 3, "--categories", "plant", "-o", "rules.json", "--force")
     assert done.exit_code == 0, done.stderr
     assert "leading zeros" not in done.stderr
     rules = RuleSet.from_json("rules.json")

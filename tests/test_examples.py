@@ -46,5 +46,5 @@ def test_an_id_is_refused_with_what_the_page_says(shared_data):
     for name, column in (("wholesale_customers", "Customer ID"), ("telco_customer_churn", "customerID")):
         arguments = ["run", str(shared_data / f"{name}.csv"), "-k", "4", "--null", ""]
         result = click_testing.CliRunner().invoke(shallowrules, arguments)
-        assert result.exit_code == 1
+        assert result.exit_code == 3
         assert f"--exclude {shlex.quote(column)}" in result.output

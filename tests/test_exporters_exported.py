@@ -135,7 +135,8 @@ def test_export_writes_several_files_to_a_folder(folder):
     assert call("export", "rules.json", "files", "-o", "out").exit_code == 0
     assert files_in("out") == FILES
     (folder / "out" / "mine.txt").write_text("mine")
-    assert call("export", "rules.json", "files", "-o", "out").exit_code == 0
+    assert "use --force" in refused("export", "rules.json", "files", "-o", "out")
+    assert call("export", "rules.json", "files", "-o", "out", "--force").exit_code == 0
     assert files_in("out") == {**FILES, "mine.txt": b"mine"}
     assert sorted(os.listdir(folder / "out")) == ["docs", "mine.txt", "model.sql"]
 
@@ -189,7 +190,7 @@ def test_run_replaces_several_files_only_where_it_may(folder):
     (folder / "out").mkdir()
     (folder / "out" / "model.sql").write_text("mine")
     message = refused("run", "t.csv", "-k", 3, "--write", "files", "-o", "out")
-    assert "out already has model.sql: say --force to replace" in message
+    assert "out/model.sql exists; use --force" in message
     assert call("run", "t.csv", "-k", 3, "--write", "files", "-o", "out", "--force").exit_code == 0
     assert files_in("out")["model.sql"] == FILES["model.sql"]
 

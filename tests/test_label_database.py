@@ -68,7 +68,7 @@ def test_clusters_go_by_their_names_and_a_taken_name_is_refused(small):
     assert label(small, "-o", "out.csv").exit_code == 0
     assert {row[-1] for row in rows_of("out.csv")[1]} == {*names, None}
     done = label(small, "-o", "other.csv", "--cluster-column", "I")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "already has a column 'i': name the new one by --cluster-column" in " ".join(done.stderr.split())
     assert not Path("other.csv").exists()
 
@@ -111,7 +111,7 @@ def _dicts(path):
 
 def test_what_is_missing_is_said(small):
     done = label(small, "-o", "out.csv", "--column", "x=wide")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "the rules test 'wide', which table small in" in " ".join(done.stderr.split())
     assert not Path("out.csv").exists()
     (Path("t.csv")).write_text("x,i\n1,2\n")

@@ -100,7 +100,7 @@ def test_a_database_that_fails_between_batches_leaves_the_old_file(shop, added, 
     for target in ("new.csv", "old.csv"):
         before = sorted(Path().iterdir())
         done = label(shop.url, target)
-        assert done.exit_code == 1
+        assert done.exit_code == 3
         assert "the connection is lost" in done.stderr
         assert sorted(Path().iterdir()) == before
     assert Path("old.csv").read_text() == "old"
@@ -146,6 +146,6 @@ def test_what_the_rules_refuse_names_the_row_of_the_table(tmp_path, monkeypatch)
     write_sqlite("t.db", "x BOOLEAN", [(k,) for k in (0, 1, 1, 0, 7, 1)])
     make_rules([("x", "boolean")], (0, True, 4, 5)).to_json("rules.json")
     done = label("sqlite:///t.db", "out.csv")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "row 5 has 7" in " ".join(done.stderr.split())
     assert not Path("out.csv").exists()

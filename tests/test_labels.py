@@ -169,11 +169,11 @@ def test_select_gives_no_second_column_of_a_name(tmp_path, monkeypatch, options)
     monkeypatch.chdir(tmp_path)
     X.assign(CLUSTER=GROUPS).to_csv("t.csv", index=False)
     refused = call("run", "t.csv", *options, "--style", "select", "-o", "out")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     assert "the table already has a column 'CLUSTER': name the new one otherwise by --cluster-column" in refused.stderr
     assert not Path("out").exists()
     assert call("fit", "t.csv", *options, "-o", "rules.json").exit_code == 0
-    assert call("export", "rules.json", "sql", "--style", "select").exit_code == 1
+    assert call("export", "rules.json", "sql", "--style", "select").exit_code == 3
     written = call("export", "rules.json", "sql", "--style", "select", "--column", "CLUSTER=old")
     assert 'AS "cluster"' in written.stdout
 

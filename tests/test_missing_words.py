@@ -58,7 +58,7 @@ def test_other_words_are_texts(word):
 def test_the_command_line_names_both_ways_out_and_one_that_works():
     write_alleys(("gravel", "NA", "None", "paved"))
     result = call("fit", "t.csv", "-k", "2", "-o", "rules.json")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     told = " ".join(result.stderr.split())
     assert "column 'alley' is text, and 30 of 60 values are 'NA' or 'None', such as in row 2" in told
     assert "treat them as missing (--null NA --null None) or as text (--keep-text NA --keep-text None)" in told
@@ -90,7 +90,7 @@ def test_label_reads_a_word_as_the_rules_do():
     assert call("fit", "t.csv", "-k", "2", "-o", "without.json").exit_code == 0
     write_alleys()
     result = call("label", "without.json", "t.csv", "-o", "without.csv")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "--keep-text NA" in result.stderr
     assert call("label", "without.json", "t.csv", "--keep-text", "NA", "-o", "without.csv").exit_code == 0
 
@@ -104,5 +104,5 @@ def test_label_names_the_row_of_what_is_wrong_whether_rows_stream_or_not(target,
     frame.loc[row - 1, "alley"] = "NA"
     frame.to_csv("wrong.csv", index=False)
     result = call("label", "rules.json", "wrong.csv", "-o", target)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert f"such as in row {row}:" in result.stderr

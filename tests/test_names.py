@@ -177,7 +177,7 @@ def table():
 def test_run_fit_export_and_label_take_names(table):
     with open("names.csv", "w") as file:
         file.write("number,name,note\n0,Zero,a note on 0\n1,One,\n2,Two,\n3,Three,\n")
-    for command, *options in (["run", "-o", "named"], ["fit", "-o", "named/rules.json"]):
+    for command, *options in (["run", "-o", "named"], ["fit", "-o", "named/rules.json", "--force"]):
         result = invoke(command, "t.csv", "-k", 4, "--names", "names.csv", *options, *["--force"] * (command == "run"))
         assert result.exit_code == 0, result.output
         rules = RuleSet.from_json("named/rules.json")
@@ -295,7 +295,7 @@ def test_names_go_on_to_the_clusters_of_a_new_fit(memory):
     for seed in range(4):
         groups("new.csv", [2, 1, 0])
         options = ["-k", "3", "--scale", "none", "--seed", str(seed), "--names", "named.json"]
-        result = call("fit", "new.csv", *options, *memory, "-o", "new.json")
+        result = call("fit", "new.csv", *options, *memory, "-o", "new.json", "--force")
         assert "3 clusters named as in named.json, by the rows that they share" in " ".join(result.stderr.split())
         new = RuleSet.from_json("new.json")
         assert all(cluster.name == names[group_of(cluster)] for cluster in new.clusters)

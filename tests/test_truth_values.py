@@ -42,7 +42,7 @@ def write_visits(words, path="visits.csv", **columns):
 @pytest.mark.parametrize("words", WORDS)
 def test_rules_test_truth_values_and_it_is_said(words):
     write_visits(words)
-    result = call("fit", "visits.csv", "-k", "2", "-o", "rules.json")
+    result = call("fit", "visits.csv", "-k", "2", "-o", "rules.json", "--force")
     assert result.exit_code == 0
     assert "nothing but true and false is in 'revenue': read as truth values, not as text" in result.stderr
     rules = RuleSet.from_json("rules.json")
@@ -59,7 +59,7 @@ def test_rules_test_truth_values_and_it_is_said(words):
 def test_missing_truth_values_are_imputed():
     asked = ["NA" if row % 7 == 0 else "f" if row % 2 else "T" for row in range(N_ROWS)]
     write_visits(("true", "false"), asked=asked)
-    result = call("fit", "visits.csv", "-k", "2", "--null", "NA", "--impute", "median", "-o", "rules.json")
+    result = call("fit", "visits.csv", "-k", "2", "--null", "NA", "--impute", "median", "-o", "rules.json", "--force")
     assert result.exit_code == 0, result.stderr
     rules = RuleSet.from_json("rules.json")
     assert [column.type for column in rules.columns] == ["float", "boolean", "boolean"]
@@ -71,14 +71,14 @@ def test_labels_that_are_truth_values_keep_their_words():
     write_visits(("true", "false"), bought=labels)
     write_visits(("true", "false"), "words.csv", bought=[{"yes": "TRUE", "no": "FALSE"}[label] for label in labels])
     for path, names in (("visits.csv", ["no", "yes"]), ("words.csv", ["FALSE", "TRUE"])):
-        assert call("fit", path, "--labels", "bought", "-o", "rules.json").exit_code == 0
+        assert call("fit", path, "--labels", "bought", "-o", "rules.json", "--force").exit_code == 0
         assert [cluster.name for cluster in RuleSet.from_json("rules.json").clusters] == names
 
 
 def test_rules_over_text_read_the_words_as_text():
     """As rules files that were written earlier do, and rules over a dataframe of texts."""
     write_visits(("TRUE", "maybe"))
-    assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json").exit_code == 0
+    assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json", "--force").exit_code == 0
     rules = RuleSet.from_json("rules.json")
     assert rules.columns[1].type == "text"
     write_visits(("TRUE", "FALSE"))
@@ -101,7 +101,7 @@ def held(how, truth):
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_the_database_gives_the_clusters_of_the_tree(engine):
     write_visits(("TRUE", "FALSE"))
-    assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json").exit_code == 0
+    assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json", "--force").exit_code == 0
     rules = RuleSet.from_json("rules.json")
     table = read_table("visits.csv")
     pages = table["pages"].values.tolist()

@@ -15,7 +15,7 @@ from threading import main_thread
 from types import FrameType
 from typing import NoReturn
 
-from shallowrules.errors import MissingExtraError
+from shallowrules.cli.failures import INTERRUPTED, STOPPED, failure_text
 
 __all__ = ["main", "script"]
 
@@ -24,7 +24,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 def main() -> None:
-    """Run the command line and exit with its status: 0, 1 (an error, in words), 2 (usage), or 128 and a signal."""
+    """Run the command line and exit with its status: one of `failures`, or 128 and the number of a signal."""
     received: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -45,15 +45,13 @@ def main() -> None:
         from shallowrules.cli.commands import shallowrules
 
         shallowrules(prog_name="shallowrules")
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in ("click", "rich"):
-            raise
-        sys.exit(f"Error: {MissingExtraError('the command line', package, 'cli')}")
     except KeyboardInterrupt:
-        sys.exit(128 + received[0] if received else 1)
+        sys.exit(128 + received[0] if received else INTERRUPTED)
     except SystemExit as end:
         sys.exit(128 + received[0] if received else end.code)
+    except Exception as error:  # its modules cannot be loaded
+        print(f"Error: {failure_text(error)}", file=sys.stderr)
+        sys.exit(STOPPED)
 
 
 def script() -> NoReturn:

@@ -6,7 +6,7 @@ import shlex
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["join_words", "printable", "shell_word"]
+__all__ = ["as_utf8", "join_words", "printable", "shell_word"]
 
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that turn the order of what is around them."""
@@ -15,6 +15,11 @@ DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u
 def printable(text: str) -> str:
     r"""Return text with ``\x1b`` and the like in place of all that a terminal obeys; line breaks stay."""
     return "".join(c if c == "\n" or not _commands(c) else _escaped(c) for c in text)
+
+
+def as_utf8(name: str) -> str:
+    r"""Return the name of a file as text that can be written: bytes that are not UTF-8 as ``\udce9``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def shell_word(text: str) -> str:

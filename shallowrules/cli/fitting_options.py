@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from shallowrules.cli.options import seed_option, together
+from shallowrules.cli.options import seed_option, split_list, together
 from shallowrules.errors import OptionError
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
@@ -92,11 +91,11 @@ def refinement(refine: str, budget: str | None) -> dict[str, Any]:
 
 
 class _Number(click.FloatRange):
-    """A number in a range; NaN is refused too."""
+    """A number in a range; NaN and infinity are refused too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
-        if math.isnan(number):
+        if not math.isfinite(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
 
@@ -138,7 +137,7 @@ def _none(context: click.Context, parameter: click.Parameter, name: str) -> str 
 
 def _names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists of names at commas; a name with a comma in it goes in double quotes."""
-    return tuple(name for row in csv.reader(values) for name in row if name)
+    return tuple(filter(None, split_list(values)))
 
 
 def _names_if_any(

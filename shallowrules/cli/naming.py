@@ -6,13 +6,13 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, counted
+from shallowrules.files import read_whole
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -66,8 +66,8 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 def _holds_rules(path: str) -> bool:
     """Return whether a file is JSON of rules, and not a list of names; what is wrong with it, its reader says."""
     try:
-        return path.lower().endswith(".json") and isinstance(json.loads(Path(path).read_bytes()), dict)
-    except ValueError:
+        return path.lower().endswith(".json") and isinstance(json.loads(read_whole(path)), dict)
+    except (ValueError, RecursionError):
         return False
 
 

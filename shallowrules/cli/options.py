@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,7 +17,9 @@ __all__ = [
     "columns_option",
     "force_option",
     "gather",
+    "output_option",
     "seed_option",
+    "split_list",
     "split_pair",
     "together",
     "typed_arguments",
@@ -87,6 +91,16 @@ class GroupedCommand(click.Command):
         write_options(ctx, formatter, found)
 
 
+def split_list(values: Iterable[str]) -> list[str]:
+    """Return the fields between the commas of option values; those with a comma are in double quotes."""
+    try:
+        return [field for row in csv.reader(values) for field in row]
+    except csv.Error as error:
+        raise click.UsageError(
+            f"a list of names and values cannot be read: {error}; put it in double quotes"
+        ) from error
+
+
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:
     """Return both sides of an option's ``OLD=NEW``; BadParameter if it is none."""
     old, _, new = pair.rpartition("=")
@@ -116,7 +130,14 @@ answer_options = together(
 )
 """What SQL says of a row, as `export` has it."""
 
-force_option = click.option("--force", is_flag=True, help="Replace files without asking.")
+force_option = click.option("--force", is_flag=True, help="Overwrite files that exist, unless they are read-only.")
+
+
+def output_option(help_text: str, metavar: str = "FILE") -> Callable[[Command], Command]:
+    """Return the option for the file or folder that a command writes, and --force."""
+    return together(
+        click.option("-o", "--output", type=click.Path(path_type=Path), metavar=metavar, help=help_text), force_option
+    )
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-import sys
+import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,12 +14,13 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from shallowrules.cli.failures import FOUND
 from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
 __all__ = [
+    "Found",
     "check_folder",
-    "check_replacing",
     "check_target",
     "progress",
     "show_message",
@@ -27,57 +29,90 @@ __all__ = [
     "write_result",
 ]
 
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+"""The bits of a mode of which a file that may be written has one; who is root may write any."""
+
 UNFINISHED = ".unfinished-"
 """What the name of a folder begins with in which files wait until all are written."""
 
 
-def check_folder(folder: Path, names: Sequence[str], force: bool, *sources: str) -> None:
+class Found(click.ClickException):
+    """What `verify` or `drift` was to find, in a sentence: no failure, but the caller has to hear of it."""
+
+    exit_code = FOUND
+
+
+def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool) -> None:
     """Make sure that files may be written to a folder, are none of the inputs, and may be replaced where they exist.
 
     Raises
     ------
     ShallowRulesError
         If they may not.
-    click.Abort
-        If the user says no.
     """
+    _refuse_loop(folder)
     if folder.exists() and not folder.is_dir():
         raise ShallowRulesError(f"{folder} is a file; name a folder for the results (-o)")
-    _check_writable(folder if folder.is_dir() else folder.resolve().parent)
-    existing = [name for name in names if os.path.lexists(folder / name)]
-    blocked = [folder / name for name in existing if (folder / name).is_dir()]
-    if blocked:
-        raise ShallowRulesError(f"{blocked[0]} is a folder; name another folder for the results (-o)")
+    _check_writable(folder if folder.is_dir() else _parent(folder))
+    existing = [folder / name for name in names if os.path.lexists(folder / name)]
+    for path in existing:
+        if path.is_dir():
+            raise ShallowRulesError(f"{path} is a folder; name another folder for the results (-o)")
     for name in _folders_of(names):
         if os.path.lexists(folder / name) and not (folder / name).is_dir():
             raise ShallowRulesError(f"{folder / name} is a file; name another folder for the results (-o)")
-    for name in existing:
-        _check_unread(folder / name, sources)
-    if existing and not force:
-        _ask_to_replace(f"{folder} already has {', '.join(existing)}", "folder")
+    for path in existing:
+        _check_unread(path, sources)
+    _check_overwriting(existing, force)
 
 
-def check_replacing(target: Path, force: bool) -> None:
-    """Make sure, before the work, that a file may be replaced if it exists: ShallowRulesError or click.Abort if not."""
-    if target.is_file() and not force:
-        _ask_to_replace(f"{target} exists", "file")
+def check_target(target: Path | None, *sources: str, force: bool, option: str = "-o") -> None:
+    """Make sure, before the work, that a file, which an option names, can be written and is not one of the inputs.
 
+    One that exists is replaced if `force` says so; pipes and devices are written to.
 
-def _ask_to_replace(fact: str, kind: str) -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise ShallowRulesError(f"{fact}: say --force to replace, or -o for another {kind}")
-    click.confirm(f"{fact}. Replace?", abort=True, err=True)
-
-
-def check_target(target: Path | None, *sources: str, option: str = "-o") -> None:
-    """Make sure, before the work, that a file, which an option names, can be written and is not one of the inputs."""
+    Raises
+    ------
+    ShallowRulesError
+        If it cannot or may not be written.
+    """
     if target is None:
         return
     if target.is_dir():
         raise ShallowRulesError(f"{target} is a folder; name a file ({option})")
+    _refuse_loop(target, option)
     if not target.exists() or target.is_file():  # not a pipe or a device
-        _check_writable(target.resolve().parent, option)
+        _check_writable(_parent(target), option)
     _check_unread(target, sources, option)
+    if target.is_file():
+        _check_overwriting([target], force, option)
+
+
+def _parent(path: Path) -> Path:
+    """Return the folder that a path leads to, through links; of a loop of links, which `resolve` refuses, its own."""
+    return Path(os.path.realpath(path)).parent
+
+
+def _refuse_loop(path: Path, option: str = "-o") -> None:
+    """Raise ShallowRulesError for a path whose links lead in a circle: `Path.exists` says that nothing is there."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ShallowRulesError(f"the links of {path} lead in a circle; name another place ({option})") from None
+
+
+def _check_overwriting(existing: Sequence[Path], force: bool, option: str = "-o") -> None:
+    """Refuse to replace files without --force, and those that are read-only even so: ShallowRulesError."""
+    for path in existing:
+        if path.is_file() and not (path.stat().st_mode & WRITABLE and os.access(path, os.W_OK)):
+            raise ShallowRulesError(
+                f"{path} is read-only and is not overwritten; make it writable, or name another ({option})"
+            )
+    if existing and not force:
+        names = ", ".join(map(str, existing))
+        said = "exists; use --force to overwrite it" if len(existing) == 1 else "exist; use --force to overwrite them"
+        raise ShallowRulesError(f"{names} {said}")
 
 
 def _check_unread(target: Path, sources: Iterable[str], option: str = "-o") -> None:

@@ -33,6 +33,8 @@ UNITS |= {f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)}
 
 LEAST_MEMORY = 64_000_000
 
+MOST_MEMORY = 1e18
+
 WORKING_SHARE = 8
 """Memory that a fit of a table in memory takes, in sizes of its numbers as float64. Measured at 1,000,000 x 10, k = 10:
 6.0 from CSV and 7.2 from Parquet, above what Python and its packages take."""
@@ -53,7 +55,10 @@ class _Memory(click.ParamType[int]):
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)", str(value).strip().lower())
         if found is None or found[2] not in UNITS:
             self.fail(f"{value!r} is not a size: write a number of bytes, or one like 500MB or 2GB.", param, ctx)
-        n_bytes = int(float(found[1]) * UNITS[found[2]])
+        size = float(found[1]) * UNITS[found[2]]  # inf for hundreds of digits
+        if size > MOST_MEMORY:
+            self.fail("no machine has that much memory. Give less than 1,000,000TB.", param, ctx)
+        n_bytes = int(size)
         if n_bytes < LEAST_MEMORY:
             self.fail(f"{value} is too little: Python itself takes more. Give 64MB or more.", param, ctx)
         return n_bytes

@@ -16,13 +16,14 @@ import click
 from click.core import ParameterSource
 
 from shallowrules.cli.advice import listed
+from shallowrules.cli.escaping import as_utf8
 from shallowrules.cli.exporter_options import ExporterChoice
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import show_message
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options
-from shallowrules.errors import DataError, OptionError
-from shallowrules.files import distinct_keys
+from shallowrules.errors import DataError, OptionError, nearest
+from shallowrules.files import distinct_keys, read_whole
 
 if TYPE_CHECKING:
     from shallowrules.cli.naming import NamedRules
@@ -79,7 +80,9 @@ def with_tables(settings: Mapping[str, Setting], rows: Tables | DatabaseRows) ->
     if not isinstance(rows, str | tuple):
         return found
     names = (rows,) if isinstance(rows, str) else rows
-    return found | {TABLES: ["standard input" if name == STANDARD_INPUT else Path(name).name for name in names]}
+    return found | {
+        TABLES: ["standard input" if name == STANDARD_INPUT else as_utf8(Path(name).name) for name in names]
+    }
 
 
 def settings_text(
@@ -127,7 +130,7 @@ def settings_text(
         document["write"] = [choice.name for choice in chosen]
     exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
     document["exporters"] = {name: values for name, values in exporters.items() if values}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return as_utf8(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"  # in JSON that is the name itself
 
 
 def _from_folder(path: str, folder: Path) -> str:
@@ -269,10 +272,10 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
 def _load(path: str) -> dict[str, Any]:
     """Return a file of settings, the types of its parts checked; DataError if it is none."""
+    content = read_whole(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-        document = json.loads(text, object_pairs_hook=distinct_keys)
-    except ValueError as error:
+        document = json.loads(content.decode("utf-8-sig"), object_pairs_hook=distinct_keys)
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not valid JSON in UTF-8: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(
@@ -294,7 +297,9 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
     """Raise DataError for settings that no option has, or of which an option says that they are wrong."""
     unknown = sorted(set(settings) - set(OPTIONS))
     if unknown:
-        raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}")
+        alike = nearest(unknown[0], OPTIONS)
+        hint = "" if alike is None else f"; did you mean {alike!r}?"
+        raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}{hint}")
     options = {parameter.name: parameter for parameter in context.command.params}
     for name, value in settings.items():
         where = f"{path}: option {name!r}"
@@ -330,7 +335,6 @@ def _are_texts(value: Any) -> bool:
 
 settings_option = click.option(
     "--settings",
-    type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
     is_eager=True,
     expose_value=False,

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateSyntaxEr
 from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.files import read_whole
 
 __all__ = ["Language", "escape_markdown", "isolate", "one_line", "render"]
 
@@ -59,7 +60,9 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
     Raises
     ------
     OptionError
-        If the user's template cannot be read, parsed or rendered; names its file and line.
+        If the user's template is not UTF-8, or cannot be parsed or rendered; names its file and line.
+    OSError
+        If the file cannot be read.
     """
     if template is None:
         text = _shipped(_Identity(language)).get_template(name).render(context)
@@ -109,8 +112,8 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
 
 def _render_file(environment: Environment, path: Path, context: Mapping[str, Any]) -> str:
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_whole(path).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise OptionError(f"template {str(path)!r} cannot be read: {error}", option="template") from error
     try:
         code = environment.compile(source, path.name, str(path))

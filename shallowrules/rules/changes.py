@@ -78,7 +78,7 @@ class Changes:
 
     def __bool__(self) -> bool:
         """Whether anything changed."""
-        return bool(self.rules or self.moved or self._renumbered())
+        return bool(self.rules or self.moved or self._lines_of_clusters() or self._lines_of_columns())
 
     def __str__(self) -> str:
         if self._is_unrelated():

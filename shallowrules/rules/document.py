@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
-from shallowrules.files import atomic_write, distinct_keys
+from shallowrules.files import atomic_write, distinct_keys, read_whole
 from shallowrules.rules import version1
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.entries import is_written, read_object, write_object
@@ -142,7 +142,7 @@ def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
     OSError
         If it cannot be read.
     """
-    text = Path(path).read_bytes()
+    text = read_whole(path)
     try:
         return make(_parse(text))
     except RulesFormatError as error:

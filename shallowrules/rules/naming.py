@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import DataError, counted
-from shallowrules.files import distinct_keys
+from shallowrules.files import distinct_keys, read_whole
 from shallowrules.rules.figures import Cluster
 
 __all__ = ["ClusterNames", "list_names", "names_of_list", "read_names"]
@@ -49,7 +49,7 @@ def read_names(path: str | Path) -> ClusterNames:
         If it cannot be read.
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = read_whole(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not in UTF-8: save the names of clusters as UTF-8") from error
     read = _read_json if Path(path).suffix.lower() == ".json" else _read_csv
@@ -119,7 +119,7 @@ def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object of a list in JSON, and what to call it."""
     try:
         listed = json.loads(text, object_pairs_hook=distinct_keys)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not valid JSON: {error}") from error
     return _read_list(listed, path)
 

@@ -18,6 +18,9 @@ from shallowrules.times import bound_text, threshold_of, time_pattern
 
 __all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 
+MAX_WHOLE = 2.0**64
+"""Columns of whole numbers have at most 64 bits."""
+
 NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Thousands may be apart, as the sheet has them."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
@@ -107,13 +110,13 @@ def read_number(text: str, column: RuleColumn) -> Number:
     if not NUMBER.fullmatch(text):
         raise DataError(f"{text!r} is no number, and column {column.name!r} holds numbers")
     text = text.replace(",", "")
+    value = float(text)
+    if not math.isfinite(value) or (column.is_whole and abs(value) > MAX_WHOLE):
+        raise DataError(f"{text} is too large a number for column {column.name!r}")
     if column.is_whole:
         if not re.fullmatch("[+-]?[0-9]+", text):
-            raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(float(text))}, not {text}")
+            raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(value)}, not {text}")
         return int(text)
-    value = float(text)
-    if not math.isfinite(value):
-        raise DataError(f"{text} is too large a number for column {column.name!r}")
     return value
 
 

@@ -6,13 +6,14 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, nearest
+from shallowrules.files import read_whole
 from shallowrules.sources.looking import look
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ IN_USE = "Could not set lock on file"
 
 INTERRUPTS_EVERY = 100_000
 """Instructions of SQLite between two looks at whether the user wants to stop."""
+
+MAX_PASSWORD = 65_536
+"""Bytes of a file with a password."""
 
 SETTINGS = ("url", "password_env", "password_file")
 
@@ -147,7 +151,9 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
     Raises
     ------
     OptionError
-        If it is no URL, the file or the name is not there, or the password is in neither place.
+        If it is no URL, the name is not in the file, or the environment does not have the password.
+    DataError
+        If the file of settings or of the password is not there or cannot be used.
     MissingExtraError
         If SQLAlchemy is not installed.
     """
@@ -155,10 +161,9 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
         return parse_url(database)
     name = database[1:]
     entry = _entry(name, Path(settings))
-    unknown = [key for key in entry if key not in SETTINGS]
-    if unknown or not all(isinstance(value, str) for value in entry.values()) or "url" not in entry:
+    if not all(isinstance(value, str) for value in entry.values()) or "url" not in entry:
         wanted = "url, and password_env or password_file, all of them texts"
-        raise OptionError(f"[databases.{name}] in {settings} must have {wanted}")
+        raise DataError(f"[databases.{name}] in {settings} must have {wanted}")
     url = parse_url(entry["url"])
     password = _password(name, entry)
     return url if password is None else url.set(password=password)
@@ -195,17 +200,35 @@ def _split_url(text: str) -> URL:
 
 def _entry(name: str, settings: Path) -> Mapping[str, str]:
     try:
-        document = tomllib.loads(settings.read_text(encoding="utf-8"))
+        content = read_whole(settings)
     except FileNotFoundError:
-        raise OptionError(f"@{name}: there is no file {settings} in this folder", option="database") from None
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionError(f"{settings} cannot be read: {error}", option="database") from error
-    databases = document.get("databases")
-    entry = databases.get(name) if isinstance(databases, dict) else None
-    if not isinstance(entry, dict):
-        known = ", ".join(f"@{other}" for other in databases) if isinstance(databases, dict) else "none"
-        raise OptionError(f"{settings} has no table [databases.{name}]; known are: {known}", option="database")
-    return entry
+        raise DataError(f"@{name}: there is no file {settings} in this folder") from None
+    try:
+        document = tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{settings} cannot be read: {error}") from error
+    _refuse_unknown(document, ("databases",), f"{settings}: table")
+    databases = document.get("databases", {})
+    if not isinstance(databases, dict) or not all(isinstance(entry, dict) for entry in databases.values()):
+        raise DataError(f"{settings} must have a table [databases.NAME] for each database")
+    for each, entry in databases.items():
+        _refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
+    if name not in databases:
+        known = ", ".join(f"@{other}" for other in databases) or "none"
+        alike = nearest(name, databases)
+        hint = "" if alike is None else f"; did you mean @{alike}?"
+        raise OptionError(f"{settings} has no table [databases.{name}]; known are: {known}{hint}", option="database")
+    found: Mapping[str, str] = databases[name]
+    return found
+
+
+def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Raise DataError for a name that is not among the known ones, with the one that it is most like."""
+    for name in names:
+        if name not in known:
+            alike = nearest(name, known)
+            hint = f"known are: {', '.join(known)}" if alike is None else f"did you mean {alike!r}?"
+            raise DataError(f"{what} {name!r} is not known; {hint}")
 
 
 def _password(name: str, entry: Mapping[str, str]) -> str | None:
@@ -215,9 +238,9 @@ def _password(name: str, entry: Mapping[str, str]) -> str | None:
         return os.environ[variable]
     if file := entry.get("password_file"):
         try:
-            return Path(file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise OptionError(f"@{name}: its password cannot be read from {file}: {error}") from error
+            return read_whole(Path(file).expanduser(), MAX_PASSWORD).decode("utf-8").rstrip("\r\n")
+        except (OSError, ValueError, RuntimeError) as error:  # of a home that is not known, too
+            raise DataError(f"@{name}: its password cannot be read from {file}: {error}") from error
     return None
 
 

@@ -318,7 +318,7 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
     """Open an embedded database that downloads nothing and leaves nothing behind."""
     try:
         import duckdb
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError("reading a file", "duckdb", "cli") from None
     settings: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": scratch,

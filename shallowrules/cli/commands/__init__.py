@@ -6,17 +6,19 @@ needs of the package it imports when it runs, so that its help is quick.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from shallowrules.cli.escaping import printable
 from shallowrules.cli.exporter_options import spell_plainly
+from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options import TYPED
+from shallowrules.cli.output import Found
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
@@ -58,18 +60,8 @@ class Commands(click.Group):
         command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         return command
 
-    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
-        """Read the options before the command, and word what is wrong with them for a terminal."""
-        with _printable(arguments[1]):
-            return super().make_context(*arguments, **settings)
-
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and word what goes wrong for a terminal."""
-        with _printable(ctx.meta[TYPED]):
-            return self._run(ctx)
-
-    def _run(self, ctx: click.Context) -> Any:
-        """Run the command; 2 for a wrong option, 1 for anything else that is wrong."""
+        """Run the command, and spell the options in an error as it does."""
 
         def spell(option: OptionName) -> str:
             return spell_plainly(option, self.get_command(ctx, ctx.invoked_subcommand or ""))
@@ -80,29 +72,35 @@ class Commands(click.Group):
             raise click.UsageError(error.worded(spell)) from error
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell)) from error
-        except UnicodeEncodeError as error:
-            raise click.ClickException(f"the text cannot be written as UTF-8: {error.reason}") from error
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+    def main(self, args: Sequence[str] | None = None, *arguments: Any, **settings: Any) -> NoReturn:
+        """Run the command line and exit; whatever was raised has become a message and one of the exit statuses."""
+        typed = list(sys.argv[1:] if args is None else args)  # a list of arguments is used up by parsing
+        try:
+            status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
+        except click.Abort as error:
+            click.echo("Aborted!", err=True)
+            status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
+        except click.ClickException as error:
+            _show(error, typed)
+            status = error.exit_code if isinstance(error, click.UsageError | Found) else STOPPED
+        except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
+            status = STOPPED if end.code else DONE
+        except Exception as error:
+            _show(click.ClickException(failure_text(error)), typed)
+            status = STOPPED
+        sys.exit(status)
 
 
-@contextmanager
-def _printable(typed: Sequence[str]) -> Iterator[None]:
-    """Take out of an error's message what a terminal would obey, and passwords: it may quote what was typed or read."""
-    typed = list(typed)  # which is used up by parsing
-    try:
-        yield
-    except click.ClickException as error:
-        message = error.message
-        if any("://" in word for word in typed):  # else no source is imported to say what is wrong
-            from shallowrules.sources.connecting import hide_typed_passwords
+def _show(error: click.ClickException, typed: Sequence[str]) -> None:
+    """Show an error without what a terminal would obey, and without passwords: it may quote what was typed or read."""
+    message = error.message
+    if any("://" in word for word in typed):  # else no source is imported to say what is wrong
+        from shallowrules.sources.connecting import hide_typed_passwords
 
-            message = hide_typed_passwords(message, typed)
-        vars(error)["message"] = printable(message)
-        raise
+        message = hide_typed_passwords(message, typed)
+    vars(error)["message"] = printable(message)
+    error.show()
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -130,6 +128,7 @@ def shallowrules() -> None:
 
     TABLE is a CSV, Parquet or JSON file (also .gz), a folder of them or a quoted pattern such as 'sales/*.parquet',
     or several of these: their rows are one table; - is standard input. In a folder, rules and folders of
-    results are left out. Results go to stdout or the named file, everything else to stderr. The exit status is 0,
-    1 for an error or 2 for a wrong option.
+    results are left out. Results go to stdout or the named file, everything else to stderr. The exit status is 0
+    when all is done, 1 where verify, drift or diff found something, 2 for wrong use, 3 for any other error and 130 for
+    an interrupt.
     """  # noqa: D301 (click wants a backspace)

@@ -10,7 +10,7 @@ import click
 from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.fitting import prepare_model
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options import gather
+from shallowrules.cli.options import force_option, gather
 from shallowrules.cli.output import check_target, progress
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.settings import settings_option
@@ -34,8 +34,9 @@ PICTURES = (".png", ".svg", ".pdf")
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figures over k here: .png, .svg or .pdf."
 )
+@force_option
 @reading_options
-def command(tables: Tables, first: int, last: int, plot: Path | None, **options: Any) -> None:
+def command(tables: Tables, first: int, last: int, plot: Path | None, force: bool, **options: Any) -> None:
     """Cluster TABLE into several numbers of clusters, show what each leads to, and say which to take and why.
 
     Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
@@ -60,7 +61,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, **options:
     options |= dict.fromkeys(DECIDED) | {"clusters": last}
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     rows = rows_of(tables, options)
-    check_target(plot, *input_files(rows), option="--plot")
+    check_target(plot, *input_files(rows), force=force, option="--plot")
     try:
         loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), growing.parameters())
     except DataError as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shallowrules.cli.failures import FOUND
 from shallowrules.cli.options import gather
 from shallowrules.cli.output import progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import (
@@ -30,6 +31,7 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
 
     With TABLE, its rows are labelled by both, and those that change cluster are counted. Clusters are matched by the
     rows that they share then, so that it does not matter whether a new fit numbers them otherwise; else by their rules.
+    The exit status is 1 if anything has changed.
 
     \b
     Examples:
@@ -48,3 +50,5 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
             before, now = (rules.assign(read_tested(rules, tables, reading)) for rules in (old, new))
         changes = changes_between(old, new, labels=(before, now))
     write_result(f"{changes}\n", None)
+    if changes:
+        click.get_current_context().exit(FOUND)

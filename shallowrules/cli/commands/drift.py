@@ -9,7 +9,7 @@ import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model
 from shallowrules.cli.options import columns_option, gather, seed_option
-from shallowrules.cli.output import progress, show_message, warnings_shown
+from shallowrules.cli.output import Found, progress, show_message, warnings_shown
 from shallowrules.cli.reading_options import (
     ReadingOptions,
     Tables,
@@ -20,7 +20,6 @@ from shallowrules.cli.reading_options import (
     table_or_database,
 )
 from shallowrules.cli.settings import options_of, refuse_without_settings
-from shallowrules.errors import ShallowRulesError
 
 if TYPE_CHECKING:
     from shallowrules.pricing import RefitGain
@@ -106,7 +105,7 @@ def command(
     if moved:
         worst = max(moved, key=lambda shift: abs(shift.size))
         title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
-        raise ShallowRulesError(
+        raise Found(
             f"{title}: {worst.share:.1%} of the rows, {worst.trained:.1%} in training, which is more than "
             f"{100 * max_shift:.4g}% apart"
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from shallowrules.cli.fitting import prepare_model, with_table
+from shallowrules.cli.options import output_option
 from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import Tables, show_tables
 from shallowrules.cli.settings import options_of, with_tables
 from shallowrules.errors import DataError
+from shallowrules.files import read_whole
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -49,7 +52,7 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
 @click.option(
     "--rules",
     "text_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="All rules: a line for each, as `edit RULES` prints them without another option; or the sheet (report.md), "
     "whose headings of clusters and sentences that say their rules are read.",
@@ -61,9 +64,7 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     metavar="TABLE",
     help="The table that RULES were made from, or a newer one: what the edit does is measured on it. May be repeated.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
-)
+@output_option("Write the rules here, not to stdout.")
 def command(
     rules_file: str,
     replacements: tuple[str, ...],
@@ -71,6 +72,7 @@ def command(
     text_file: Path | None,
     tables: tuple[str, ...],
     output: Path | None,
+    force: bool,
 ) -> None:
     """Change RULES by hand. TABLE is clustered again, with the settings that RULES hold.
 
@@ -91,7 +93,7 @@ def command(
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     if not (replacements or merge or text_file):
-        check_target(output, rules_file)
+        check_target(output, rules_file, force=force)
         write_result(f"{rules}\n", output)
         return
     if not tables:
@@ -99,7 +101,7 @@ def command(
     from shallowrules.pricing import edit_rules
 
     where: Tables = tables[0] if len(tables) == 1 else tables
-    check_target(output, rules_file, *tables, *([] if text_file is None else [str(text_file)]))
+    check_target(output, rules_file, *tables, *([] if text_file is None else [str(text_file)]), force=force)
     chosen, growing, reading = options_of(rules, rules_file)
     loaded, model = prepare_model(where, chosen, reading, growing.parameters())
     with progress(f"measuring the rules on {show_tables(where)}"):
@@ -122,7 +124,7 @@ def _read(path: Path, rules: RuleSet) -> str:
     from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = StringIO(read_whole(path).decode("utf-8-sig"), newline=None).read()  # lines may end as on Windows
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start}") from error
     if not is_sheet(text):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from shallowrules.cli.options import gather
+from shallowrules.cli.options import gather, split_list
 from shallowrules.cli.output import progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import (
     ReadingOptions,
@@ -81,7 +80,7 @@ def _written_row(rules: RuleSet, text: str) -> Row:
     }
     places = {column.name: i for i, column in enumerate(rules.columns)}
     said = set()
-    for field in next(csv.reader([text]), []):
+    for field in split_list([text]):
         name = max((name for name in places if field.startswith(f"{name}=")), key=len, default=None)
         if name is None:
             known = ", ".join(repr(rules.columns[feature].name) for feature in rules.tested_columns)

@@ -9,6 +9,7 @@ import click
 
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
+from shallowrules.cli.options import output_option
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
 from shallowrules.errors import counted
 
@@ -56,13 +57,7 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
 )
 @click.argument("rules_file", metavar="RULES")
 @click.argument("format_name", metavar="FORMAT")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to this file, not to stdout; to this folder, where FORMAT gives several files.",
-)
+@output_option("Write to this file, not to stdout; to this folder, where FORMAT gives several files.")
 @names_option
 @click.pass_obj
 def command(
@@ -71,6 +66,7 @@ def command(
     rules_file: str,
     format_name: str,
     output: Path | None,
+    force: bool,
     names: ClusterNames | NamedRules | None,
 ) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
@@ -93,10 +89,10 @@ def command(
     with choice.as_typed():
         exported = export_by(choice.exporter, rules, choice.settings())
     if isinstance(exported, str | bytes):
-        check_target(output, *read)
+        check_target(output, *read, force=force)
         write_result(exported, output)
     elif output is None:
         raise click.UsageError(f"{format_name} gives {counted(len(exported), 'file')}: name a folder for them (-o DIR)")
     else:
-        check_folder(output, list(exported), True, *read)
+        check_folder(output, list(exported), *read, force=force)
         write_files(output, exported)

@@ -10,7 +10,7 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
-from shallowrules.cli.options import gather
+from shallowrules.cli.options import gather, output_option
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
@@ -29,12 +29,15 @@ __all__ = ["command"]
 @settings_option
 @memory_option
 @names_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
-)
+@output_option("Write the rules here, not to stdout.")
 @reading_options
 def command(
-    tables: Tables, output: Path | None, memory: int | None, names: ClusterNames | NamedRules | None, **options: Any
+    tables: Tables,
+    output: Path | None,
+    force: bool,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
+    **options: Any,
 ) -> None:
     """Cluster TABLE and write the rules as JSON.
 
@@ -49,7 +52,7 @@ def command(
     names = repeated_names(names)
     check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
-    check_target(output, *input_files(rows), *files_of_names(names))
+    check_target(output, *input_files(rows), *files_of_names(names), force=force)
     rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

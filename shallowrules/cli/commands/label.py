@@ -10,8 +10,8 @@ import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, force_option, gather, seed_option
-from shallowrules.cli.output import check_replacing, check_target, progress, warnings_shown
+from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, gather, output_option, seed_option
+from shallowrules.cli.output import check_target, progress, warnings_shown
 from shallowrules.cli.reading_options import (
     ReadingOptions,
     Tables,
@@ -42,14 +42,7 @@ TEXT_FILES = [field.name for field in fields(ReadingOptions)]
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="OUT",
-    help="Write the rows to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.",
-)
-@force_option
+@output_option("Write the rows to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.", "OUT")
 @apply_options
 @click.option(
     "--cluster-column",
@@ -146,10 +139,9 @@ def _write_file(
     if options["columns"] and not isinstance(rows, DatabaseRows):
         raise click.UsageError("--column is for rows of a database: say which by --database URL")
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
-    check_target(output, rules_file, *files, *files_of_names(names))
+    check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    check_replacing(output, force)
     csv_safe = options["csv_safe"]
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):

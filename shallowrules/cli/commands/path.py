@@ -9,7 +9,7 @@ import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model, with_table
 from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
-from shallowrules.cli.options import gather
+from shallowrules.cli.options import gather, output_option
 from shallowrules.cli.output import check_target, progress, write_result
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
@@ -20,15 +20,11 @@ __all__ = ["command"]
 @table_or_database
 @refine_options
 @fit_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them.",
+@output_option(
+    "Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them."
 )
 @reading_options
-def command(tables: Tables, refine: str, budget: str | None, output: Path | None, **options: Any) -> None:
+def command(tables: Tables, refine: str, budget: str | None, output: Path | None, force: bool, **options: Any) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
     No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
@@ -46,7 +42,7 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
 
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)
-    check_target(output, *input_files(rows))
+    check_target(output, *input_files(rows), force=force)
     loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress, model.on_best = show, show.tell_best

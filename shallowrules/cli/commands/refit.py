@@ -10,7 +10,7 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options import gather
+from shallowrules.cli.options import gather, output_option
 from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
@@ -41,14 +41,13 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
 @method_options
 @memory_option
 @names_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the rules here, not to stdout."
-)
+@output_option("Write the rules here, not to stdout.")
 @reading_options
 def command(
     old: NamedRules,
     tables: Tables,
     output: Path | None,
+    force: bool,
     memory: int | None,
     names: ClusterNames | NamedRules | None,
     **options: Any,
@@ -72,7 +71,7 @@ def command(
     if isinstance(names, NamedRules):
         raise OptionError(f"--names: names go on from {old.path}; give others as a list of number, name and note")
     rows = rows_of(tables, options)
-    check_target(output, old.path, *input_files(rows), *files_of_names(names))
+    check_target(output, old.path, *input_files(rows), *files_of_names(names), force=force)
     for note in notes_of_edits(old.rules):
         show_message("note", f"{old.path} was {note}: this is not repeated")
     rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=old)

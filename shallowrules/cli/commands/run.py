@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from glob import has_magic
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.advice import listed
+from shallowrules.cli.escaping import as_utf8
 from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
-from shallowrules.cli.options import force_option, gather
+from shallowrules.cli.options import gather, output_option, split_list
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.parts import memory_option
 from shallowrules.cli.reading_options import (
@@ -77,7 +77,7 @@ def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
 
 def _split_names(values: Sequence[str]) -> list[str]:
     """Return the names in comma-separated lists, each once."""
-    return list(dict.fromkeys(name.strip() for row in csv.reader(values) for name in row if name.strip()))
+    return list(dict.fromkeys(name.strip() for name in split_list(values) if name.strip()))
 
 
 @click.command(
@@ -97,10 +97,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @settings_option
 @memory_option
 @names_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to. [default: STEM_rules]"
-)
-@force_option
+@output_option("Folder to write to. [default: STEM_rules]", "DIR")
 @click.option(
     "--write",
     multiple=True,
@@ -153,7 +150,7 @@ def command(
         with choice.as_typed():
             choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
     read = [*input_files(rows), *files_of_names(names), *(path for choice in chosen for path in choice.paths)]
-    check_folder(folder, files, force, *read)
+    check_folder(folder, files, *read, force=force)
 
     def check_names(names: Sequence[str]) -> None:
         for choice in chosen:
@@ -173,7 +170,7 @@ def command(
         chosen=chosen,
     )
     if not tables:  # the rules name no database
-        facts["made"] = describe_made(rules, show_tables(rows))
+        facts["made"] = describe_made(rules, as_utf8(show_tables(rows)))
     written: dict[str, Mapping[str, str | bytes]] = {}
     left_out: list[str] = []
     with progress("writing the rules"):
@@ -192,7 +189,7 @@ def command(
                 exported = {_file_of(choice): exported}
             written[choice.name] = exported
         named = _check_distinct(written)
-        check_folder(folder, [name for name in named if name not in files], force, *read)
+        check_folder(folder, [name for name in named if name not in files], *read, force=force)
         contents = [content for given in written.values() for content in given.values()]
         write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
     for message in left_out:
@@ -231,7 +228,7 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) 
 
     if not isinstance(rows, DatabaseRows):
         stem = _stem(rows)
-        return stem, {"table": [stem] if table is None else table}
+        return stem, {"table": [as_utf8(stem)] if table is None else table}
     facts: dict[str, Any] = {"table": rows.name_parts or ["query"]}
     if "dialect" in wanted:  # only then is the exporter of SQL imported
         from shallowrules.exporters.sql import dialect_of_database

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from shallowrules.cli.options import output_option
 from shallowrules.cli.output import check_target, write_result
 
 __all__ = ["command"]
@@ -17,10 +18,8 @@ SAMPLES = ("breast_cancer", "digits", "iris", "wine")
 
 @click.command("sample", short_help="Write a table to try things on.")
 @click.argument("name", type=click.Choice(SAMPLES), metavar="NAME")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the table here, not to stdout."
-)
-def command(name: str, output: Path | None) -> None:
+@output_option("Write the table here, not to stdout.")
+def command(name: str, output: Path | None, force: bool) -> None:
     """Write a table that scikit-learn ships as CSV, without its classes.
 
     NAME is breast_cancer, digits, iris or wine.
@@ -29,7 +28,7 @@ def command(name: str, output: Path | None) -> None:
     Example:
       shallowrules sample wine -o wine.csv
     """  # noqa: D301 (click wants a backspace)
-    check_target(output)
+    check_target(output, force=force)
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import answer_options, columns_option, gather, seed_option
-from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
+from shallowrules.cli.options import answer_options, columns_option, gather, output_option, seed_option
+from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
 from shallowrules.cli.reading_options import (
     ReadingOptions,
     Tables,
@@ -18,7 +18,7 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
-from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,13 +54,7 @@ __all__ = ["command"]
 )
 @answer_options
 @columns_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the certificate of a --database here: .json or .txt, as its ending says.",
-)
+@output_option("Write the certificate of a --database here: .json or .txt, as its ending says.")
 @reading_options
 def command(
     rules_file: str,
@@ -69,6 +63,7 @@ def command(
     exporters: tuple[str, ...],
     columns: dict[str, str],
     output: Path | None,
+    force: bool,
     cluster_as: ClusterAs,
     otherwise: str | None,
     **options: Any,
@@ -108,7 +103,7 @@ def command(
         raise click.UsageError(
             f"{'-o' if output else '--column'} is for rows of a database: say which by --database URL"
         )
-    check_target(output, rules_file, *input_files(rows))
+    check_target(output, rules_file, *input_files(rows), force=force)
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     answers = Answers(rules, cluster_as, otherwise)
@@ -117,7 +112,7 @@ def command(
     else:
         wrong = _verify_files(rules, rows, dialects, exporters, gather(ReadingOptions, options), answers)
     if wrong:
-        raise ShallowRulesError(f"not all forms agree with the tree: {'; '.join(wrong)}")
+        raise Found(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(

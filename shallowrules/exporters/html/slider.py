@@ -18,11 +18,9 @@ OPTION = OptionName("path")
 
 
 def read_path(path: str | Path) -> RulePath:
-    """Return the path of a file; OptionError if it cannot be read or is none."""
+    """Return the path of a file; OptionError if it is none, OSError if it cannot be read."""
     try:
         return RulePath.from_json(path)
-    except OSError as error:
-        raise OptionError(OPTION, f": {path} cannot be read: {error.strerror or error}") from error
     except RulesFormatError as error:
         raise OptionError(OPTION, f": {error}") from error
 
