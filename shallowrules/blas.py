@@ -16,7 +16,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["single_threaded_blas"]
+__all__ = ["forget_limit", "single_threaded_blas"]
 
 
 class _SharedLimit:
@@ -66,11 +66,18 @@ class _SharedLimit:
 _limit = _SharedLimit()
 
 
+def forget_limit() -> None:
+    """Begin without a limit in a forked child: the threads that hold the parent's, or its lock, are not there."""
+    global _limit
+    _limit = _SharedLimit()
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Limit BLAS to one thread in a block; afterwards it has as many as before."""
-    _limit.acquire()
+    limit = _limit
+    limit.acquire()
     try:
         yield
     finally:
-        _limit.release()
+        limit.release()

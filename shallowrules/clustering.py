@@ -18,6 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from shallowrules import forked  # noqa: F401 - a fork may come at any time once a clustering was made
 from shallowrules._kernel import Ranges, keeps_all_distances, nearest_centers
 from shallowrules.blas import single_threaded_blas
 from shallowrules.encoding import Encoding

@@ -45,9 +45,9 @@ STAGES = {
         "_kernel table summation",
     ),
     "clustering": Stage(
-        "clustering starts blas",
+        "clustering starts blas forked",
         "the unrestricted partition: centers, assignment, cost; several starts of k-means side by side; BLAS with one "
-        "thread while k-means runs",
+        "thread while k-means runs; OpenMP with one thread in a forked child",
         "_kernel encoding summation",
     ),
     "tree": Stage("tree", "frozen parallel arrays; `apply`, `predict`", ""),
