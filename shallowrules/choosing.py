@@ -21,6 +21,7 @@ from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fi
 from shallowrules.metrics import partition_cost
 from shallowrules.pipeline import FitData, grow
 from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import show_figure
 from shallowrules.tradeoff import import_pyplot
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
@@ -82,7 +83,7 @@ class ClusterCount:
         if self.stability < STABLE:
             found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
         if self.price > 1 + CHEAP:
-            found.append(f"its rules cost {self.price - 1:.1%} more than the clustering")
+            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
         if self.smallest < SMALL:
             found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
         return tuple(found)
@@ -130,7 +131,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         """Why that number is recommended, and what speaks against it, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
-        silhouette = f"(silhouette {best.silhouette:.2f})"
+        silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
         clear = f"the clearest clusters {silhouette}"
         if not best.doubts:
             sound = "whose clusters are stable, not tiny and cheap to explain"
@@ -139,7 +140,7 @@ class ClusterCounts(Sequence[ClusterCount]):
                 clear = several if n_sound > 1 else f"the only number {sound} {silhouette}"
             return (
                 f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
-                f"rules cost {best.price - 1:.1%} more with {best.conditions:.1f} conditions per row"
+                f"rules cost {show_figure(best.price - 1, '.1%')} more with {best.conditions:.1f} conditions per row"
             )
         return (
             f"{best.k} clusters: {clear}, but {', and '.join(best.doubts)}; so is every number that was tried in doubt"
@@ -164,8 +165,8 @@ class ClusterCounts(Sequence[ClusterCount]):
     def __str__(self) -> str:
         lines = ["  k  explained  silhouette  stability   price  conditions  rules  smallest"]
         lines += [
-            f"{c.k:3d}  {c.explained:9.1%}  {c.silhouette:10.3f}  {c.stability:9.3f}  {c.price:6.3f}  "
-            f"{c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
+            f"{c.k:3d}  {c.explained:9.1%}  {show_figure(c.silhouette, '.3f'):>10}  {c.stability:9.3f}  "
+            f"{show_figure(c.price, '.3f'):>6}  {c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
             for c in self.counts
         ]
         return "\n".join([*lines, self.reason])

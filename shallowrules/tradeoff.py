@@ -29,7 +29,7 @@ from shallowrules.metrics import (
 )
 from shallowrules.pipeline import FitData, finish, grow
 from shallowrules.rules import RulePath
-from shallowrules.rules.figures import normalized_cost
+from shallowrules.rules.figures import normalized_cost, show_figure
 from shallowrules.thorough import BUDGET
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
@@ -145,7 +145,8 @@ class TradeoffPath:
     def __str__(self) -> str:
         lines = ["tradeoff  refine       cost  conditions  questions  leaves"]
         lines += [
-            f"{p.tradeoff:8.5f}  {p.refine:8}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            f"{p.tradeoff:8.5f}  {p.refine:8}  {show_figure(p.cost, '.3f'):>7}  "
+            f"{p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
             for p in self.points
         ]
         return "\n".join(lines)
@@ -402,12 +403,12 @@ def _best(points: Sequence[TradeoffPoint], max_cost: float | None, max_condition
         shortest = points[-1]
         raise DataError(
             f"no tree has at most {max_conditions:g} conditions per row: the shortest has {shortest.conditions:.4g}, "
-            f"at a cost of {shortest.cost:.4g}; allow as many, or ask for fewer clusters"
+            f"at a cost of {show_figure(shortest.cost, '.4g')}; allow as many, or ask for fewer clusters"
         )
     if not within_cost:
         raise DataError(
-            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {points[0].cost:.4g}, with "
-            f"{points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
+            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {show_figure(points[0].cost, '.4g')}, "
+            f"with {points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
         )
     return within_cost[-1]
 
