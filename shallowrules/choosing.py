@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from shallowrules.clustering import fit_clusterer
 from shallowrules.errors import OptionError
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.metrics import partition_cost
-from shallowrules.pipeline import FitData, grow
+from shallowrules.pipeline import FitData, grow, is_whole
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import show_figure
 from shallowrules.tradeoff import import_pyplot
@@ -34,6 +34,9 @@ STABILITY_ROWS = 20_000
 
 SEEDS = 5
 """Clusterings of that sample that are compared with one another."""
+
+MAX_COUNTS = 1000
+"""Numbers of clusters that are compared, at most."""
 
 STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
 """What a number of clusters has to have to be recommended, where one has: so much agreement over seeds, at most this
@@ -225,7 +228,7 @@ def compare_cluster_counts(
         Says how to cluster and grow; its `n_clusters` is not used, and it is not changed.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     counts : iterable of int
-        Numbers to try, 2 or more each.
+        Numbers to try, 2 or more each, at most 1000.
     sample_weight : array-like of shape (n_samples,), optional
     on_count : callable, optional
         Called with each number before it is fitted.
@@ -237,7 +240,8 @@ def compare_cluster_counts(
     Raises
     ------
     OptionError
-        If a number is below 2 or there is none, or the model has a clusterer, which has its own.
+        If a number is below 2 or not whole, if there is none or more than 1000, or if the model has a clusterer, which
+        has its own.
     DataError
         If the table cannot be used as it is, or has fewer rows than clusters.
 
@@ -248,9 +252,12 @@ def compare_cluster_counts(
     >>> compare_cluster_counts(ExplainableKMeans(random_state=0), flowers, range(2, 6)).recommended.k
     2
     """
-    wanted = sorted({int(k) for k in counts})
-    if not wanted or wanted[0] < 2:
-        raise OptionError(f"counts must be numbers of clusters, each 2 or more, not {wanted}")
+    given = list(islice(counts, MAX_COUNTS + 1))
+    if not given or not all(is_whole(k) and k >= 2 for k in given):
+        raise OptionError(f"counts must be whole numbers of clusters, each 2 or more, not {given[:5]}")
+    if len(given) > MAX_COUNTS:
+        raise OptionError(f"counts has more than {MAX_COUNTS:,} numbers of clusters: each is a fit, so compare fewer")
+    wanted = sorted({int(k) for k in given})
     if model.clusterer is not None:
         raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
     total: float | None = None  # of all k: the clustered space is the same

@@ -50,10 +50,12 @@ class _Memory(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from shallowrules.partitions.memory import LARGEST_MEMORY
+
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)", str(value).strip().lower())
         if found is None or found[2] not in UNITS:
             self.fail(f"{value!r} is not a size: write a number of bytes, or one like 500MB or 2GB.", param, ctx)
-        n_bytes = int(float(found[1]) * UNITS[found[2]])
+        n_bytes = int(min(float(found[1]) * UNITS[found[2]], LARGEST_MEMORY))
         if n_bytes < LEAST_MEMORY:
             self.fail(f"{value} is too little: Python itself takes more. Give 64MB or more.", param, ctx)
         return n_bytes
