@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from shallowrules.clustering import fit_clusterer
 from shallowrules.errors import OptionError
 from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.metrics import partition_cost
-from shallowrules.pipeline import FitData, grow
+from shallowrules.pipeline import FitData, grow, is_whole
 from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import show_figure
 from shallowrules.tradeoff import import_pyplot
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
@@ -33,6 +34,9 @@ STABILITY_ROWS = 20_000
 
 SEEDS = 5
 """Clusterings of that sample that are compared with one another."""
+
+MAX_COUNTS = 1000
+"""Numbers of clusters that are compared, at most."""
 
 STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
 """What a number of clusters has to have to be recommended, where one has: so much agreement over seeds, at most this
@@ -82,7 +86,7 @@ class ClusterCount:
         if self.stability < STABLE:
             found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
         if self.price > 1 + CHEAP:
-            found.append(f"its rules cost {self.price - 1:.1%} more than the clustering")
+            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
         if self.smallest < SMALL:
             found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
         return tuple(found)
@@ -130,7 +134,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         """Why that number is recommended, and what speaks against it, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
-        silhouette = f"(silhouette {best.silhouette:.2f})"
+        silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
         clear = f"the clearest clusters {silhouette}"
         if not best.doubts:
             sound = "whose clusters are stable, not tiny and cheap to explain"
@@ -139,7 +143,7 @@ class ClusterCounts(Sequence[ClusterCount]):
                 clear = several if n_sound > 1 else f"the only number {sound} {silhouette}"
             return (
                 f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
-                f"rules cost {best.price - 1:.1%} more with {best.conditions:.1f} conditions per row"
+                f"rules cost {show_figure(best.price - 1, '.1%')} more with {best.conditions:.1f} conditions per row"
             )
         return (
             f"{best.k} clusters: {clear}, but {', and '.join(best.doubts)}; so is every number that was tried in doubt"
@@ -164,8 +168,8 @@ class ClusterCounts(Sequence[ClusterCount]):
     def __str__(self) -> str:
         lines = ["  k  explained  silhouette  stability   price  conditions  rules  smallest"]
         lines += [
-            f"{c.k:3d}  {c.explained:9.1%}  {c.silhouette:10.3f}  {c.stability:9.3f}  {c.price:6.3f}  "
-            f"{c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
+            f"{c.k:3d}  {c.explained:9.1%}  {show_figure(c.silhouette, '.3f'):>10}  {c.stability:9.3f}  "
+            f"{show_figure(c.price, '.3f'):>6}  {c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
             for c in self.counts
         ]
         return "\n".join([*lines, self.reason])
@@ -224,7 +228,7 @@ def compare_cluster_counts(
         Says how to cluster and grow; its `n_clusters` is not used, and it is not changed.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     counts : iterable of int
-        Numbers to try, 2 or more each.
+        Numbers to try, 2 or more each, at most 1000.
     sample_weight : array-like of shape (n_samples,), optional
     on_count : callable, optional
         Called with each number before it is fitted.
@@ -236,7 +240,8 @@ def compare_cluster_counts(
     Raises
     ------
     OptionError
-        If a number is below 2 or there is none, or the model has a clusterer, which has its own.
+        If a number is below 2 or not whole, if there is none or more than 1000, or if the model has a clusterer, which
+        has its own.
     DataError
         If the table cannot be used as it is, or has fewer rows than clusters.
 
@@ -247,9 +252,12 @@ def compare_cluster_counts(
     >>> compare_cluster_counts(ExplainableKMeans(random_state=0), flowers, range(2, 6)).recommended.k
     2
     """
-    wanted = sorted({int(k) for k in counts})
-    if not wanted or wanted[0] < 2:
-        raise OptionError(f"counts must be numbers of clusters, each 2 or more, not {wanted}")
+    given = list(islice(counts, MAX_COUNTS + 1))
+    if not given or not all(is_whole(k) and k >= 2 for k in given):
+        raise OptionError(f"counts must be whole numbers of clusters, each 2 or more, not {given[:5]}")
+    if len(given) > MAX_COUNTS:
+        raise OptionError(f"counts has more than {MAX_COUNTS:,} numbers of clusters: each is a fit, so compare fewer")
+    wanted = sorted({int(k) for k in given})
     if model.clusterer is not None:
         raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
     total: float | None = None  # of all k: the clustered space is the same

@@ -22,6 +22,7 @@ from shallowrules.errors import DataError, OptionError, OptionName, check_choice
 from shallowrules.growing import BASES, METHODS, GrownTree
 from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.partitions import open_partitions
+from shallowrules.partitions.memory import check_memory
 from shallowrules.passes import PartsFit, fit_parts, refuse_options
 from shallowrules.pipeline import (
     Fit,
@@ -40,6 +41,9 @@ from shallowrules.rules.figures import normalized_cost
 from shallowrules.table import Column, Table, unmasked
 from shallowrules.thorough import BUDGET, Budget
 from shallowrules.tree import Tree
+
+MAX_THREADS = 64
+"""Threads that `n_jobs` may ask for, at most, where there are not more cores."""
 
 __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
 
@@ -130,11 +134,12 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
         ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
-        Passed to KMeans.
+        Passed to KMeans. A number is from 0 to 2**32 - 1.
     n_jobs : int or None, default=None
         Threads for growing and refining; the tree does not depend on it. None is what OpenMP gives scikit-learn's
         KMeans: one per physical core that the process may use, fewer under a limit of ``threadpoolctl``, of
-        ``OMP_NUM_THREADS``, or inside joblib's workers, which share the cores. A number above 0 is taken as it is.
+        ``OMP_NUM_THREADS``, or inside joblib's workers, which share the cores. A number above 0 is taken as it is,
+        up to 64 or the logical cores where these are more.
         Below 0 it counts from the logical cores, as in joblib: -1 is all, -2 all but one.
     verbose : int, default=0
         1 reports each stage on standard output, 2 also how far growing is, every second.
@@ -340,7 +345,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
             clusterer.
         """
-        parameters = _parameters(self)
+        parameters, memory = _parameters(self), check_memory(memory)
         refuse_options(parameters, centers, labels)
         with open_partitions(source, memory=memory, n_threads=parameters.n_threads) as parts:
             fit = fit_parts(
@@ -572,6 +577,13 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     weight = model.category_weight
     if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
         raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")
+    state = model.random_state
+    is_seed = is_whole(state) and 0 <= state < 2**32
+    if not (state is None or is_seed or isinstance(state, np.random.RandomState)):
+        raise OptionError(
+            OptionName("random_state"),
+            f" must be None, a whole number from 0 to 2**32 - 1 or a RandomState, not {state!r}",
+        )
     names = [name for name in FitParameters.__dataclass_fields__ if name != "n_threads"]
     return FitParameters(**{name: getattr(model, name) for name in names}, n_threads=_thread_count(model.n_jobs))
 
@@ -671,4 +683,5 @@ def _thread_count(n_jobs: int | None) -> int:
         return int(_openmp_effective_n_threads())
     if not is_whole(n_jobs) or n_jobs == 0:
         raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+    n_cores, wanted = int(cpu_count()), int(n_jobs)
+    return max(1, n_cores + 1 + wanted) if wanted < 0 else min(wanted, max(n_cores, MAX_THREADS))

@@ -316,7 +316,7 @@ def grow(
     inputs, n_threads = unique.kernel_input(distances), max(1, n_threads)
     progress = progress if unique.data.k > 1 else None  # one center is one leaf: no work to have a share of
     if method == "exkmc":
-        n_leaves = unique.data.k if max_leaves is None else max_leaves
+        n_leaves = unique.data.k if max_leaves is None else min(max_leaves, max(unique.data.k, len(unique.first)))
         assigned = unique.own_centers() if base == "imm" else None
         nodes = _kernel.grow_exkmc(inputs, n_leaves, assigned=assigned, n_threads=n_threads, progress=progress)
     elif method == "imm":

@@ -37,12 +37,12 @@ ONE = 1 << 1074
 
 def weighted_average_depth(tree: Tree) -> float:
     """Return the questions that a training row is asked on average (WAD, the paper's Eq. 2)."""
-    return float(np.average(tree.depth[tree.leaves], weights=tree.weight[tree.leaves]))
+    return _average(tree.depth[tree.leaves], tree.weight[tree.leaves])
 
 
 def weighted_average_explanation_size(tree: Tree) -> float:
     """Return the conditions in a training row's explanation on average (WAES, the paper's Eq. 3)."""
-    return float(np.average(tree.explanation_size[tree.leaves], weights=tree.weight[tree.leaves]))
+    return _average(tree.explanation_size[tree.leaves], tree.weight[tree.leaves])
 
 
 def partition_cost(
@@ -221,11 +221,14 @@ def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike 
     labels, reference : array-like of shape (n_rows,)
         Cluster of each row; equal values mean the same cluster.
     sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+        1 where nothing has a weight.
     """
     equal = _labels(labels) == _labels(reference)
-    if sample_weight is None:
-        return float(np.count_nonzero(equal) / len(equal))
-    return float(np.average(equal, weights=_weights(sample_weight, len(equal))))
+    return _average(equal, _weights(sample_weight, len(equal)), of_nothing=1.0)
 
 
 def precision_and_recall(
@@ -271,6 +274,10 @@ def _shares(shared: NDArray[Any], *totals: NDArray[Any]) -> tuple[NDArray[np.flo
     """Return which share of two totals is shared, 0 of nothing."""
     precision, recall = (np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in totals)
     return precision, recall
+
+
+def _average(values: NDArray[Any], weights: NDArray[np.float64], *, of_nothing: float = 0.0) -> float:
+    return float(np.average(values, weights=weights)) if weights.any() else of_nothing
 
 
 def _labels(given: ArrayLike) -> NDArray[Any]:

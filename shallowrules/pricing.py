@@ -14,6 +14,7 @@ from shallowrules.estimator import ExplainableKMeans, fitted, log_of, prepare_fi
 from shallowrules.pipeline import Measuring, grow
 from shallowrules.rules import Changes, RuleSet, changes_between
 from shallowrules.rules.editing import edit
+from shallowrules.rules.figures import normalized_cost, show_figure
 
 __all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit", "notes_of_edits"]
 
@@ -45,11 +46,12 @@ class RuleEdit:
 
     def __str__(self) -> str:
         one, other = self.before.statistics, self.after.statistics
+        before, now = (show_figure(statistics.normalized_cost, ".4g") for statistics in (one, other))
         return "\n".join(
             [
                 str(self.changes),
-                f"the cost {_change(other.normalized_cost, one.normalized_cost)}: {one.normalized_cost:.4g} times that "
-                f"of the clustering without rules before, {other.normalized_cost:.4g} times now",
+                f"the cost {_change(other.normalized_cost, one.normalized_cost)}: {before} times that "
+                f"of the clustering without rules before, {now} times now",
                 f"conditions per row {one.waes:.3g} before, {other.waes:.3g} now",
             ]
         )
@@ -135,9 +137,10 @@ def edit_rules(
 def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
     """Warn that rules are measured otherwise than when they were made."""
     said, found = rules.statistics, before.statistics
+    cost, here = (show_figure(statistics.normalized_cost, ".4g") for statistics in (said, found))
     warnings.warn(
-        f"by what the rules say of themselves they cost {said.normalized_cost:.4g} times what the clustering without "
-        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {found.normalized_cost:.4g} times that, "
+        f"by what the rules say of themselves they cost {cost} times what the clustering without "
+        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
         f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
         "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
         ShallowRulesWarning,
@@ -172,10 +175,11 @@ class RefitGain:
 
     def __str__(self) -> str:
         verdict = "pays" if self.pays else f"does not pay: it gains less than {MIN_REFIT_GAIN:.0%}"
+        now, fresh = show_figure(self.now, ".4g"), show_figure(self.fresh, ".4g")
         merged = ", its clusters merged as theirs are," if self.merged else ""
         return (
-            f"a re-fit {verdict}. These rules cost {self.now:.4g} times what a fresh clustering of these rows does "
-            f"without rules, a fresh tree{merged} {self.fresh:.4g} ({_relative(self.fresh, self.now)}); conditions per "
+            f"a re-fit {verdict}. These rules cost {now} times what a fresh clustering of these rows does "
+            f"without rules, a fresh tree{merged} {fresh} ({_relative(self.fresh, self.now)}); conditions per "
             f"row {self.conditions:.3g} and {self.fresh_conditions:.3g}"
         )
 
@@ -219,10 +223,10 @@ def notes_of_edits(rules: RuleSet) -> list[str]:
 
 def _change(now: float, before: float, percent: str = "%") -> str:
     """Return by how much a figure rises or falls, in words; `percent` as the other shares around it are written."""
-    said = f"{100 * abs(now / before - 1):.2f}{percent}"
+    said = f"{show_figure(100 * abs(normalized_cost(now, before) - 1), '.2f')}{percent}"
     return "hardly changes" if said == f"0.00{percent}" else f"{'rises' if now > before else 'falls'} by {said}"
 
 
 def _relative(now: float, before: float) -> str:
     """Return by how much a figure rose or fell."""
-    return f"{now / before - 1:+.2%}"
+    return show_figure(normalized_cost(now, before) - 1, "+.2%")

@@ -153,7 +153,7 @@ def refine(
     coded: Future[Coded] | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
-) -> Refinement:
+) -> Refinement | None:
     """Find a tree of lower J than the greedy one from the same centers, as many leaves, none empty.
 
     Parameters
@@ -165,7 +165,7 @@ def refine(
     tradeoff : float
         The paper's lambda in J.
     reference_cost : float
-        Cost of the unrestricted clustering, above 0.
+        Cost of the unrestricted clustering.
     reference_labels : ndarray of int32, shape (n_rows,)
         Its clusters: by them the leaves are numbered again if leaves moved.
     moves_leaves : bool
@@ -183,11 +183,13 @@ def refine(
 
     Returns
     -------
-    Refinement
-        Its J is never above that of `tree`, as the kernel sums it.
+    Refinement or None
+        Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
     """
     data, kernel_weight = unique.data, unique.total_weight
     aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k, moves_leaves=moves_leaves)
+    if not aim.unit > 0:
+        return None
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
     by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
     rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()

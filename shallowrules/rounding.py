@@ -141,7 +141,8 @@ def round_thresholds(
         for threshold, moved in zip(some, changes.moved, strict=True):
             cost = pricing.rise(moved)
             if cost <= rise * objectives.reference_cost:
-                share = cost / objectives.reference_cost / objectives.own
+                paid = objectives.reference_cost * objectives.own  # 0 where each cluster's rows are equal
+                share = cost / paid if paid > 0 else 0.0
                 return _with_thresholds(grown, threshold, pricing, moved, share)
     return grown
 

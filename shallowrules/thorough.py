@@ -66,14 +66,14 @@ class Budget:
     @classmethod
     def of(cls, given: Any) -> Budget:
         """Read ``100``, ``"100"`` or ``"30s"``."""
-        number = given
+        number: float | None = given
         in_seconds = isinstance(given, str) and given.strip().endswith("s")
         if isinstance(given, str):
             try:
                 number = float(given.strip().removesuffix("s"))
             except ValueError:
                 number = None
-        if not isinstance(number, Real) or isinstance(number, bool) or not 0 < float(number) < 1e9:
+        if not isinstance(number, Real) or isinstance(number, bool) or not 0 < number < 1e9:
             raise OptionError(
                 OptionName("budget"), f" must be a number of growths above 0, or of seconds as in '30s', not {given!r}"
             )

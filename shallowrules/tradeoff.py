@@ -8,6 +8,7 @@ because neither cost nor length are monotone in the trade-off.
 from __future__ import annotations
 
 import html
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ from shallowrules.metrics import (
 )
 from shallowrules.pipeline import FitData, finish, grow
 from shallowrules.rules import RulePath
-from shallowrules.rules.figures import normalized_cost
+from shallowrules.rules.figures import normalized_cost, show_figure
 from shallowrules.thorough import BUDGET
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
@@ -48,6 +49,8 @@ Below 0.01, trees differ little from that of 0; above 0.5, saving a condition ma
 
 TIE = 1e-9
 """Figures this close (relative) are equal: equal partitions are summed in different orders."""
+
+LARGEST = sys.float_info.max
 
 BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
 """Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
@@ -145,7 +148,8 @@ class TradeoffPath:
     def __str__(self) -> str:
         lines = ["tradeoff  refine       cost  conditions  questions  leaves"]
         lines += [
-            f"{p.tradeoff:8.5f}  {p.refine:8}  {p.cost:7.3f}  {p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            f"{p.tradeoff:8.5f}  {p.refine:8}  {show_figure(p.cost, '.3f'):>7}  "
+            f"{p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
             for p in self.points
         ]
         return "\n".join(lines)
@@ -185,7 +189,7 @@ class TradeoffPath:
         Raises
         ------
         OptionError
-            If no bound is given, or one is no number above 0.
+            If no bound is given, or one is not a finite number above 0.
         DataError
             If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
         """
@@ -318,14 +322,14 @@ def tradeoff_path(
     >>> path.select(max_conditions=1.5).normalized_cost_ < 1.04
     True
     """
-    values = [float(value) for value in (TRADEOFFS if tradeoffs is None else tradeoffs)]
-    if not values or not all(0 <= value < 1e6 for value in values):
+    values = list(TRADEOFFS if tradeoffs is None else tradeoffs)
+    if not values or not all(isinstance(value, Real) and 0 <= value < 1e6 for value in values):
         raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
     if model.method != "exshallow":
         given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
         raise OptionError(given, " has no trade-off to search: use ", wanted)
     model = _unfitted(model)
-    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), values)
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), list(map(float, values)))
 
 
 def fit_to_goal(
@@ -377,11 +381,11 @@ def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
 
 
 def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
-    """Raise OptionError unless at least one bound is given, and each is a number above 0."""
+    """Raise OptionError unless at least one bound is given, and each is a finite number above 0."""
     if max_cost is None and max_conditions is None:
         raise OptionError("give a goal: ", OptionName("max_cost"), ", ", OptionName("max_conditions"), " or both")
     for name, value in (("max_cost", max_cost), ("max_conditions", max_conditions)):
-        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not value > 0):
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not 0 < value <= LARGEST):
             raise OptionError(OptionName(name), f" must be a number above 0, not {value!r}")
 
 
@@ -402,12 +406,12 @@ def _best(points: Sequence[TradeoffPoint], max_cost: float | None, max_condition
         shortest = points[-1]
         raise DataError(
             f"no tree has at most {max_conditions:g} conditions per row: the shortest has {shortest.conditions:.4g}, "
-            f"at a cost of {shortest.cost:.4g}; allow as many, or ask for fewer clusters"
+            f"at a cost of {show_figure(shortest.cost, '.4g')}; allow as many, or ask for fewer clusters"
         )
     if not within_cost:
         raise DataError(
-            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {points[0].cost:.4g}, with "
-            f"{points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
+            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {show_figure(points[0].cost, '.4g')}, "
+            f"with {points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
         )
     return within_cost[-1]
 

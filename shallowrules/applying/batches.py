@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shallowrules.applying.inspecting import Database
+from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, OptionName
 
 __all__ = ["Batches"]
@@ -65,7 +66,7 @@ class Batches:
         while True:
             following = f"SELECT {listed} FROM {self.table}{after_low and f' WHERE {after_low}'} ORDER BY {listed}"
             database.begin()
-            execute(f"INSERT INTO {high} {following} LIMIT 1 OFFSET {self.size - 1}")
+            execute(f"INSERT INTO {high} {following} LIMIT 1 OFFSET {min(self.size - 1, INT64[-1])}")
             if not execute(f"SELECT count(*) FROM {high}").scalar():
                 break
             written += database.write("\nAND ".join(filter(None, [update, after_low, up_to_high])))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.escaping import printable
-from shallowrules.cli.options import together
+from shallowrules.cli.options import NumberRange, together
 from shallowrules.cli.output import progress, show_message
 from shallowrules.errors import ShallowRulesError, counted
 
@@ -64,7 +64,7 @@ apply_options = together(
     ),
     click.option(
         "--lock-timeout",
-        type=click.FloatRange(min=0, min_open=True, max=86_400),
+        type=NumberRange(min=0, min_open=True, max=86_400),
         default=10.0,
         show_default=True,
         metavar="SECONDS",

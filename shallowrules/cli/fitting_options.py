@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shallowrules.cli.options import seed_option, split_list, together
+from shallowrules.cli.options import NumberRange, seed_option, split_list, together
 from shallowrules.errors import OptionError
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
@@ -90,24 +90,14 @@ def refinement(refine: str, budget: str | None) -> dict[str, Any]:
     return {"refine": refine} | ({} if budget is None else {"budget": budget})
 
 
-class _Number(click.FloatRange):
-    """A number in a range; NaN and infinity are refused too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return number
-
-
-class _Share(_Number):
+class _Share(NumberRange):
     """What the estimator takes for a trade-off."""
 
     def __init__(self) -> None:
         super().__init__(min=0, max=1e6, max_open=True)
 
 
-class _Percentage(_Number):
+class _Percentage(NumberRange):
     """A share below 1, as a number or in percent."""
 
     name = "share"
@@ -124,11 +114,11 @@ class _Percentage(_Number):
         return super().convert(value, param, ctx)
 
 
-class _Bound(_Number):
+class _Bound(NumberRange):
     """A goal for the cost or the length of rules."""
 
     def __init__(self) -> None:
-        super().__init__(min=0, min_open=True)
+        super().__init__(min=0, max=math.inf, min_open=True, max_open=True)
 
 
 def _none(context: click.Context, parameter: click.Parameter, name: str) -> str | None:
@@ -167,7 +157,7 @@ fit_options = together(
     ),
     click.option(
         "--category-weight",
-        type=click.FloatRange(0, 1e6, min_open=True, max_open=True),
+        type=NumberRange(0, 1e6, min_open=True, max_open=True),
         default=math.sqrt(0.5),
         metavar="WEIGHT",
         help="Weight of the columns of 0 and 1 that stand for categories. [default: 0.707, by which two categories "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 __all__ = [
     "TYPED",
     "GroupedCommand",
+    "NumberRange",
     "answer_options",
     "columns_option",
     "force_option",
@@ -107,6 +109,17 @@ def split_pair(pair: str, context: click.Context, parameter: click.Parameter) ->
     if not (old and new):
         raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
     return old, new
+
+
+class NumberRange(click.FloatRange):
+    """A number in a range; NaN is refused too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; BadParameter if it is not in the range."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 seed_option = click.option(

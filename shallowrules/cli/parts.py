@@ -52,6 +52,7 @@ class _Memory(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)", str(value).strip().lower())
         if found is None or found[2] not in UNITS:
             self.fail(f"{value!r} is not a size: write a number of bytes, or one like 500MB or 2GB.", param, ctx)

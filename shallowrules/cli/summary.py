@@ -13,6 +13,7 @@ from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import describe_separation
+from shallowrules.rules.figures import show_figure
 
 if TYPE_CHECKING:
     from shallowrules.choosing import ClusterCounts
@@ -54,15 +55,15 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             Text("\nor ".join(texts)),
         )
     console.print(table)
-    extra = statistics.normalized_cost - 1
+    extra = show_figure(statistics.normalized_cost - 1, "+z.1%")
     if statistics.labelled:
         agreeing = "weight gets its given label" if statistics.weighted else "rows get their given label"
     else:
         agreeing = "weight stays in its cluster" if statistics.weighted else "rows stay in their cluster"
     console.print(
         Text(
-            f"k-means cost   {statistics.normalized_cost:.3f} times that of the "
-            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra:+z.1%}); "
+            f"k-means cost   {show_figure(statistics.normalized_cost, '.3f')} times that of the "
+            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra}); "
             f"{statistics.agreement:.1%} of the {agreeing}\n"
             f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
             f"{statistics.wad:.2f} questions find its cluster"
@@ -84,8 +85,8 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
     for point in path:
         table.add_row(
             f"{point.tradeoff:g}",
-            f"{point.cost:.3f}",
-            f"{point.cost - 1:+z.1%}",
+            show_figure(point.cost, ".3f"),
+            show_figure(point.cost - 1, "+z.1%"),
             f"{point.conditions:.2f}",
             f"{point.questions:.2f}",
             f"{point.n_leaves:,}",
@@ -105,9 +106,9 @@ def show_cluster_counts(found: ClusterCounts) -> None:
         table.add_row(
             f"{count.k}",
             f"{count.explained:.1%}",
-            f"{count.silhouette:.3f}",
+            show_figure(count.silhouette, ".3f"),
             f"{count.stability:.3f}",
-            f"{count.price:.3f}",
+            show_figure(count.price, ".3f"),
             f"{count.conditions:.2f}",
             f"{count.n_rules:,}",
             f"{count.smallest:.1%}",

@@ -3,7 +3,7 @@
 The context is stable, because users' own templates read it:
 
 ``statistics``
-    The fields of `shallowrules.rules.Statistics`.
+    The fields of `shallowrules.rules.Statistics`, and ``cost_text``, the normalized cost as text ("1.050").
 ``columns``
     Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
     categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
@@ -33,6 +33,7 @@ from typing import Any
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules.figures import show_figure
 from shallowrules.rules.nodes import rules_length
 from shallowrules.times import NATURES
 
@@ -137,6 +138,7 @@ def describe(rules: RuleSet, add_to_rule: Callable[[Rule], dict[str, Any]]) -> d
         "statistics": {
             **asdict(rules.statistics),
             **{name: list(getattr(rules.statistics, name)) for name in ("notes", "other_columns")},
+            "cost_text": show_figure(rules.statistics.normalized_cost, ".3f"),
         },
         "columns": [
             {

@@ -19,6 +19,7 @@ from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
+from shallowrules.rules.figures import show_figure
 
 __all__ = ["EXACT", "PmmlExporter", "PmmlOptions", "is_exact_in_doubles"]
 
@@ -96,7 +97,7 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     statistics = rules.statistics
     about = (
         f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
-        f"{statistics.normalized_cost:.3f} times that of the clusters without rules"
+        f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules"
     )
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'

@@ -27,6 +27,7 @@ from shallowrules.rules import (
     format_value,
 )
 from shallowrules.rules.doubts import doubts_about
+from shallowrules.rules.figures import show_figure
 from shallowrules.times import BOUND_WORDS, average_text, bound_text
 
 __all__ = [
@@ -291,8 +292,8 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
     extra = s.normalized_cost - 1
     if extra >= 0.00005:
         price = (
-            f"The clusters are {100 * extra:.2f} % less tight than without rules: that is what it costs that "
-            "a rule explains every row."
+            f"The clusters are {show_figure(100 * extra, '.2f')} % less tight than without rules: that is what it "
+            "costs that a rule explains every row."
         )
     elif extra > -0.00005:
         price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
@@ -310,7 +311,7 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "price": price,
         "cost": f"{s.cost:.6g}",
         "reference_cost": f"{s.reference_cost:.6g}",
-        "normalized_cost": f"{s.normalized_cost:.4f}",
+        "normalized_cost": show_figure(s.normalized_cost, ".4f"),
         "waes": f"{s.waes:.2f}",
         "wad": f"{s.wad:.2f}",
         "separation": describe_separation(rules),

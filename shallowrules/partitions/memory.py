@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
-__all__ = ["available_memory", "rows_within"]
+from shallowrules.errors import OptionError, OptionName
+from shallowrules.table import nearest_double
+
+__all__ = ["LARGEST_MEMORY", "available_memory", "check_memory", "rows_within"]
+
+LARGEST_MEMORY = 1 << 50
+"""Bytes, more than any machine has: who allows more allows as much."""
 
 AVAILABLE_SHARE = 0.5
 """Of the memory that the machine has available, what the work may take where nobody says so."""
@@ -26,6 +34,15 @@ CGROUP = tuple(
 
 WORKING_SHARE = 4
 """Memory that collecting, sorting and growing take, in sizes of the collected numbers."""
+
+
+def check_memory(given: Any) -> int | None:
+    """Return bytes that work may take as a whole number, at most `LARGEST_MEMORY`; OptionError if they are not one."""
+    if given is None:
+        return None
+    if not isinstance(given, Real) or isinstance(given, bool) or not nearest_double(given) >= 0:
+        raise OptionError(OptionName("memory"), f" must be a number of bytes, not {given!r}")
+    return int(min(nearest_double(given), LARGEST_MEMORY))
 
 
 def rows_within(memory: int | None, row_bytes: int) -> int:

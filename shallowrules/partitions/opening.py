@@ -8,6 +8,7 @@ from typing import Any
 
 from shallowrules.errors import OptionError
 from shallowrules.partitions.base import Partitions
+from shallowrules.partitions.memory import check_memory
 from shallowrules.partitions.sources import Reading, open_files, open_stored_rows
 from shallowrules.sources import DatabaseRows
 
@@ -45,8 +46,9 @@ def open_partitions(
     DataError
         If there are no rows, or a part has other columns, or a column of another type.
     OptionError
-        If `source` is none of these.
+        If `source` is none of these, or `memory` is not a number of bytes.
     """
+    memory = check_memory(memory)
     if isinstance(source, Partitions):
         yield source
         return

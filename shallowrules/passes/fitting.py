@@ -316,8 +316,6 @@ class _Growing:
         data, n_threads = unique.data, self.parameters.n_threads
         labels = nearest_labels(data.X_cluster, self.reference.centers, n_threads)
         cost = partition_cost(data.X_cluster, labels, data.weight, n_threads)
-        if cost <= 0:
-            return None
         place = np.zeros(len(self.reference.centers), dtype=np.int32)
         place[kept] = np.arange(len(kept))
         return refine(tree, unique, reference_cost=cost, reference_labels=place[labels], **options)

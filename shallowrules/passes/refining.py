@@ -88,10 +88,10 @@ def refine_parts(
     )
     found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
     reference_cost = found.squares.cost(reference.weight)
-    if reference_cost <= 0:
-        return None
     total = float(weights.sum())
     aim = aim_of(tradeoff, reference_cost, total, total, k, moves_leaves=moves_leaves)
+    if not aim.unit > 0:
+        return None
     broad = found.lowest.table(weights, n_threads)
     coded = broad.coded
     data = GrowthData(coded.X_explain, coded.X_cluster, reference.explain_centers, reference.centers[reference.kept])

@@ -182,7 +182,7 @@ class Measuring:
             data.parameters.n_threads,
             data.encoding.cluster_ranges,
         )
-        return normalized_cost(cost, data.reference_cost), float(np.average(size[leaf], weights=weight))
+        return normalized_cost(cost, data.reference_cost, finite=True), float(np.average(size[leaf], weights=weight))
 
     def _tree(
         self,

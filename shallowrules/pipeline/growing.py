@@ -330,6 +330,8 @@ def _refined(
         if thorough is None:
             raise
         return replace(tree, notes=(note_of(0, interrupted=True),))
+    if refinement is None:
+        return tree
     log(refinement.summary())
     return refinement.tree
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from shallowrules.conversion import Number
 from shallowrules.rules.columns import OPTIONAL
 
-__all__ = ["Cluster", "Statistics", "normalized_cost"]
+__all__ = ["Cluster", "Statistics", "normalized_cost", "show_figure"]
+
+LARGEST_SHOWN = 1e15
+"""Ratios above this are of costs that are 0 but for rounding."""
 
 
 def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False) -> float:
@@ -20,6 +23,13 @@ def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False)
     """
     ratio = cost / reference_cost if reference_cost > 0 else 1.0 if cost == 0 else math.inf
     return min(ratio, sys.float_info.max) if finite else ratio
+
+
+def show_figure(value: float, spec: str) -> str:
+    """Return a figure by a format specification; "∞" for a ratio to nothing, "–" where there is no figure (NaN)."""
+    if math.isnan(value):
+        return "–"
+    return "∞" if value > LARGEST_SHOWN else format(value, spec)
 
 
 @dataclass(frozen=True)

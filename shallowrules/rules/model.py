@@ -22,7 +22,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.document import Setting
 from shallowrules.rules.explaining import Explanation, Row, explain_row
-from shallowrules.rules.figures import Cluster, Statistics
+from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
@@ -131,7 +131,7 @@ class RuleSet:
         ]
         s = self.statistics
         lines.append(
-            f"cost {s.normalized_cost:.3f} of the unrestricted clustering's; "
+            f"cost {show_figure(s.normalized_cost, '.3f')} of the unrestricted clustering's; "
             f"conditions per row {s.waes:.2f}, questions per row {s.wad:.2f}"
         )
         return "\n".join(lines)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.qualified_names import split_table
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
@@ -69,7 +70,7 @@ class DatabaseRows:
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
             raise OptionError("--database wants either --table or --query: the rows to read", option="database")
-        if self.sample is not None and self.sample < 1:
+        if self.sample is not None and not self.sample >= 1:
             raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
             raise OptionError(
@@ -265,7 +266,7 @@ class DatabaseSource(Source):
             drawn = "random()"
         else:
             raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
-        return f"{statement} ORDER BY {drawn} LIMIT {n_rows}", before
+        return f"{statement} ORDER BY {drawn} LIMIT {min(n_rows, INT64[-1])}", before
 
     def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:
         """Return the columns of a table that are declared as truth values or times that the database keeps otherwise.

@@ -43,6 +43,7 @@ from shallowrules.exporters.wording import (
 )
 from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import show_figure
 
 __all__ = ["HtmlExporter", "HtmlOptions"]
 
@@ -183,6 +184,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
     """Return what the page says of a tree, one of so many."""
     pictures = Pictures.of(rules)
     s = rules.statistics
+    extra = 100 * (s.normalized_cost - 1)
     return {
         "figures": describe_figures(rules),
         "drawing": describe_tree(rules, colours),
@@ -193,7 +195,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "weighted": s.weighted,
         "left_out": counted(s.left_out, "row") if s.left_out else None,
         "agreement": percent(s.agreement),
-        "cost": f"{100 * (s.normalized_cost - 1):+.1f} %" if abs(s.normalized_cost - 1) >= 0.0005 else "±0 %",
+        "cost": f"{show_figure(extra, '+.1f')} %" if abs(extra) >= 0.05 else "±0 %",
         "waes": f"{s.waes:.2f}",
         "doubts": describe_doubts(rules),
         "notes": list(s.notes),

@@ -8,6 +8,7 @@ from typing import Any
 
 from shallowrules.errors import OptionError, OptionName, RulesFormatError, counted
 from shallowrules.rules import RulePath, RuleSet
+from shallowrules.rules.figures import show_figure
 
 __all__ = ["describe_path", "describe_points", "join_path", "read_path"]
 
@@ -67,7 +68,7 @@ def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
     found = []
     for i, rules in enumerate(trees):
         s = rules.statistics
-        extra = f"{100 * (s.normalized_cost - 1):+.1f} %"
+        extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')} %"
         mine = ", the rules that this page was made of" if i == own else ""
         found.append(
             f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
@@ -96,8 +97,8 @@ def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
         "said": describe_points(trees, own)[own],
         "shortest": f"{min(lengths):.2f}",
         "longest": f"{max(lengths):.2f}",
-        "cheapest": f"{100 * (min(costs) - 1):+.1f} %",
-        "dearest": f"{100 * (max(costs) - 1):+.1f} %",
+        "cheapest": f"{show_figure(100 * (min(costs) - 1), '+.1f')} %",
+        "dearest": f"{show_figure(100 * (max(costs) - 1), '+.1f')} %",
     }
 
 

@@ -8,6 +8,7 @@ from shallowrules.errors import counted
 from shallowrules.exporters.context import package_version, percent
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
+from shallowrules.rules.figures import show_figure
 
 __all__ = ["header_lines"]
 
@@ -38,8 +39,9 @@ def _worth(rules: RuleSet) -> str:
     s = rules.statistics
     before = "given clusters" if s.labelled else "clusters without rules"
     return (
-        f"{counted(s.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost {s.normalized_cost:.3f} "
-        f"times that of the {before}; {percent(s.agreement)} of the rows in the same cluster as there."
+        f"{counted(s.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
+        f"{show_figure(s.normalized_cost, '.3f')} times that of the {before}; "
+        f"{percent(s.agreement)} of the rows in the same cluster as there."
     )
 
 
