@@ -153,8 +153,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from 0
         on, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
     tree_ : Tree
-        The tree over the columns of X, thresholds in their units, and where X has categories over a column of 0
-        and 1 for each, as ``encoder_.columns`` lists them. Its cluster i is ``classes_[i]``.
+        The tree over the columns of X, thresholds in their units; where X has categories, over a column of 0 and 1
+        for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists
+        them. Its cluster i is ``classes_[i]``.
     encoder_ : Encoder
         What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
         (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
@@ -174,8 +175,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     normalized_cost_ : float
         ``inertia_ / reference_inertia_``, the price of explainability.
     cluster_centers_ : ndarray of float64, shape (k, n_model_columns)
-        Means of the tree's clusters in the columns of ``tree_``, in the units of X (shares for categories); the
-        reference center where a cluster is empty.
+        Means of the tree's clusters in the units of X (shares for categories); the reference center where a cluster is
+        empty. Their columns are those of ``encoder_.columns`` that are no codes.
     clusterer_ : estimator or None
         The fitted clusterer.
     scaler_ : estimator or None

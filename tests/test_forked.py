@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
+    pytest.mark.slow,
+]
 
 PARENT = """
 import multiprocessing, os, sys, threading
@@ -59,12 +62,13 @@ if __name__ == "__main__":
         pool.map(check, [what] * 4)
 """
 
-WAYS = ("os.fork", "os.fork while k-means runs", "multiprocessing")
 WORK = ("predict", "score", "fit", "fit with n_jobs=None", "fit with all cores", "fit_partitions", "apply in a thread")
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", WORK)
+@pytest.mark.parametrize(
+    ("way", "what"),
+    [*(("os.fork", what) for what in WORK), ("os.fork while k-means runs", "fit"), ("multiprocessing", "fit")],
+)
 def test_a_forked_child_does_not_hang(way, what, tmp_path):
     (tmp_path / "parent.py").write_text(PARENT)
     command = [sys.executable, str(tmp_path / "parent.py"), way, what]

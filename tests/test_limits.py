@@ -121,7 +121,6 @@ def test_there_are_such_options():
     [
         ("--max-leaves", "1000000000"),
         ("--max-leaves", f"{10**20}"),
-        ("--memory", f"{10**400}"),
         ("--sample", f"{10**20}"),
     ],
 )
