@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -595,7 +596,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)
