@@ -31,7 +31,7 @@ LAST = {
 }
 COMMANDS = (
     ("fit", "-k", "2", "--drop-missing"),
-    ("fit", "-k", "2", "--memory", "1GB"),
+    ("fit", "-k", "2", "--memory", "1GB", "--impute", "median"),
     ("run", "-k", "2", "--drop-missing"),
     ("path", "-k", "2", "--drop-missing"),
     ("clusters", "--to", "3", "--drop-missing"),

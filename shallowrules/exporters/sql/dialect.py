@@ -272,7 +272,7 @@ class Numbers:
     truth: tuple[str, str] | None
     beside_doubles: tuple[str, int] | None
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
-    beyond_int64: bool = False
+    beyond_int64: bool
 
 
 @dataclass(frozen=True, kw_only=True)

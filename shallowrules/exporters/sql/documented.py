@@ -68,6 +68,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(
             Caution(
@@ -103,6 +104,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -132,6 +134,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -157,6 +160,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -201,6 +205,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -233,6 +238,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -279,6 +285,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=None,
             beside_integers="as doubles",
+            beyond_int64=False,
         ),
         cautions=(
             Caution(

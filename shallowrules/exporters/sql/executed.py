@@ -95,6 +95,7 @@ EXECUTED: Mapping[str, Dialect] = {
             truth=None,
             beside_doubles=(_SQLITE_REAL, DOUBLE_EXACT),
             beside_integers="exactly",
+            beyond_int64=False,
         ),
         cautions=(
             Caution(
