@@ -39,7 +39,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others sanitize wheel lint format docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel lint format docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -47,6 +47,7 @@ help:
 	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the tests"
 	@echo "make test-all  the tests, and the quick ones on every other Python found ($(VERSIONS))"
+	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
 	@echo "make lint      ruff, mypy, cython-lint"
@@ -114,10 +115,12 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
+
+QUICK := 'not slow and not docs'
 
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)
 
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
@@ -155,14 +158,40 @@ define on_others
 endef
 
 test-others: | $(BIN)/python
-	$(call on_others,test PYTEST_FLAGS="$(PYTEST_FLAGS) -m 'not slow' $$tests")
+	$(call on_others,test PYTEST_FLAGS="$(PYTEST_FLAGS) $$tests")
 
 # The environments that test-others wants: set up while something else runs, they need not be waited for.
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-test-all: export SHALLOWRULES_DRAWS = full
-test-all: test-others test
+# This Python draws all examples, the others a tenth.
+test-all: test-others
+	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
+
+# What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
+# take and print, and what scikit-learn asks of an estimator.
+LOWEST_TESTS := public_names estimator dataframes dtypes table cli cli_output exporters_exported exporters_frames \
+	exporters_python exporters_registry exporters_rendering exporters_xlsx metrics packaging partitions rules_schema settings \
+	sources_adbc sources_database sources_json sources_parquet tradeoff transformers
+
+# The oldest Python and the lowest versions of core and of the extra `test`, which holds most of the others; what these need in
+# turn comes in its newest version. --upgrade also takes a version back that is above its floor. The kernel is built by the
+# newest Cython, as for the other environments, so that nothing is compiled twice.
+.venv-lowest/with-test: setup.py pyproject.toml $(KERNEL)
+	@$(find_python); python=$$(find_python 3.11 python3.11 $(BIN)/python "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.11*/bin/python); \
+	[ -n "$$python" ] || { echo "No Python 3.11 with its C headers was found: make test-lowest needs it" >&2; exit 1; }; \
+	$(MAKE) .venv-lowest/bin/python VENV=.venv-lowest PYTHON="$$python"
+	@.venv-lowest/bin/python $(INSTALL) --upgrade uv $$(.venv-lowest/bin/python -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@.venv-lowest/bin/uv pip install -q --python .venv-lowest/bin/python --resolution lowest-direct --upgrade \
+		--no-build-isolation -e '.[test]'
+	@touch $@
+
+setup-lowest: .venv-lowest/with-test
+
+test-lowest: setup-lowest
+	SHALLOWRULES_LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist loadfile -m $(QUICK) $(PYTEST_FLAGS) \
+		$(LOWEST_TESTS:%=tests/test_%.py)
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
@@ -196,7 +225,7 @@ wheel: $(VENV)/with-dev
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
 	build/wheel/env/bin/python $(INSTALL) "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
-		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m 'not slow' $(PYTEST_FLAGS) \
+		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/test_%.py),$(CURDIR)/tests)
 
 lint: $(VENV)/with-dev
@@ -225,7 +254,7 @@ conformance: $(VENV)/with-test $(VENV)/with-engines build/dbt/bin/dbt
 	$(BIN)/python conformance/real_tables.py $(if $(SHORT),--only wine,--write)
 
 clean:
-	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.*
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest
 	rm -f $(VENV)/with-*
 	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
 	find shallowrules templates tests benchmarks conformance -name __pycache__ -type d -prune -exec rm -rf {} +

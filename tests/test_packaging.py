@@ -15,6 +15,9 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -94,6 +97,8 @@ def sources(*patterns: str) -> set[str]:
 
 
 wheel_only = pytest.mark.skipif("SHALLOWRULES_WHEEL" not in os.environ, reason="`make wheel` runs these")
+
+lowest_only = pytest.mark.skipif("SHALLOWRULES_LOWEST" not in os.environ, reason="`make test-lowest` runs these")
 
 # Fits with two threads, KMeans before and after; prints the files of the OpenMP libraries that were loaded.
 TWO_OPENMPS = """
@@ -298,3 +303,21 @@ def test_the_wheels_types_are_seen(tmp_path):
 def test_the_wheels_openmp_and_scikit_learns_work_side_by_side(tmp_path):
     loaded = [Path(line) for line in run(sys.executable, "-c", TWO_OPENMPS, cwd=tmp_path).splitlines()]
     assert {"shallowrules.libs", "scikit_learn.libs"} <= {path.parent.name for path in loaded}
+
+
+@lowest_only
+def test_every_floor_is_the_version_that_is_installed():
+    floors: dict[str, set[Version]] = {}
+    for text in importlib.metadata.requires("shallowrules") or []:
+        requirement = Requirement(text)
+        lowest = {Version(each.version) for each in requirement.specifier if each.operator == ">="}
+        floors.setdefault(canonicalize_name(requirement.name), set()).update(lowest)
+    installed = {
+        canonicalize_name(each.name): Version(each.version) for each in importlib.metadata.distributions() if each.name
+    }
+    differing = {
+        name: (versions, installed[name])
+        for name, versions in floors.items()
+        if name in installed and versions and versions != {installed[name]}
+    }
+    assert not differing
