@@ -172,7 +172,10 @@ test-all: test-others
 # take and print, and what scikit-learn asks of an estimator.
 LOWEST_TESTS := public_names estimator dataframes dtypes table cli cli_output exporters_exported exporters_frames \
 	exporters_python exporters_registry exporters_rendering exporters_xlsx metrics packaging partitions rules_schema settings \
-	sources_adbc sources_database sources_json sources_parquet tradeoff transformers
+	sources_json sources_parquet tradeoff transformers
+
+# Tests that start a PostgreSQL and a MariaDB are slow ones; here they run, for the drivers' sake.
+LOWEST_SERVERS := sources_adbc sources_database
 
 # The oldest Python and the lowest versions of core and of the extra `test`, which holds most of the others; what these need in
 # turn comes in its newest version. --upgrade also takes a version back that is above its floor. The kernel is built by the
@@ -192,6 +195,7 @@ setup-lowest: .venv-lowest/with-test
 test-lowest: setup-lowest
 	SHALLOWRULES_LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist loadfile -m $(QUICK) $(PYTEST_FLAGS) \
 		$(LOWEST_TESTS:%=tests/test_%.py)
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS) $(LOWEST_SERVERS:%=tests/test_%.py)
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
