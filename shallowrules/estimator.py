@@ -177,7 +177,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ``inertia_ / reference_inertia_``, the price of explainability.
     cluster_centers_ : ndarray of float64, shape (k, n_model_columns)
         Means of the tree's clusters in the units of X (shares for categories); the reference center where a cluster is
-        empty. Their columns are those of ``encoder_.columns`` that are no codes.
+        empty. Their columns are those of ``encoder_.columns`` that are not codes.
     clusterer_ : estimator or None
         The fitted clusterer.
     scaler_ : estimator or None

@@ -72,7 +72,7 @@ def fits(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any], NDArray[np.floa
 
 
 def fit(frame: Any, options: dict[str, Any], weight: NDArray[np.float64] | None = None) -> ExplainableKMeans:
-    """Return a fit; fewer distinct rows than clusters, or labels that rules cannot follow, are no matter here."""
+    """Return a fit; fewer distinct rows than clusters, or labels that rules cannot follow, do not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShallowRulesWarning)
         warnings.filterwarnings("ignore", message=".*[Nn]umber of distinct clusters")
