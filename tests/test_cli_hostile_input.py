@@ -14,7 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner
 from commandline import COMMAND, call, refused, write_groups
-from hypothesis import HealthCheck, given, settings
+from draws import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from shallowrules import files
@@ -289,7 +290,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@draws(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(COMMAND_OPTIONS), HOSTILE)
 def test_no_hostile_value_is_a_traceback(folder, chosen, value):
     name, where = chosen

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import pytest
 from commandline import call, refused
-from hypothesis import example, given, settings
+from draws import draws
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rulesets import small_rules
 
@@ -38,7 +39,7 @@ def written(path):
         return list(csv.reader(stream))
 
 
-@settings(max_examples=60)
+@draws(30)
 @given(
     st.lists(texts, min_size=1, max_size=6),
     texts.filter(lambda name: name.strip() and name.lower() not in ("x", "i", "cluster")),

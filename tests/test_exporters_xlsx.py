@@ -91,7 +91,7 @@ def test_it_meets_the_contract():
 def test_libreoffice_computes_the_labels_of_the_tree():
     cases = []
 
-    @draws(60, phases=[Phase.generate])
+    @draws(240, phases=[Phase.generate])
     @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts, names=hostile_names), seed=st.integers(0, 2**32))
     def collect(rules, seed):
         rows = rows_of_cells(rules, boundary_rows(rules, seed, 30))

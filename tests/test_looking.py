@@ -14,7 +14,8 @@ from unittest import mock
 
 import pytest
 from commandline import call, write_groups
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules import ExplainableKMeans
@@ -118,7 +119,7 @@ def rows_in_parts(where):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="links and pipes of another kind")
-@settings(max_examples=200, deadline=None)
+@draws(100)
 @given(
     content=trees,
     fault=st.sampled_from([None, *FAULTS]),

@@ -18,7 +18,7 @@ def test_the_drawn_tables_are_of_many_kinds_and_forms():
     assert len(FORMS) >= 20
 
 
-@draws(500)
+@draws(150)
 @given(st.integers(0, 2**31))
 def test_every_table_has_one_label_a_row_or_is_refused_in_words(seed):
     assert check_table(seed) in ("labelled", "refused", "not made")

@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 from commandline import call, refused
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.files import distinct_keys
@@ -218,7 +219,7 @@ def repeating(value, repeated):
     return json.dumps(value)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(st.dictionaries(st.text(max_size=3), json_values, min_size=1, max_size=3), st.data())
 def test_a_repeated_key_is_refused_wherever_it_stands(document, data):
     objects = list(objects_in(document))

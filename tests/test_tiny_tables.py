@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -117,7 +118,7 @@ def test_each_distinct_row_is_a_cluster_and_means_are_rounded(rows):
     check_rules(model.rules_)
 
 
-@settings(max_examples=400)
+@draws(200)
 @given(st.data())
 def test_a_fit_of_few_rows(data):
     X, weight = data.draw(tiny_tables())
@@ -130,7 +131,7 @@ def test_a_fit_of_few_rows(data):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-@settings(max_examples=150)
+@draws(60)
 @given(st.data())
 def test_what_is_made_of_a_fit_of_few_rows(data):
     X, weight = data.draw(tiny_tables())
@@ -162,7 +163,7 @@ def test_what_is_made_of_a_fit_of_few_rows(data):
             continue
 
 
-@settings(max_examples=80)
+@draws(30)
 @given(st.data())
 def test_searches_over_few_rows(data):
     X, weight = data.draw(tiny_tables())
@@ -185,7 +186,7 @@ def test_searches_over_few_rows(data):
         check_figures(str(found))
 
 
-@settings(max_examples=200)
+@draws(60)
 @given(st.data())
 def test_parts_of_few_rows(data):
     X, weight = data.draw(tiny_tables())

@@ -83,19 +83,23 @@ def engines():
 def test_all_forms_agree(make, engines):
     rules = make()
     comparisons, not_run = found(rules, rows(rules))
+    refused = {"xlsx"} & set(not_run)  # a workbook takes no rules on integers beyond its doubles
+    assert refused == ({"xlsx"} if rules.columns[0].type == "integer" and rules.nodes[0].threshold > 2**53 else set())
+    in_workbook = [] if refused else ["workbook in LibreOffice"]
     assert {form: each.disagreements for form, each in comparisons.items()} == dict.fromkeys(
         [
             *("RuleSet.assign", "Python, flat", "Python, ordered", "Python, nested", "Python, vectorized", "PMML"),
             *("pandas", "Polars"),
-            *("page in chromium", "workbook in LibreOffice", *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
+            *("page in chromium", *in_workbook, *(f"SQL, sqlite, {style}" for style in LABELLING_STYLES)),
             "dbt, sqlite, model rendered by Jinja",
         ],
         0,
     )
     assert 30 <= comparisons["PMML"].rows <= comparisons["RuleSet.assign"].rows
     assert 30 < comparisons["page in chromium"].rows <= comparisons["RuleSet.assign"].rows
-    assert 30 < comparisons["workbook in LibreOffice"].rows <= comparisons["RuleSet.assign"].rows
-    assert set(not_run) == {"markdown", "mermaid", "svg"} | (set(not_run) - set(BUILT_IN))
+    for form in in_workbook:
+        assert 30 < comparisons[form].rows <= comparisons["RuleSet.assign"].rows
+    assert set(not_run) == {"markdown", "mermaid", "svg"} | refused | (set(not_run) - set(BUILT_IN))
 
 
 @pytest.mark.slow

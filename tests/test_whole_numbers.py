@@ -88,7 +88,7 @@ def check_counts(model: ExplainableKMeans, weight: NDArray[np.float64] | None) -
         assert cluster.share == pytest.approx(weight[mine].sum() / weight.sum())
 
 
-@draws(400)
+@draws(150)
 @given(fits())
 def test_labels_are_those_of_every_form(drawn_fit):
     frame, options, weight = drawn_fit
@@ -113,7 +113,7 @@ def test_labels_are_those_of_every_form(drawn_fit):
             assert not found.disagreements, found
 
 
-@draws(200)
+@draws(80)
 @given(fits(), st.integers(1, 4))
 def test_a_table_in_parts_has_the_rules_of_fit(drawn_fit, n_parts):
     frame, options, weight = drawn_fit
