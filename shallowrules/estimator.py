@@ -43,10 +43,10 @@ from shallowrules.table import Column, Table, unmasked
 from shallowrules.thorough import BUDGET, Budget
 from shallowrules.tree import Tree
 
+__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
+
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
-
-__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
 
 
 class ExplainableKMeans(ClusterMixin, BaseEstimator):

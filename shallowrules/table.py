@@ -318,9 +318,13 @@ class Table:
         if self.matrix is None:
             return None
         if not all("ends" in vars(column) for column in self.columns):
-            for column, *ends in zip(self.columns, *column_ranges(self.matrix, n_threads), strict=True):
-                vars(column)["ends"] = tuple(map(float, ends))
+            self.set_ends(column_ranges(self.matrix, n_threads))
         return Ranges(*np.array([column.ends for column in self.columns]).T)
+
+    def set_ends(self, ranges: Ranges) -> None:
+        """Tell the columns their `ends`, found in a matrix of the same numbers as floats."""
+        for column, *ends in zip(self.columns, *ranges, strict=True):
+            vars(column)["ends"] = tuple(map(float, ends))
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:

@@ -34,6 +34,7 @@ UNITS |= {f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)}
 LEAST_MEMORY = 64_000_000
 
 MOST_MEMORY = 1e18
+"""More than that is not a size that anybody means."""
 
 WORKING_SHARE = 8
 """Memory that a fit of a table in memory takes, in sizes of its numbers as float64. Measured at 1,000,000 x 10, k = 10:
@@ -52,7 +53,6 @@ class _Memory(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)", str(value).strip().lower())
         if found is None or found[2] not in UNITS:
             self.fail(f"{value!r} is not a size: write a number of bytes, or one like 500MB or 2GB.", param, ctx)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import together
+from shallowrules.cli.options import NumberRange, together
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -103,7 +103,7 @@ table_or_database = together(
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True, max=86_400),
+        type=NumberRange(min=0, min_open=True, max=86_400),
         metavar="SECONDS",
         help="Let PostgreSQL, MySQL or MariaDB end a statement that takes longer; SQLite and DuckDB have no setting "
         "for that, and refuse the option.",

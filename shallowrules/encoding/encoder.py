@@ -368,8 +368,11 @@ def encode(
         If a column holds infinite values, or missing ones that are not imputed; if it holds neither numbers nor
         categories, or too many categories, or numbers that overflow.
     """
-    ranges = table.ranges(n_threads) if matrix is None else column_ranges(matrix, n_threads)
-    matrix = table.matrix if matrix is None else matrix
+    if matrix is None:
+        ranges, matrix = table.ranges(n_threads), table.matrix
+    else:
+        ranges = column_ranges(matrix, n_threads)
+        table.set_ends(ranges)
     refuse_unusable(table, table.columns if impute is None else (), ranges)
     refuse_other_types(table)
     refuse_too_large(table, scale, ranges)

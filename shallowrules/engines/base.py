@@ -46,7 +46,8 @@ class Engine(ABC):
         What it is called.
     types : mapping
         For each type of the rules ("float", "integer", "text", "boolean", and those of dates, points in time and
-        durations that the engine has) the column that holds it, and for "float32" the column of single precision.
+        durations that the engine has) the column that holds it, for "float32" the column of single precision, and for
+        "unsigned" that of whole numbers up to 2**64 - 1 where the engine has one.
     columns : sequence of ColumnType
         The types that columns of a database may have.
     settings : mapping
