@@ -117,7 +117,7 @@ examples: $(VENV)/with-cli
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
 test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
 
-QUICK := 'not slow and not docs'
+QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
 test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)

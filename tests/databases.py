@@ -14,8 +14,8 @@ SERVERS = ("postgres", "mysql")
 
 
 def marked(*names):
-    """Return databases as parameters of a fixture or test; servers are slow."""
-    return [pytest.param(name, marks=[pytest.mark.slow] if name in SERVERS else []) for name in names]
+    """Return databases and engines as parameters of a fixture or test, those marked that have to be started."""
+    return [pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.services]) for name in names]
 
 
 def on(*names):

@@ -1,10 +1,12 @@
-"""How many examples the tests draw: the one place that says so."""
+"""How many examples the tests draw, and how many of their cases the quick suite runs: the one place that says so."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
 SHARES = {"short": 50, "quick": 10, "full": 1}
@@ -26,3 +28,16 @@ def drawn(count: int, least: int = LEAST) -> int:
 def draws(count: int, **others: Any) -> settings:
     """Return hypothesis's settings for a test that draws `count` examples in the full suite."""
     return settings(max_examples=drawn(count), **others)
+
+
+def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
+    """Return the cases of a test: the quick suite runs `count` of them, spread over all, the full suite each.
+
+    A tuple has the values of several arguments.
+    """
+    cases = list(cases)
+    quick = {round(i * (len(cases) - 1) / max(count - 1, 1)) for i in range(count)} if count > 1 else {len(cases) // 2}
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[] if i in quick else [pytest.mark.slow])
+        for i, case in enumerate(cases)
+    ]

@@ -8,6 +8,7 @@ import signal
 import pytest
 from applications import OTHER, applied, refused
 from databases import execute, on, schema_of
+from draws import few
 from rulesets import small_rules
 
 from shallowrules.applying import Application, plan_labels, run_plan
@@ -83,7 +84,7 @@ def found(database):
     return [labels[row] for row in range(len(labels))]
 
 
-@pytest.mark.parametrize("columns", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("columns", few(KEYS.values()), ids=KEYS)
 def test_every_row_gets_its_cluster(keyed, columns):
     database = keyed(columns)
     before = schema_of(database)
@@ -99,7 +100,7 @@ def test_every_row_gets_its_cluster(keyed, columns):
 
 
 @on("sqlite", "duckdb")
-@pytest.mark.parametrize("size", [1, N_ROWS - 1, N_ROWS, N_ROWS + 1])
+@pytest.mark.parametrize("size", few([1, N_ROWS - 1, N_ROWS, N_ROWS + 1]))
 def test_batches_of_any_size(keyed, size):
     database = keyed(KEYS["a number"])
     rows = DatabaseRows(database.url, KEYED)

@@ -18,6 +18,7 @@ import pytest
 from applications import OTHER, OTHER_LABELS, applied, apply, expected, labelled, target
 from commandline import COMMAND
 from databases import SERVERS, SMALL, File, objects_of, on, schema_of
+from draws import few
 from rights import without_rights
 from rulesets import small_rules
 
@@ -134,7 +135,7 @@ def before_each_event(monkeypatch, do):
 
 
 @on("sqlite", "duckdb", "mysql")
-@pytest.mark.parametrize("case", ["view", "table again", "update"])
+@pytest.mark.parametrize("case", few(["view", "table again", "update"]))
 def test_an_interrupt_before_any_statement_leaves_all_as_it_was(shop, monkeypatch, case):
     style, *again = case.split()
     rows, application = DatabaseRows(shop.url, "small"), Application(style=style, replace=bool(again))
@@ -232,7 +233,7 @@ def test_a_kill_while_something_is_made_first_leaves_it_whole_or_not_at_all(shop
 
 @FORKS
 @on("sqlite", "duckdb", "postgres")
-@pytest.mark.parametrize("style", ["view", "table", "update"])
+@pytest.mark.parametrize("style", few(["view", "table", "update"]))
 def test_a_kill_before_the_end_of_the_transaction_changes_nothing(shop, style):
     rows = DatabaseRows(shop.url, "small")
     applied(shop, style)
@@ -324,6 +325,7 @@ def test_who_is_killed_while_waiting_leaves_nothing_half_made(shop, style):
 ENDLESS = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 0.5 AS x, n AS i FROM r"
 
 
+@pytest.mark.slow
 @on("sqlite")  # DuckDB looks for signals between its tasks alone, and one may take as long as it likes
 def test_ctrl_c_ends_a_statement_in_this_process(shop):
     shop.run(f"CREATE VIEW endless AS {ENDLESS}")

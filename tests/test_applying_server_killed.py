@@ -21,7 +21,7 @@ from shallowrules.sources.connecting import parse_url
 
 pytest.importorskip("sqlalchemy")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 ROWS = 1_000_000
 SECONDS = 60

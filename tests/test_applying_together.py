@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from applications import COMPUTED, applied, apply, expected, labelled, target
-from databases import SERVERS, of
+from databases import marked, of
+from draws import few
 from rulesets import small_rules
 
 from shallowrules.applying import Application, plan_labels, run_plan, running
@@ -61,7 +62,7 @@ def run_together(plans, monkeypatch, *, inside, delay):
 
 
 @pytest.mark.parametrize("inside", [True, False])
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", few(STYLES))
 def test_one_of_two_runs_is_done_and_the_other_is_to_try_again(shop, monkeypatch, style, inside):
     if style == "column" and shop.dialect not in COMPUTED:
         return
@@ -84,7 +85,7 @@ def test_who_is_told_so_does_it_again(shop, monkeypatch, style):
     assert labelled(shop, target(style)) == expected()
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("database", ["mysql"], indirect=True)
 def test_a_run_that_lasts_longer_than_is_waited_is_said(shop):
     plan = plan_labels(small_rules(), of(shop), Application(style="view"))
@@ -102,8 +103,7 @@ def kinds():
     for reason in ("lock", "rival"):
         for dialect, codes in REASONS[reason].items():
             for code in codes:
-                marks = [pytest.mark.slow] if dialect in SERVERS else []
-                yield pytest.param(dialect, code, marks=marks, id=f"{dialect}-{code}")
+                yield pytest.param(dialect, code, marks=marked(dialect)[0].marks, id=f"{dialect}-{code}")
 
 
 @pytest.mark.parametrize(("database", "code"), [*kinds()], indirect=["database"])

@@ -18,8 +18,6 @@ import pytest
 
 from shallowrules import ExplainableKMeans, Tree
 
-pytestmark = pytest.mark.slow
-
 PAPER = Path(__file__).resolve().parent.parent / "benchmarks" / "paper.py"
 QUALITY = PAPER.with_name("quality.py")
 SPEED = PAPER.with_name("speed.py")
@@ -37,6 +35,7 @@ def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.measures
 def test_speed_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "letter.npz", X=np.random.default_rng(0).integers(0, 16, (2000, 16)).astype(float), k=26)
     done = run_speed("--cases", "100000x20-k20", "letter", "poker", "--memory", data=tmp_path)
@@ -51,6 +50,7 @@ def test_speed_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path)
     assert "100000x20-k20: seed 1 of 1" in done.stderr
 
 
+@pytest.mark.measures
 def test_speed_draws_slopes(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "slopes.png"
@@ -91,6 +91,7 @@ def test_functions_prints_every_ratio_and_judges_none_of_a_quick_run() -> None:
     assert all(float(figure) > 0 for line in lines for figure in line[2:])
 
 
+@pytest.mark.measures
 def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "letter.npz", X=np.random.default_rng(0).integers(0, 16, (2000, 16)).astype(float), k=26)
     done = subprocess.run(
@@ -108,6 +109,7 @@ def test_fit_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -
     assert "≤" not in done.stdout
 
 
+@pytest.mark.measures
 def test_fit_puts_pieces_together(tmp_path: Path) -> None:
     kept = tmp_path / "ratios.jsonl"
     for seed, seeds in ((3, "1 seed"), (4, "2 seeds"), (4, "2 seeds")):
@@ -143,6 +145,7 @@ def page(tmp_path: Path) -> Path:
     return page
 
 
+@pytest.mark.measures
 def test_paper_measures_beside_the_published_figures_and_draws(
     tmp_path: Path, page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +169,7 @@ def test_paper_measures_beside_the_published_figures_and_draws(
         assert (tmp_path / "drawn" / f"{name}_over_tradeoff.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("script", ["paper", "quality"])
 def test_no_page_is_written_on_a_busy_machine(
     script: str, tmp_path: Path, page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -194,6 +198,7 @@ def test_a_probe_gets_a_share_of_the_cores() -> None:
     assert 0.0 < measuring.free_share() < 1.2
 
 
+@pytest.mark.measures
 def test_paper_says_what_is_off(tmp_path: Path) -> None:
     # Under the name of a table of the paper, one that has not its structure.
     np.savez(tmp_path / "vowel.npz", X=np.random.default_rng(0).normal(size=(300, 2)), k=11)
@@ -204,6 +209,7 @@ def test_paper_says_what_is_off(tmp_path: Path) -> None:
     assert re.search(r"vowel, exshallow: cost is 1\.\d+, more than 0\.03 away from 1\.21", done.stdout)
 
 
+@pytest.mark.measures
 def test_paper_searches_for_a_tree_as_good_as_that_of_exkmc(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run_paper("--tables", "iris", "--seeds", "1", "--figures", str(tmp_path), data=tmp_path)
@@ -239,6 +245,7 @@ def run_quality(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.measures
 def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: Path, page: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "drawn" / "quality.png"
@@ -265,6 +272,7 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     assert "old" not in text
 
 
+@pytest.mark.measures
 def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
     page = tmp_path / "rounding.md"
     begin, end = (f"<!-- measured by benchmarks/rounding.py: {word} -->" for word in ("begin", "end"))
@@ -277,6 +285,7 @@ def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
     assert "a stale table" not in page.read_text()
 
 
+@pytest.mark.measures
 def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
     measuring, quality = importlib.import_module("measuring"), importlib.import_module("quality")
     for table in ("wine", "diabetes"):
@@ -320,6 +329,7 @@ def test_quality_judges_what_was_found() -> None:
     assert counted[8:] == [["1", "0", "0", "0", "1"], ["5", "4", "8", "0", "1"]]
 
 
+@pytest.mark.measures
 def test_quality_fails_where_refinement_does_harm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     quality = importlib.import_module("quality")
@@ -355,6 +365,7 @@ def test_quality_refuses_before_it_measures(
     assert not said.out
 
 
+@pytest.mark.measures
 def test_versions_compares_and_times_two_environments() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(VERSIONS), sys.executable, "--tables", "iris", "--threads", "1", "--quick"],
@@ -376,6 +387,7 @@ def test_versions_compares_and_times_two_environments() -> None:
     assert all(line[i] == line[i + 1] == line[i + 2] for line in lines for i in (1, 4, 7))
 
 
+@pytest.mark.measures
 def test_versions_compares_the_least_times_of_rounds_that_begin_in_turn() -> None:
     ratios = runpy.run_path(str(VERSIONS))["ratios"]
     asked = []
@@ -420,6 +432,7 @@ def test_versions_names_what_differs() -> None:
     }
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("kind", "timed"), [("sql ansi", True), ("labels", False), ("tree", False)])
 def test_versions_times_trees_of_other_texts_and_no_other_trees(
     kind: str, timed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -435,6 +448,7 @@ def test_versions_times_trees_of_other_texts_and_no_other_trees(
     assert ("clock, 2 threads 1.000" in said) == timed
 
 
+@pytest.mark.measures
 def test_reading_prints_every_ratio() -> None:
     script = PAPER.with_name("reading.py")
     done = subprocess.run(
@@ -452,6 +466,7 @@ def test_reading_prints_every_ratio() -> None:
     assert "≤" not in done.stdout
 
 
+@pytest.mark.measures
 def test_database_prints_every_ratio() -> None:
     pytest.importorskip("sqlalchemy")
     script = PAPER.with_name("database.py")
@@ -473,6 +488,7 @@ def test_database_prints_every_ratio() -> None:
     assert "≤" not in done.stdout
 
 
+@pytest.mark.measures
 def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> None:
     done = subprocess.run(
         [sys.executable, str(SPEED.with_name("label.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
@@ -482,6 +498,7 @@ def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> No
     assert "≤" not in done.stdout
 
 
+@pytest.mark.measures
 def test_command_prints_every_part_and_judges_none_of_a_quick_run() -> None:
     command = [sys.executable, "-W", "error", str(SPEED.with_name("command.py")), "--quick"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
@@ -494,6 +511,7 @@ def test_command_prints_every_part_and_judges_none_of_a_quick_run() -> None:
     assert "≤" not in done.stdout
 
 
+@pytest.mark.measures
 def test_work_counts_what_the_definitions_say() -> None:
     done = subprocess.run(
         [sys.executable, str(SPEED.with_name("work.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
@@ -514,6 +532,7 @@ def test_work_counts_what_the_definitions_say() -> None:
     assert list(visits(tree, 3).values()) == [30, 48, 42, 126]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("n_rows", "n_columns", "k"), [(60, 3, 7), (40, 2, 2), (50, 4, 15)])
 def test_work_counts_the_steps_and_centers_that_every_cut_needs(n_rows: int, n_columns: int, k: int) -> None:
     random = np.random.default_rng(k)
@@ -535,6 +554,7 @@ def test_work_counts_the_steps_and_centers_that_every_cut_needs(n_rows: int, n_c
     assert needed_of(X, centers) == (n_steps / n_rows, n_centers / n_rows)
 
 
+@pytest.mark.measures
 def test_scale_prints_ratios_and_peaks_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("dask.dataframe")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commandline import SCALED, call, refused, write_groups
+from draws import few
 from rulesets import make_rules
 
 from shallowrules.cli import output
@@ -359,12 +360,14 @@ def mixed(path="t.csv"):
 
 @pytest.mark.parametrize(
     "chosen",
-    [
-        ["--labels", "segment", "--weight", "w"],
-        ["--labels", "segment", "--weight", "w", "--explain", "kind,amount"],
-        ["-k", "4", "--columns", "months,amount", "--explain", "kind,amount", "--weight", "w"],
-        ["-k", "4", "--columns", "months,kind", "--scale", "standard"],
-    ],
+    few(
+        [
+            ["--labels", "segment", "--weight", "w"],
+            ["--labels", "segment", "--weight", "w", "--explain", "kind,amount"],
+            ["-k", "4", "--columns", "months,amount", "--explain", "kind,amount", "--weight", "w"],
+            ["-k", "4", "--columns", "months,kind", "--scale", "standard"],
+        ]
+    ),
     ids=["labels", "labels by some", "some by others", "some"],
 )
 def test_path_and_goals_of_any_clustering(chosen):

@@ -349,6 +349,7 @@ def test_a_command_loads_what_it_needs(arguments, allowed):
     assert loaded(arguments) & HEAVY <= set(allowed)
 
 
+@pytest.mark.slow
 def test_run_imports_only_the_exporters_that_it_writes():
     found = loaded(["run", "t.csv", "-k", "2", "--write", "python"])
     ours = {name.rpartition(".")[2] for name in found if name.startswith("shallowrules.exporters.")}
@@ -356,6 +357,7 @@ def test_run_imports_only_the_exporters_that_it_writes():
     assert "sqlglot" not in found
 
 
+@pytest.mark.slow
 def test_run_looks_for_no_dialect_where_it_writes_no_sql(folder):
     pytest.importorskip("sqlalchemy")
     with closing(sqlite3.connect(folder / "t.db")) as connection:

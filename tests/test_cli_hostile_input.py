@@ -143,6 +143,7 @@ ENDED_BELOW_PYTHON = ("std::bad_alloc", "cannot allocate memory for thread-local
 """Of a thread of DuckDB, and of the loader of libraries."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ulimit -v")
 @pytest.mark.parametrize("kilobytes", [150_000, 250_000, 300_000, 400_000])
 @pytest.mark.parametrize("command", ["fit", "label", "verify"])
@@ -191,6 +192,7 @@ def test_the_environment_shows_the_traceback(monkeypatch, value):
     assert ("Traceback (most recent call last)" in result.stderr) == (value == "1")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux alone")
 def test_names_of_files_that_are_not_utf8(folder):
     name = os.fsdecode(b"caf\xe9")

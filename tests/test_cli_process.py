@@ -86,6 +86,7 @@ def test_streams_and_status_of_a_process(folder):
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
+@pytest.mark.slow
 def test_a_poor_terminal_is_no_reason_to_fail(folder):
     (folder / "t.csv").write_text("größe,b\n" + "1,2\n4,5\n" * 5, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -110,6 +111,7 @@ def test_a_closed_pipe_is_no_error_to_speak_of():
     process.wait(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_leaves_nothing_behind(folder, name):
@@ -149,6 +151,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path):
     """DuckDB ends the query by an error of its own, which was a traceback."""
@@ -157,6 +160,7 @@ def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path):
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("no_color", [False, True])
 def test_colour_only_where_it_is_wanted(folder, no_color):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from commandline import COMMAND, call, write_groups
 from conftest import ROOT
+from draws import few
 
 from shallowrules.cli import commands, failures
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
@@ -155,7 +156,7 @@ def test_an_answer_that_stops_is_3_and_ctrl_c_130(monkeypatch, answer):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-@pytest.mark.parametrize("name", ["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"])
+@pytest.mark.parametrize("name", few(["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"]))
 def test_an_interrupt_is_130(folder, name):
     Path("t.csv").unlink()
     os.mkfifo("t.csv")  # reading waits for a writer

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from draws import few
 from goldenfiles import assert_words
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
@@ -88,7 +89,7 @@ def name_of(value):
 # Estimators ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_container", [np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of], ids=FIVE)
+@pytest.mark.parametrize("as_container", few([np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of]), ids=FIVE)
 @pytest.mark.parametrize("clusterer", [*centers_given(), *labels_given()], ids=name_of)
 def test_fitted_or_not_each_kind_is_explained(five_groups, as_container, clusterer):
     X = as_container(five_groups)
@@ -519,7 +520,7 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("explained", EXPLAINED.values(), ids=EXPLAINED)
+@pytest.mark.parametrize("explained", few(EXPLAINED.values(), 3), ids=EXPLAINED)
 def test_categories_go_with_any_clustering(customers, explained, weighted):
     X = customers[MIXTURE]
     parameters = {"n_clusters": 3, "random_state": 0, **explained(customers)}

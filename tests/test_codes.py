@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from commandline import call, refused
+from draws import few
 
 from shallowrules.rules import RuleSet
 
@@ -101,7 +102,7 @@ def test_numbers_that_are_none_are_refused(sales, memory) -> None:
     assert "column 'zip' is in --numbers and in --categories" in refused("fit", "kinds.csv", "-k", 2, *both, status=2)
 
 
-@pytest.mark.parametrize("place", [0, 150, 399])
+@pytest.mark.parametrize("place", few([0, 150, 399]))
 def test_leading_zeros_are_noted_and_kept(sales, place) -> None:
     rng = np.random.default_rng(1)
     plant = [str(each) for each in rng.choice([1014, 2030, 7777], 400)]

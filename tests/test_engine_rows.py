@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from databases import marked
 from rulesets import example_of_categories, make_rules
 
 from shallowrules.engines import ENGINES
@@ -24,12 +25,10 @@ from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.verification import verify
 
-SLOW = ("postgres", "mysql", "clickhouse", "spark")
-
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")  # pyspark leaves sockets to the collector
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ENGINES])
+@pytest.fixture(params=marked(*ENGINES))
 def engine(request, running):
     return running(request.param)
 
@@ -113,7 +112,7 @@ def test_verify_runs_the_sql_of_every_engine(engine, rules, rows):
         assert comparison.rows > 0
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("dialect", ["postgres", "mysql"])
 def test_nothing_is_left_of_a_closed_engine(monkeypatch, dialect):
     try:
@@ -129,7 +128,7 @@ def test_nothing_is_left_of_a_closed_engine(monkeypatch, dialect):
         assert not os.listdir(folder)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("dialect", ["postgres", "mysql"])
 def test_a_server_ends_with_a_process_that_is_killed(dialect):
     try:

@@ -11,7 +11,7 @@ from rulesets import balanced_rules, route
 from shallowrules.errors import EngineError
 from shallowrules.exporters import export
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 NAMES = {f"x{j}": f"{'long ' * 36}{j}" for j in range(3)}
 

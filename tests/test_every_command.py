@@ -9,9 +9,10 @@ from collections import Counter
 
 import pytest
 from cases import cases
+from databases import marked
 from every_command import CHANGING, READING, REAL, Run
 from hostile_database import bystanders, run_round
-from places import FILES, Place, open_place
+from places import Place, open_place
 from values import applies
 
 from shallowrules.engines.columns import Texts
@@ -25,12 +26,7 @@ DRIVERS = {"postgres": "psycopg", "mysql": "pymysql"}
 COMMANDS = {"run", "fit", "path, lines", "verify", "drift", "label -o", "label -o, of a file"}
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=[] if name in FILES else [pytest.mark.slow])
-        for name in ("sqlite", "duckdb", "postgres", "mysql", "clickhouse")
-    ]
-)
+@pytest.fixture(params=marked("sqlite", "duckdb", "postgres", "mysql", "clickhouse"))
 def place(request, running, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if request.param in DRIVERS:

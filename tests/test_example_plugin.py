@@ -18,7 +18,7 @@ PLUGIN = ROOT / "examples" / "shallowrules-dmn"
 COMMAND = "from shallowrules.cli import script; script()"
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_a_plugin_is_installed_used_and_removed(tmp_path):
     environment = tmp_path / "env"
     venv.create(environment, with_pip=False)

@@ -106,7 +106,7 @@ def project(tmp_path_factory):
 
 
 @needs_dbt
-@pytest.mark.slow
+@pytest.mark.builds
 def test_dbt_gives_the_labels_of_the_tree(project):
     """One project: our examples and drawn rules of hostile names, each a model over a table of its own."""
     drawn = []
@@ -142,7 +142,7 @@ def test_dbt_gives_the_labels_of_the_tree(project):
 
 
 @needs_dbt
-@pytest.mark.slow
+@pytest.mark.builds
 def test_dbt_fails_where_shares_moved_or_rows_are_wrong(project):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     shares = {cluster.index: cluster.share for cluster in rules.clusters}

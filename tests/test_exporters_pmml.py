@@ -101,7 +101,7 @@ def named(rules, rows):
     return [dict(zip([column.name for column in rules.columns], row, strict=True)) for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_an_engine_gives_the_clusters_of_the_tree(score):
     cases = [(example_rules(), 0), (example_of_categories(), 1)]
 
@@ -121,7 +121,7 @@ def test_an_engine_gives_the_clusters_of_the_tree(score):
         assert score(export(rules, "pmml"), named(rules, rows)) == [route(rules, row) for row in rows], rules
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_an_engine_takes_what_means_no_value_as_missing(score):
     rules = make_rules([("x", "float"), ("c", "text")], (0, 0.5, 0, (1, "A", 1, 2)))
     nulls = tuple(replace(column, nulls=("NA", "-9")) for column in rules.columns)
@@ -131,7 +131,7 @@ def test_an_engine_takes_what_means_no_value_as_missing(score):
     assert score(export(replace(rules, columns=imputed), "pmml"), rows) == [0, 1, 2, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_an_engine_cuts_no_fraction_off_a_whole_number(score):
     rules = make_rules([("n", "integer")], (0, 1, 0, (0, 7, 1, 2)))
     rows = [{"n": value} for value in (1, 1.4, 2, 7, 7.5, -(2**63), 2**63 - 1)]

@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from draws import draws
+from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
@@ -161,7 +161,7 @@ DTYPES = [
 
 
 @pytest.mark.parametrize("kind", ["float", "integer"])
-@pytest.mark.parametrize("nulls", [(), ("NA", "1"), ("-9",)])
+@pytest.mark.parametrize("nulls", few([[], ["NA", "1"], ["-9"]]))
 @pytest.mark.parametrize("imputed", [None, 3])
 def test_arrays_of_every_dtype(kind, nulls, imputed):
     for threshold in (0, 1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**53) - 1):
@@ -255,7 +255,7 @@ def test_what_is_wrong_with_columns_is_named():
 
 
 @pytest.mark.parametrize("make", [balanced_rules, chain_rules])
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", few(STYLES))
 def test_many_leaves(make, style):
     rules = make(2000)
     rows = boundary_rows(rules, 0, 30)
@@ -306,6 +306,7 @@ def test_a_style_that_there_is_not():
         export(example_rules(), "python", style="deep")
 
 
+@pytest.mark.builds
 def test_emitted_modules_type_check(tmp_path):
     made = {"plain": example_rules(), "categories": example_of_categories(), "converted": converted(example_rules())}
     options = [{"style": style} for style in STYLES] + [{"vectorized": True}]

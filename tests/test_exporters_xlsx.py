@@ -88,6 +88,7 @@ def test_it_meets_the_contract():
     check_exporter(get_exporter("xlsx"), label_rows=2)
 
 
+@pytest.mark.renders
 def test_libreoffice_computes_the_labels_of_the_tree():
     cases = []
 
@@ -174,6 +175,7 @@ def test_rows_beyond_the_formulas_have_those_of_the_last_row():
     assert shown_labels(rules, shown, 6) == [*tree_says(rules, rows[:2]), *[""] * 4]
 
 
+@pytest.mark.renders
 def test_a_workbook_that_libreoffice_cannot_read_is_an_error():
     computed([])
     with pytest.raises(EngineError, match="LibreOffice: "):

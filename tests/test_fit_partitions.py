@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from draws import draws
+from draws import draws, few
 from goldenfiles import assert_words
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -76,8 +76,8 @@ def check_equal(parts_model: ExplainableKMeans, model: ExplainableKMeans) -> Non
     assert not hasattr(parts_model, "labels_")
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
-@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
+@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
+@pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"], 2))
 @pytest.mark.parametrize("weights", [None, "whole", "fractions"])
 def test_given_centers(n_parts, scale, weights, memory):
     frame = a_frame().drop(columns="label")
@@ -95,7 +95,7 @@ def test_given_centers(n_parts, scale, weights, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
-@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
+@pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"]))
 @pytest.mark.parametrize("impute", [None, "median"])
 @pytest.mark.parametrize("way", ["weights", "labels"])
 @pytest.mark.parametrize("columns", [["amount", "length"], ["amount", "age", "length", "kind", "open"]])
@@ -192,7 +192,7 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
     return frame
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
 @pytest.mark.parametrize("scale", [None, "robust"])
 @pytest.mark.parametrize("way", ["centers", "labels", "weights", "fractions"])
 @pytest.mark.filterwarnings("ignore:the rules give")

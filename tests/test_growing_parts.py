@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -111,7 +111,7 @@ def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = Fal
     return Problem(X, X, centers, centers, weight, 0.03)
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
 @pytest.mark.parametrize("collected_rows", [0, 4_000])
 @pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float64), (False, np.float32)])
 def test_any_number_of_parts(n_parts: int, collected_rows: int, weighted: bool, dtype: Any) -> None:
@@ -119,11 +119,13 @@ def test_any_number_of_parts(n_parts: int, collected_rows: int, weighted: bool, 
     assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_rows), whole(problem))
 
 
+@pytest.mark.slow
 def test_more_centers_than_dense_nodes_have() -> None:
     problem = blobs(6000, 150, np.random.default_rng(1))
     assert_same(from_parts(problem, cut_into(problem, 3, seed=1), 0), whole(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["avila", "letter", "poker_part125008"])
 def test_real_tables(file: str, shared_data: Path) -> None:
     X = np.load(shared_data / f"{file}.npz")["X"].astype(np.float64)

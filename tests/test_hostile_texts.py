@@ -65,7 +65,7 @@ def tools(running, browser):
         yield Tools(opened, [engine], browser)
 
 
-@pytest.mark.slow
+@pytest.mark.renders
 def test_every_exporter_keeps_hostile_names_in_their_place(tools):
     sys.addaudithook(audit)
     tools.seed = 3

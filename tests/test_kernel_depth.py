@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from shallowrules._kernel import eval_wad
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(("share", "depth"), [(0.5, 2.0), (0.25, 2.3125)])
 def test_eval_wad_has_the_papers_two_values(share, depth):

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems
 
-pytestmark = pytest.mark.slow
-
 many = draws(1500)
 some = draws(150)
 
@@ -45,6 +43,7 @@ def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from strategies import problems
 from tables import blobs
 
-pytestmark = pytest.mark.slow
-
 some = draws(150)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, few
 from growths import assert_same, check, grow, grown
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +19,6 @@ from shallowrules import growing
 from shallowrules._kernel import GrowthInput, encode, grow_tree, openmp_enabled
 from shallowrules.errors import DataError, OptionError
 from shallowrules.growing import MAX_CENTERS
-
-pytestmark = pytest.mark.slow
 
 many = draws(1500)
 some = draws(150)
@@ -56,7 +54,7 @@ def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(p
         assert np.array_equal(labels, tree.labels)
 
 
-@pytest.mark.parametrize("tradeoff", [0.0, 0.03, 1.0])
+@pytest.mark.parametrize("tradeoff", few([0.0, 0.03, 1.0]))
 def test_every_choice_is_the_oracles_on_tables_of_some_size(table, tradeoff):
     tree = check(replace(table, tradeoff=tradeoff))
     assert tree.n_leaves > 1

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from draws import draws
 from growths import check, own_centers
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems
-
-pytestmark = pytest.mark.slow
 
 many = draws(1500)
 some = draws(150)

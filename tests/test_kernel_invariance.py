@@ -17,8 +17,6 @@ from shallowrules._kernel import Ranges, column_ranges, encode
 from shallowrules.growing import GrowthData, find_unique_rows, grow
 from shallowrules.summation import group_means
 
-pytestmark = pytest.mark.slow
-
 some = draws(150)
 
 

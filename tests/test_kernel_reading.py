@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from draws import few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def test_parts_that_are_scanned_apart(
 
 
 @pytest.mark.parametrize("odd", [b'"', b"_1", b"+-", b"\r", b"x", b"\0", b"\xe9", b",", b"\n"])
-@pytest.mark.parametrize("place", [0, 1, 4079, 4080, 4081, 16383, 16384, 16385, 70_000])
+@pytest.mark.parametrize("place", few([0, 1, 4079, 4080, 4081, 16383, 16384, 16385, 70_000], 3))
 def test_one_odd_byte_in_a_long_file(odd: bytes, place: int) -> None:
     content = b"c1,c2\n" + b"1,23\n" * 20_000
     content = content[:place] + odd + content[place:]

@@ -21,8 +21,6 @@ from tables import blobs, one_space
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
 from shallowrules.growing import Forest
 
-pytestmark = pytest.mark.slow
-
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
 

@@ -21,8 +21,6 @@ from tables import blobs, lloyd
 from shallowrules import _kernel, growing
 from shallowrules.growing import MAX_TRADEOFFS, GrownTree
 
-pytestmark = pytest.mark.slow
-
 some = draws(150)
 
 THREADS = (2,) if IS_SHORT else (1, 2)
@@ -50,6 +48,7 @@ def test_how_sums_are_made_changes_nothing_on_small_tables(problem, options):
         assert_same(expected, grown(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", VERSIONS, ids=str)
 def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
@@ -190,6 +189,7 @@ def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: floa
     return checked(columns[:, None], np.array([[0], [3]]), points, noise)
 
 
+@pytest.mark.slow
 @dense
 @pytest.mark.parametrize(("spread", "apart"), [(0.0, 0.1), (1.0, 0.1), (1.0, 1e-6)])
 @nearly
@@ -300,6 +300,7 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     return Problem(columns, points, coordinates, middles, weight, draw(st.sampled_from([0.0, 0.03])))
 
 
+@pytest.mark.slow
 @draws(100)
 @given(nearly_equal_columns(), st.sampled_from([0, 2]), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
 def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instructions, kept, n_threads):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commandline import call
 from databases import SERVERS
+from draws import few
 from rulesets import make_rules
 
 from shallowrules.cli import labelling
@@ -70,7 +71,7 @@ def hold_all(monkeypatch):
     monkeypatch.setattr(labelling, "_fetch_batches", lambda *_: None)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("ending", few(["csv", "parquet", "jsonl"]))
 def test_batches_make_the_file_that_all_rows_at_once_make(shop, added, monkeypatch, ending):
     if shop.dialect in SERVERS and ending == "jsonl":
         return  # as csv

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import click
 import pytest
 from commandline import COMMAND, call
+from draws import few
 from rulesets import small_rules
 
 from shallowrules.cli.commands import NAMES, shallowrules
@@ -161,7 +162,7 @@ NOWHERE = "127.0.0.1:1/shop?connect_timeout=1"
 
 
 @pytest.mark.filterwarnings("ignore:'passwd' is deprecated")
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", few(SCHEMES))
 def test_a_database_that_is_not_there(folder, scheme):
     for url in urls(scheme, NOWHERE):
         with pytest.raises(ShallowRulesError) as error:
@@ -172,7 +173,7 @@ def test_a_database_that_is_not_there(folder, scheme):
 
 
 @pytest.mark.filterwarnings("ignore:'passwd' is deprecated")
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", few(READING))
 def test_every_option_with_a_database_that_is_not_there(folder, name):
     command = COMMANDS[name]
     for scheme in SCHEMES:
@@ -205,7 +206,7 @@ def test_a_url_in_place_of_anything_else(folder, name):
             check(call(name, *placed, *before, *rows), (name, parameter.name))
 
 
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", few(READING))
 def test_a_name_of_the_settings(folder, monkeypatch, name):
     """The password is in the environment or a file, or the settings are wrong."""
     command = COMMANDS[name]
@@ -273,7 +274,7 @@ def guarded(request, running, folder):
         server.query("DROP USER keeper@localhost")
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("guarded", ["postgres", "mysql"], indirect=True)
 @pytest.mark.parametrize("name", READING)
 def test_with_a_password_that_lets_in(guarded, name):
@@ -315,7 +316,7 @@ def _command_lines(parent):
             continue
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("guarded", ["postgres", "mysql"], indirect=True)
 def test_interrupted(guarded):
     """In a process of its own, whose password is in the environment: neither its output nor its children have it."""

@@ -99,6 +99,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "option"), numbers_of_all_commands())
 def test_every_number_of_every_command(command, option, folder, monkeypatch):
     monkeypatch.chdir(folder)

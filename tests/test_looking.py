@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 from commandline import call, write_groups
-from draws import draws
+from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,7 +199,7 @@ def test_folders_that_links_lead_to_are_read_once(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
 @pytest.mark.parametrize("pattern", ["", "/*/*.csv", "/**"])
-@pytest.mark.parametrize("mode", [0o000, 0o444, 0o333])
+@pytest.mark.parametrize("mode", few([0o000, 0o444, 0o333]))
 def test_a_folder_without_a_right_for_who_asks(tmp_path, mode, pattern):
     """What the system itself says, to a user who is not root."""
     for folder in ("open", "closed"):

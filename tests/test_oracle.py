@@ -13,8 +13,6 @@ from draws import draws
 from hypothesis import HealthCheck, given
 from strategies import Problem, problems
 
-pytestmark = pytest.mark.slow
-
 few = draws(60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -138,7 +138,7 @@ def built(tmp_path_factory) -> Built:
     return Built(tree, sdist, wheel)
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_the_sdist_has_every_source_and_nothing_compiled(built):
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -148,7 +148,7 @@ def test_the_sdist_has_every_source_and_nothing_compiled(built):
     assert not {name for name in names if name.endswith((".c", ".so", ".pyd", ".pyc"))}
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_the_wheel_has_the_package_its_templates_and_its_license(built):
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())
@@ -165,7 +165,7 @@ def test_the_wheel_has_the_package_its_templates_and_its_license(built):
     assert not outside, "the wheel installs something beside the package"
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_every_template_renders_from_an_installed_wheel(built, tmp_path):
     venv.create(tmp_path / "env", with_pip=False)
     places = {"base": str(tmp_path / "env"), "platbase": str(tmp_path / "env")}
@@ -183,7 +183,7 @@ def test_every_template_renders_from_an_installed_wheel(built, tmp_path):
     assert loaded == shipped
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_a_serial_build_says_so_and_gives_the_same_tree(built):
     # The C that Cython made here is made anew where a source is newer; it does not depend on the switch.
     if (ROOT / "build" / "cython").is_dir():

@@ -18,6 +18,8 @@ from sklearn.datasets import load_wine
 from shallowrules import ExplainableKMeans, export, tradeoff_path
 from shallowrules.rules import read_names
 
+pytestmark = pytest.mark.renders
+
 
 @pytest.fixture(scope="module")
 def browser():

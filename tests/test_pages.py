@@ -39,7 +39,7 @@ def test_the_code_of_a_page_runs_and_prints_what_it_shows(name, request):
     assert not os.path.exists(shell.folder)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_page_of_the_database_is_what_its_commands_print():
     try:
         ENGINES["postgres"].check_installed()

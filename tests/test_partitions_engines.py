@@ -20,6 +20,8 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.partitions import Part, open_partitions
 from shallowrules.passes.node_passes import sum_bins
 
+pytestmark = pytest.mark.services
+
 ROWS = 1000
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from commandline import call
-from draws import draws
+from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import make_rules
@@ -49,7 +49,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", few(PROBLEMS, 3))
 def test_no_name_of_a_column_commands_the_terminal(tmp_path, monkeypatch, problem):
     monkeypatch.chdir(tmp_path)
     write_table(HOSTILE, PROBLEMS[problem])

@@ -93,7 +93,7 @@ def test_the_version_is_that_of_the_metadata():
     assert shallowrules.__version__ == declared
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 @pytest.mark.parametrize(
     ("added", "complaint"),
     [
@@ -145,6 +145,7 @@ else:
 """
 
 
+@pytest.mark.builds
 def test_estimator_rules_and_exporters_work_without_extras():
     done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

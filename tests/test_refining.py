@@ -26,8 +26,6 @@ from shallowrules.metrics import partition_cost
 from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS
 from shallowrules.searching import CodedTable, few_of, sample_of, some_of
 
-pytestmark = pytest.mark.slow
-
 some = draws(60)
 seeds = st.integers(0, 2**32 - 1)
 

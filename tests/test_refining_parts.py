@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from draws import draws
+from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -40,13 +40,15 @@ def large_centers(large) -> np.ndarray:
 @pytest.mark.parametrize("memory", [None, 1], ids=["collected", "over the parts"])
 @pytest.mark.parametrize(
     ("n_parts", "weights", "columns"),
-    [
-        (1, None, {}),
-        (7, None, {}),
-        (7, "copies", {}),
-        (7, "share", {}),
-        (3, None, {"explain_columns": ["a", "b", "c"]}),
-    ],
+    few(
+        [
+            (1, None, {}),
+            (7, None, {}),
+            (7, "share", {}),
+            (7, "copies", {}),
+            (3, None, {"explain_columns": ["a", "b", "c"]}),
+        ]
+    ),
 )
 def test_the_tree_is_that_of_the_whole_table(large, large_centers, n_parts, weights, columns, memory):
     used = large.drop(columns=["copies", "share"])
@@ -60,6 +62,7 @@ def test_the_tree_is_that_of_the_whole_table(large, large_centers, n_parts, weig
     assert objective(of_parts) < objective(greedy)
 
 
+@pytest.mark.slow
 def test_the_tree_depends_neither_on_the_cut_nor_on_the_order_of_rows(large):
     """Also where clusters are our own, so that leaves move, and where many rows are equal."""
     rounded = large.drop(columns=["copies", "share"]).round(0)

@@ -19,6 +19,8 @@ from conftest import ROOT
 import shallowrules
 from shallowrules import errors
 
+pytestmark = pytest.mark.renders
+
 if find_spec("mkdocs") is None:
     pytest.skip("mkdocs is not installed: pip install 'shallowrules[docs]'", allow_module_level=True)
 if not (ROOT / "mkdocs.yml").exists():

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from draws import few
 from rulesets import make_rules
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
@@ -204,7 +205,7 @@ BREAKS = ("\n", "\r", "\r\n")
 
 @pytest.mark.parametrize("end", BREAKS)
 @pytest.mark.parametrize("in_name", ["", *BREAKS])
-@pytest.mark.parametrize("in_value", ["", *BREAKS])
+@pytest.mark.parametrize("in_value", few(["", *BREAKS]))
 def test_line_breaks_in_names_and_values_of_csv(tmp_path, end, in_name, in_value):
     rows = [["k", f"a{in_name}b"], ["p", f"x{in_value}1"], ["q", "y"], ["r", f"{in_value}z"]]
     with (tmp_path / "t.csv").open("w", newline="") as file:

@@ -23,7 +23,7 @@ pytest.importorskip("duckdb")
 adbc_driver_postgresql = pytest.importorskip("adbc_driver_postgresql")
 psycopg = pytest.importorskip("psycopg")
 
-pytestmark = [pytest.mark.slow, on("postgres")]
+pytestmark = on("postgres")
 
 
 @contextmanager

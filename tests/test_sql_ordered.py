@@ -122,7 +122,7 @@ def test_an_imputed_value_needs_no_branch_of_its_own():
     assert found[5:7] == [None, None]  # neither true nor false, and not missing
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("engine", ["spark"], indirect=True)
 @pytest.mark.parametrize("options", [{}, {"otherwise": -3}, {"cluster_as": "name"}])
 def test_spark_gets_several_cases_of_a_long_one(engine, options):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from draws import few
 from rulesets import make_rules, route
 
 from shallowrules.exporters import export
@@ -27,7 +28,7 @@ PARQUET_COLUMNS = {
 
 @pytest.mark.parametrize("imputed", [None, 1.5])
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
-@pytest.mark.parametrize("values", PARQUET_COLUMNS.values(), ids=PARQUET_COLUMNS)
+@pytest.mark.parametrize("values", few(PARQUET_COLUMNS.values(), 3), ids=PARQUET_COLUMNS)
 def test_duckdb_over_a_parquet_file_with_nan(tmp_path, values, kind, imputed):
     rules = make_rules([("x", "float"), ("n", "integer")], (0, 1.0, (0, 0.5, 0, (1, 3, 1, 2)), (0, 2.0, 3, 4)))
     if imputed is not None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from databases import marked
 from draws import draws
 from goldenfiles import assert_golden
 from hypothesis import HealthCheck, given
@@ -20,12 +21,7 @@ from shallowrules.exporters.sql.writing import WRITING
 
 KEPT = ("view", "table", "update", "column", "drift")
 
-SLOW = ("postgres", "mysql", "clickhouse", "spark")
-EACH_ENGINE = pytest.mark.parametrize(
-    "engine",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ENGINES],
-    indirect=True,
-)
+EACH_ENGINE = pytest.mark.parametrize("engine", marked(*ENGINES), indirect=True)
 UPDATES = [name for name in ENGINES if name != "spark"]  # which updates no table of its own formats
 
 CONTRACTS = ("Two year", 'it\'s "q" \\ `b` %s :p', "é😀")
@@ -104,9 +100,7 @@ def test_a_view_and_a_table_have_the_clusters_of_the_tree(engine, filled, style)
         engine.query(f"DROP {style} {engine.quote('customers_clusters')}")
 
 
-@pytest.mark.parametrize(
-    "engine", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in UPDATES], indirect=True
-)
+@pytest.mark.parametrize("engine", marked(*UPDATES), indirect=True)
 @pytest.mark.parametrize("cluster_as", ["number", "name"])
 def test_an_update_gives_each_row_its_cluster_and_changes_no_row_twice(engine, filled, cluster_as):
     names = ["A", "a", "á", "it's \\ `x` %s :p", "é😀"]

@@ -20,8 +20,6 @@ from shallowrules import ExplainableKMeans, RuleSet, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.thorough import Budget, Thorough
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def digits() -> np.ndarray:
@@ -98,6 +96,7 @@ def test_an_interrupt_ends_a_thorough_search_with_the_best_tree_so_far(n_threads
     assert note.endswith("growths, interrupted")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("n_rows", [4000, 70_000])
 def test_an_interrupt_before_the_first_round_gives_the_best_tree_by_then(n_rows, n_threads):

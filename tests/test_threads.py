@@ -72,11 +72,13 @@ def test_a_limit_of_threadpoolctl_holds(four_cores, limit):
     assert threads_of_fit() == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 3])
 def test_omp_num_threads_holds(limit):
     assert in_a_new_process(limit) == limit
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no process")
 def test_cores_that_the_process_may_not_use_do_not_count():
     # OpenMP reads the variable when it starts. Where it is gone afterwards, scikit-learn counts the cores too.
@@ -85,12 +87,14 @@ def test_cores_that_the_process_may_not_use_do_not_count():
     assert in_a_new_process(8, f"{start}; {pin}") == 1
 
 
+@pytest.mark.slow
 def test_workers_of_joblib_share_the_cores():
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(in_a_worker)(i) for i in range(2))
     assert {inside for _, inside in found} == {max(1, joblib.cpu_count() // 2)}
     assert os.getpid() not in [process for process, _ in found]
 
 
+@pytest.mark.slow
 def test_workers_of_joblib_keep_the_limit_that_is_set_for_them():
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=3):
         found = joblib.Parallel()(joblib.delayed(in_a_worker)(i) for i in range(2))

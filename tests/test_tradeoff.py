@@ -144,6 +144,7 @@ def test_goals_out_of_reach_say_what_can_be_had(path, goal, error, message):
         path.select(**goal)
 
 
+@pytest.mark.slow
 def test_fitting_to_a_goal_searches_between_the_tradeoffs(digits, clusterer):
     model = ExplainableKMeans(clusterer=clusterer, tradeoff=0.5)
     coarse = tradeoff_path(model, digits)
@@ -160,6 +161,7 @@ def test_fitting_to_a_goal_searches_between_the_tradeoffs(digits, clusterer):
     assert not hasattr(model, "tree_")
 
 
+@pytest.mark.slow
 def test_where_the_goal_is_between_two_tradeoffs_more_are_tried(path, digits, clusterer):
     again = tradeoff_path(ExplainableKMeans(clusterer=clusterer), digits, tradeoffs=[0.0, 0.95])
     low, high = again.points[0], again.points[-1]
@@ -171,6 +173,7 @@ def test_where_the_goal_is_between_two_tradeoffs_more_are_tried(path, digits, cl
     assert len(again) > 2
 
 
+@pytest.mark.slow
 def test_the_clustering_is_made_once_and_the_clusterer_stays_fitted(digits, clusterer, monkeypatch):
     fits = []
     fit = KMeans.fit

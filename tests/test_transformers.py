@@ -132,6 +132,7 @@ def test_fitted_frozen_cloned_and_unfitted_give_one_tree():
         assert model.rules_ == models[0].rules_
 
 
+@pytest.mark.slow
 def test_columns_are_found_however_they_are_named():
     frame = shop()[["amount", "months", "code"]]
     wanted = fitted(make_column_transformer((StandardScaler(), ["months", "code"])), frame).rules_

@@ -271,6 +271,7 @@ def test_without_duckdb_the_extra_is_named(monkeypatch):
     assert len(list(verify(rules, {"x": [0.1]}, ["sqlite"]))) == 5 + len(sql.LABELLING_STYLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "avila", "letter"])
 def test_all_forms_agree_on_real_tables(name, request):
     if name == "wine":

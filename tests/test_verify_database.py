@@ -431,6 +431,7 @@ def test_wines(database, fill, tmp_path, monkeypatch):
     assert re.fullmatch("[0-9a-f]{64}", written["rules_sha256"])
 
 
+@pytest.mark.slow
 def test_customers(database, fill, shared_data, tmp_path, monkeypatch):
     """Text, truth values and missing values of a real table."""
     monkeypatch.chdir(tmp_path)

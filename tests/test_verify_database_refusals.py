@@ -73,7 +73,7 @@ RIGHTS = {
 """What gives a user the right to read, and no other; and what takes it back."""
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize("place", ["postgres", "mysql"])
 def test_without_the_right_to_temporary_tables_the_certificate_says_so(place, running):
     pytest.importorskip({"postgres": "psycopg", "mysql": "pymysql"}[place])
