@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ import pytest
 from comparing import PLACES
 from databases import SERVERS, SMALL, File, execute, marked, objects_of
 from draws import drawn
+from goldenfiles import assert_words
 from hypothesis import HealthCheck, settings
 from rulesets import small_rules
 from strategies import Problem
@@ -173,6 +175,25 @@ def install(tmp_path, monkeypatch):
     yield install
     for path in PLUGINS.glob("*.py"):
         sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
+def words(request, tmp_path):
+    """Return a function that holds a text, or pairs of a question and its answer, against the golden words of the test.
+
+    Sentences stand in ``golden/words`` alone, so that a better one is written by one switch; tests ask for the kind of
+    a finding, and for the names and numbers in it. The folder of the test is written ``…``.
+    """
+    said = []
+
+    def words(text):
+        if not isinstance(text, str):
+            text = "\n".join(f"{asked}\n    {answer}" for asked, answer in text)
+        said.append(re.sub("(/private)?" + re.escape(str(tmp_path)), "…", text))
+
+    yield words
+    if said:
+        assert_words(request.module.__name__, request.node.name, "\n".join(said) + "\n")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from commandline import call, refused
 from draws import draws, few
-from goldenfiles import assert_words
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from rulesets import (
@@ -102,7 +101,7 @@ def test_a_sheet_is_read_as_it_was_or_refused(rules, seed, imputes):
     assert labels_of(edited.nodes, rules, rows) == labels_of(rules.nodes, rules, rows)
 
 
-def test_what_is_changed_in_a_sheet():
+def test_what_is_changed_in_a_sheet(words):
     rules = make_rules(
         [("x", "float"), ("n", "integer"), ("flag", "integer"), ("city", "text"), ("paid", "boolean")],
         (0, 1234.5, (3, "Bonn", 0, (4, True, 1, 2)), (1, 12000, (2, 0, 3, 0), (3, ("Ulm", "Bonn"), 1, 2))),
@@ -136,7 +135,7 @@ def test_what_is_changed_in_a_sheet():
         with pytest.raises(DataError, match=r"line \d+: ") as caught:
             text_of_sheet(sheet.replace(old, new), rules)
         said.append((f"{old} -> {new}", str(caught.value)))
-    assert_words("editing_sheet", said)
+    words(said)
     with pytest.raises(DataError, match="gap"):
         edit(rules, text=text_of_sheet(sheet.replace("above 12,000", "above 13,000"), rules))
 
@@ -252,7 +251,7 @@ def test_a_pinwheel_is_no_tree():
         nodes_of_rules(asked, columns, (Leaf(0, 1, 1.0),))
 
 
-def test_the_words_of_a_text():
+def test_the_words_of_a_text(words):
     rules = make_rules(
         [("x", "float"), ("n", "integer"), ("city", "text"), ("paid", "boolean"), ("a and b", "float"), ("a", "float")],
         (0, 0.5, (2, "Bonn", 0, (3, True, 1, (4, 2.5, 2, 3))), (1, 7, 3, (2, "o'clock", 2, (5, 1.0, 0, 1)))),
@@ -263,8 +262,7 @@ def test_the_words_of_a_text():
     named = edit(rules, text=text.replace("cluster 2:", "cluster 2 (the (odd): ones):"))
     assert named.names == {2: "the (odd): ones"}
     assert named.nodes == bare(rules.nodes)
-    assert_words(
-        "editing_rules",
+    words(
         (
             (text.replace("\n", " | "), refusal(rules, text))
             for text in (
@@ -306,7 +304,7 @@ def test_columns_that_look_alike_are_not_read():
     assert "can be read in 2 ways" in refusal(overlapping, "cluster 0: a <= 1 and b <= 3")
 
 
-def test_values_are_replaced_in_all_rules():
+def test_values_are_replaced_in_all_rules(words):
     rules = make_rules(
         [("x", "float"), ("n", "integer"), ("city: old", "text")],
         (0, 0.5, (1, 3, 0, 1), (1, 3, (2, "A -> B", 2, 3), (2, "C", 4, 0))),
@@ -321,7 +319,7 @@ def test_values_are_replaced_in_all_rules():
         with pytest.raises(DataError if text == "n: 4 -> 5" else OptionError) as caught:
             edit(rules, replacements=[text])
         said.append((text, str(caught.value)))
-    assert_words("editing_replacements", said)
+    words(said)
     with pytest.raises(DataError, match="no value meets 0.75 < x <= 0.5"):
         edit(make_rules([("x", "float")], (0, 0.5, (0, 0.25, 0, 1), 2)), replacements=["x: 0.25 -> 0.75"])
 

@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 
 import pytest
-from goldenfiles import assert_words
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import DELETE, MIXED, change, example_of_categories, hostile_texts, make_rules, rule_sets, small_rules
@@ -88,8 +87,8 @@ STRUCTURE = [
 ]  # fmt: skip
 
 
-def test_what_is_no_tree_over_columns_and_clusters_is_refused():
-    assert_words("rules_structure", refusals(small_rules(), STRUCTURE))
+def test_what_is_no_tree_over_columns_and_clusters_is_refused(words):
+    words(refusals(small_rules(), STRUCTURE))
 
 
 FIGURES = [
@@ -125,8 +124,8 @@ FIGURES = [
 ]  # fmt: skip
 
 
-def test_figures_that_contradict_others_are_refused():
-    assert_words("rules_figures", refusals(small_rules(), FIGURES))
+def test_figures_that_contradict_others_are_refused(words):
+    words(refusals(small_rules(), FIGURES))
 
 
 def test_two_shares_that_sum_to_more_than_the_table_are_refused():
@@ -278,8 +277,8 @@ CATEGORIES = [
 ]  # fmt: skip
 
 
-def test_categories_that_contradict_the_columns_are_refused():
-    assert_words("rules_categories", refusals(example_of_categories(), CATEGORIES))
+def test_categories_that_contradict_the_columns_are_refused(words):
+    words(refusals(example_of_categories(), CATEGORIES))
 
 
 def figures_of(document):
