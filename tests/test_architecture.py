@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from goldenfiles import sections
+from goldenfiles import FOLDER, sections
 
 PACKAGE = "shallowrules"
 SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
@@ -281,7 +281,7 @@ def test_the_reader_of_imports(text, module, is_package, is_python, expected):
 
 
 def test_golden_words_are_those_of_a_test():
-    for path in sorted((ROOT / "tests" / "golden" / "words").iterdir()):
-        tree = ast.parse((ROOT / "tests" / f"{path.stem}.py").read_text(encoding="utf-8"))
+    for path in sorted((FOLDER / "words").iterdir()):
+        tree = ast.parse((Path(__file__).parent / f"{path.stem}.py").read_text(encoding="utf-8"))
         tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         assert {name.split("[")[0] for name in sections(path)} <= tests, path.name
