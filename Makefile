@@ -45,7 +45,7 @@ help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
 	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
 	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
-	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds or pages"
+	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
 	@echo "make test-all  all tests, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
@@ -174,7 +174,7 @@ LOWEST_TESTS := public_names estimator dataframes dtypes table cli cli_output ex
 	exporters_python exporters_registry exporters_rendering exporters_xlsx metrics packaging partitions rules_schema settings \
 	sources_json sources_parquet tradeoff transformers
 
-# Tests that start a PostgreSQL and a MariaDB are slow ones; here they run, for the drivers' sake.
+# `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.
 LOWEST_SERVERS := sources_adbc sources_database
 
 # The oldest Python and the lowest versions of core and of the extra `test`, which holds most of the others; what these need in
@@ -218,7 +218,7 @@ sanitize: $(VENV)/with-test
 
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
-# PYTHONSAFEPATH keeps the folder of their sources off the path. Slow tests are about sources, not packages, and are left out.
+# PYTHONSAFEPATH keeps the folder of their sources off the path.
 wheel: $(VENV)/with-dev
 	@[ "$$(uname -s)" = Linux ] || { echo "make wheel: auditwheel repairs wheels on Linux only. For this machine" \
 		"alone, \"$(BIN)/python -m build\" makes one" >&2; exit 1; }

@@ -21,7 +21,7 @@ from shallowrules.rules import (
     RuleColumn,
     RuleSet,
 )
-from shallowrules.rules.conditions import both, either
+from shallowrules.rules.conditions import both, either, is_empty
 
 # --- words
 
@@ -54,6 +54,13 @@ def test_what_contradicts_itself_matches_no_row():
     rules = make_rules([("c", "text")], (0, "A", (0, "B", 0, 1), 2))
     assert rules.assign({"c": ["A", "B", "C", ""]}).tolist() == [1, 2, 2, 2]
     assert [str(rule) for rule in rules if rule.cluster == 0] == ["c in ()"]
+
+
+@given(st.none() | st.integers(-3, 3), st.none() | st.integers(-3, 3))
+def test_a_condition_is_empty_where_no_number_meets_it(lower, upper):
+    condition = Between(0, RuleColumn("n", "integer", 0.0, -3, 3), lower, upper)
+    numbers = [n for n in range(-5, 6) if (lower is None or n > lower) and (upper is None or n <= upper)]
+    assert is_empty(condition) == (not numbers)
 
 
 # --- two conditions at once

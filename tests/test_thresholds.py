@@ -135,6 +135,7 @@ def test_the_one_float_between_two_others_is_found():
 @example((-TINY, TINY))
 @example((0.0, 3 * TINY))
 @example((1 - 2**-53, 1 + 2**-52))
+@example((2.0**54, 2.0**54 + 8))  # 2**54 + 6 ends in a zero, and rounds to the upper end
 def test_a_threshold_parts_the_gap_and_lies_strictly_inside_if_any_float_does(gap):
     lower, upper = gap
     threshold = readable_threshold(lower, upper)
