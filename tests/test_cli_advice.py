@@ -22,6 +22,10 @@ def test_a_column_list_can_be_pasted(names, word):
     assert column_list(names) == word
 
 
+WORKS = "This works: "
+"""What a command that is proposed stands after."""
+
+
 def write_messy(path, n_rows=200):
     """Write a table with everything that is wrong with tables."""
     pick = random.Random(0)
@@ -44,25 +48,26 @@ def write_messy(path, n_rows=200):
             )
 
 
-def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, monkeypatch):
+def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     write_messy("messy.csv")
     refused = CliRunner().invoke(shallowrules, ["fit", "messy.csv", "-k", "3", "-o", "rules.json"])
     assert refused.exit_code == 3
     for part in (
-        "column 'charges' is nearly all numbers, but 10 of 200",
-        "'day' (dates in another form than 2024-03-31)",
+        "column 'charges'",
+        "10 of 200",
+        "'day' (dates ",
         "column 'empty'",
         "'note' (200 values)",
-        "column 'my id' looks like the number of a row",
-        "values are missing in 'income' (23 rows)",
-        "values are infinite in 'rate' (1 row)",
+        "column 'my id'",
+        "missing in 'income' (23 rows)",
+        "infinite in 'rate' (1 row)",
     ):
         assert part in refused.stderr
-    [command] = [line.partition("This works: ")[2] for line in refused.stderr.splitlines() if "This works" in line]
-    words = shlex.split(command)
-    assert words[:6] == ["shallowrules", "fit", "messy.csv", "-k", "3", "-o"]
-    done = CliRunner().invoke(shallowrules, words[1:])
+    words(refused.stderr.strip())
+    proposed = shlex.split(refused.stderr.partition(WORKS)[2])
+    assert proposed[:6] == ["shallowrules", "fit", "messy.csv", "-k", "3", "-o"]
+    done = CliRunner().invoke(shallowrules, proposed[1:])
     assert done.exit_code == 0, done.stderr
 
 
@@ -80,33 +85,29 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
     (tmp_path / "t.csv").write_bytes(content.encode("cp1252"))
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "-o", "r.json"])
     assert refused.exit_code == 3
-    words = shlex.split(refused.stderr.partition("This works: ")[2])
-    assert any(words[i : i + 2] == option for i in range(len(words)))
-    done = CliRunner().invoke(shallowrules, words[1:])
+    proposed = shlex.split(refused.stderr.partition(WORKS)[2])
+    assert any(proposed[i : i + 2] == option for i in range(len(proposed)))
+    done = CliRunner().invoke(shallowrules, proposed[1:])
     assert done.exit_code == 0, done.stderr
 
 
 @pytest.mark.parametrize(
-    ("weights", "said", "options"),
+    ("weights", "found", "options"),
     [
         (
             ["2", "1", "?", "3", "1"] * 8,
-            "t.csv: column 'w' is nearly all numbers, but 8 of 40 values are not, such as '?' in row 3: "
-            "treat it as missing (--null '?')\n",
+            ["column 'w'", "8 of 40 values", "'?' in row 3", "(--null '?')"],
             ["--null", "?", "--drop-missing"],
         ),
-        (
-            ["2", "1", "", "3", "1"] * 8,
-            "8 of 40 rows in all: leave these rows out (--drop-missing)\n",
-            ["--drop-missing"],
-        ),
-        (["2", "1", "inf", "3", "1"] * 8, "values are infinite in 'w' (8 rows): correct the file\n", []),
-        (["a", "b"] * 20, "the weights 'w' are not numbers; they were read as text\n", []),
-        (["2", *"pqrst"] + ["4"] * 60, "such as 'p' in row 2: correct the file\n", []),
-        (["1,5", "2"] * 20, "if it groups digits, take it out of the file\n", []),
+        (["2", "1", "", "3", "1"] * 8, ["missing in 'w'", "8 of 40 rows", "(--drop-missing)"], ["--drop-missing"]),
+        (["2", "1", "inf", "3", "1"] * 8, ["infinite in 'w' (8 rows)"], []),
+        (["a", "b"] * 20, ["'w'", "not numbers", "text"], []),
+        (["2", *"pqrst"] + ["4"] * 60, ["'w'", "5 of 66 values", "'p' in row 2"], []),
+        (["1,5", "2"] * 20, ["'w'", "'1,5'"], []),
     ],
+    ids=["a mark", "empty", "infinite", "categories", "texts", "commas"],
 )
-def test_unclean_weights_are_explained_and_never_left_out(tmp_path, monkeypatch, weights, said, options):
+def test_unclean_weights_are_explained_and_never_left_out(tmp_path, monkeypatch, words, weights, found, options):
     monkeypatch.chdir(tmp_path)
     rows = [[0.5 * (i % 7), i % 4, weight] for i, weight in enumerate(weights)]
     with open("t.csv", "w", newline="") as stream:
@@ -114,15 +115,16 @@ def test_unclean_weights_are_explained_and_never_left_out(tmp_path, monkeypatch,
     typed = ["fit", "t.csv", "-k", "2", "--weight", "w", "-o", "r.json"]
     refused = CliRunner().invoke(shallowrules, typed)
     assert refused.exit_code == 3
-    assert said in refused.stderr + "\n"
+    assert all(part in refused.stderr for part in found), refused.stderr
     assert "--exclude w" not in refused.stderr
+    words(refused.stderr.partition(WORKS)[0].strip())
     if options == []:
-        assert "This works" not in refused.stderr
+        assert WORKS not in refused.stderr
     else:
-        words = shlex.split(refused.stderr.partition("This works: ")[2])
-        assert words[1 : len(typed) + 1] == typed
-        assert words[len(typed) + 1 :] == options
-        done = CliRunner().invoke(shallowrules, words[1:])
+        proposed = shlex.split(refused.stderr.partition(WORKS)[2])
+        assert proposed[1 : len(typed) + 1] == typed
+        assert proposed[len(typed) + 1 :] == options
+        done = CliRunner().invoke(shallowrules, proposed[1:])
         assert done.exit_code == 0, done.stderr
 
 
@@ -131,16 +133,15 @@ def test_weights_are_not_imputed(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b,w\n" + "0.5,2,1\n,3,2\n4.5,1,\n" * 5)
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "--weight", "w", "--impute", "median"])
     assert "missing in 'w' (5 rows)" in refused.stderr
-    assert refused.stderr.endswith("leave these rows out (--drop-missing in place of --impute median)\n")
+    assert refused.stderr.endswith("(--drop-missing in place of --impute median)\n")
 
 
 def test_findings_about_weights_and_other_columns_are_said_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_messy("messy.csv")
     refused = CliRunner().invoke(shallowrules, ["fit", "messy.csv", "-k", "3", "--weight", "segment"])
-    assert "the weights 'segment' are not numbers" in refused.stderr
-    assert "messy.csv: column 'charges' is nearly all numbers" in refused.stderr
-    assert "values are missing in 'income'" in refused.stderr
+    for part in ("weights 'segment'", "column 'charges'", "missing in 'income'"):
+        assert part in refused.stderr
 
 
 def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
@@ -148,7 +149,7 @@ def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("day\n1.1.2020\n2.1.2020\n")
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2"])
     assert "--exclude day" in refused.stderr
-    assert "This works" not in refused.stderr
+    assert WORKS not in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_the_command_proposed_repeats_no_option(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b,day\n" + "1,5,1.1.2020\n2,6,2.1.2020\n4,1,2.1.2020\n")
     typed = ["fit", "t.csv", "--columns", "a,b,day", "-k", "2", "--encoding", "utf-16", "-o", "r.json"]
     refused = CliRunner().invoke(shallowrules, typed)
-    words = shlex.split(refused.stderr.partition("This works: ")[2])
-    assert words[1:] == ["fit", "t.csv", "-k", "2", "-o", "r.json", "--columns", "a,b", "--encoding", "utf-8"]
-    done = CliRunner().invoke(shallowrules, words[1:])
+    proposed = shlex.split(refused.stderr.partition(WORKS)[2])
+    assert proposed[1:] == ["fit", "t.csv", "-k", "2", "-o", "r.json", "--columns", "a,b", "--encoding", "utf-8"]
+    done = CliRunner().invoke(shallowrules, proposed[1:])
     assert done.exit_code == 0, done.stderr

@@ -46,7 +46,7 @@ def exported(*arguments):
     return dict(line.split("=", 1) for line in result.stdout.splitlines())
 
 
-def words(text):
+def one_line(text):
     return " ".join(text.split())
 
 
@@ -88,20 +88,21 @@ def test_every_kind_of_option(letter, arguments, expected):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "found"),
     [
-        (["--paper-size", "a5"], "'a5' is not one of 'a4', 'letter', '5'"),
-        (["--copies", "many"], "'many' is not a valid integer"),
-        (["--margin", "wide"], "'wide' is not a valid float"),
-        (["--name", "a"], "'a' is not OLD=NEW"),
-        (["--levels", "a=b"], "'b' is not a valid integer"),
-        (["--loud"], "Exporter 'letter' has the options: --greeting, --paper-size, --signed, --draft, --copies,"),
-        (["--greeting", "Oi"], "--greeting: that is rude"),
-        (["--copies", "0"], "--copies must be 1 or more"),
+        (["--paper-size", "a5"], ["'--paper-size'", "'a5'", "'a4', 'letter', '5'"]),
+        (["--copies", "many"], ["'--copies'", "'many'", "integer"]),
+        (["--margin", "wide"], ["'--margin'", "'wide'", "float"]),
+        (["--name", "a"], ["'--name'", "'a'", "OLD=NEW"]),
+        (["--levels", "a=b"], ["'--levels'", "'b'", "integer"]),
+        (["--loud"], ["'--loud'", "'letter'", ": --greeting, --paper-size, --signed, --draft, --copies,"]),
+        (["--greeting", "Oi"], ["--greeting: that is rude"]),
+        (["--copies", "0"], ["--copies must be 1 "]),
     ],
 )
-def test_what_is_wrong_with_an_option_is_said_as_it_was_typed(letter, arguments, message):
-    assert message in refused("export", "rules.json", "letter", *arguments, status=2)
+def test_what_is_wrong_with_an_option_is_said_as_it_was_typed(letter, arguments, found):
+    message = refused("export", "rules.json", "letter", *arguments, status=2)
+    assert all(part in message for part in found), message
 
 
 def test_options_are_found_wherever_they_stand(letter):
@@ -124,7 +125,7 @@ def test_help_of_an_exporter_needs_no_rules(letter, arguments, word):
     for given in ([*arguments, word], [word, *arguments]):
         result = call("export", *given)
         assert (result.exit_code, result.stderr) == (0, "")
-        text = words(result.stdout)
+        text = one_line(result.stdout)
         assert "Options of letter:" in text
         assert "--greeting TEXT How the letter begins: Dear. [default: Dear]" in text
         assert "--paper-size [a4|letter|5] What it is printed on. [default: a4]" in text
@@ -139,29 +140,29 @@ def test_help_of_an_exporter_needs_no_rules(letter, arguments, word):
 def test_help_of_export_alone_says_how_to_see_more():
     result = call("export", "--help")
     assert result.exit_code == 0
-    assert "export FORMAT --help" in words(result.stdout)
+    assert "export FORMAT --help" in one_line(result.stdout)
     assert "Options of" not in result.stdout
 
 
 @pytest.mark.parametrize("name", ["sql", "python", "markdown"])
 def test_our_own_options_are_explained(name):
-    text = words(call("export", name, "--help").stdout)
+    text = one_line(call("export", name, "--help").stdout)
     for spec in describe_options(get_exporter(name).options):
         assert spec.help in text
         assert f"--{spec.spelling} " in text
 
 
-def test_our_exporters_take_their_options():
+def test_our_exporters_take_their_options(words):
     assert call("export", "rules.json", "markdown", "--title", "My sheet").stdout.startswith("# My sheet\n")
     assert (
         "def segment(row: NamedValues)" in call("export", "rules.json", "python", "--function-name", "segment").stdout
     )
-    assert "--function-name 'if' is not a Python name" in refused(
-        "export", "rules.json", "python", "--function-name", "if", status=2
-    )
-    assert "--title must be text that is not blank" in refused(
-        "export", "rules.json", "markdown", "--title", " ", status=2
-    )
+    message = refused("export", "rules.json", "python", "--function-name", "if", status=2)
+    assert "--function-name 'if'" in message
+    words(message)
+    message = refused("export", "rules.json", "markdown", "--title", " ", status=2)
+    assert "--title must " in message
+    assert "blank" in message
 
 
 # run -----------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def test_the_help_of_run_names_the_short_spellings():
         f"--{spec.spelling}" for spec in describe_options(get_exporter("sql").options) if spec.command_line.unprefixed
     ]
     assert len(names) == 5
-    assert f"Those of sql go without it too: {', '.join(names)}." in run.command.epilog
+    assert f": {', '.join(names)}." in run.command.epilog.partition(" sql ")[2]
 
 
 def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
@@ -203,30 +204,31 @@ def test_the_spellings_with_and_without_the_exporters_name_are_the_same(folder):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "found"),
     [
-        (["--write", "sql,cobol"], "unknown exporter 'cobol'; known are: "),
-        (["--write", "python", "--dialect", "duckdb"], "Exporter 'python' has the options: --python-function-name,"),
-        (
-            ["--write", "python", "--dialect", "duckdb"],
-            "--dialect belongs to sql, which is not written (--write). Exporter",
-        ),
-        (
-            ["--write", "sql", "--markdown-title", "X"],
-            "--markdown-title belongs to markdown, which is not written (--write).",
-        ),
-        (
-            ["--sql-dialekt", "duckdb"],
-            "No such option '--sql-dialekt'. (Did you mean one of: '--html-dialect', '--sql-dialect', ",
-        ),
-        (["--sql-dialect", "klingon"], "--sql-dialect: unknown SQL dialect 'klingon'; known are: ansi"),
-        (["--dialect", "klingon"], "--dialect: unknown SQL dialect 'klingon'; known are: ansi"),
-        (["--sql-column", "nix=y"], "--sql-column renames 'nix', which the rules do not have"),
-        (["--markdown-title", " "], "--markdown-title must be text that is not blank"),
+        (["--write", "sql,cobol"], ["exporter 'cobol'", "sql"]),
+        (["--sql-dialekt", "duckdb"], ["'--sql-dialekt'", "'--html-dialect', '--sql-dialect', "]),
+        (["--sql-dialect", "klingon"], ["--sql-dialect: ", "dialect 'klingon'", "ansi"]),
+        (["--dialect", "klingon"], ["--dialect: ", "dialect 'klingon'", "ansi"]),
+        (["--sql-column", "nix=y"], ["--sql-column", "'nix'"]),
+        (["--markdown-title", " "], ["--markdown-title", "blank"]),
     ],
 )
-def test_what_run_refuses(arguments, message):
-    assert message in refused("run", "t.csv", "-k", 2, *arguments, status=2)
+def test_what_run_refuses(arguments, found):
+    message = refused("run", "t.csv", "-k", 2, *arguments, status=2)
+    assert all(part in message for part in found), message
+
+
+def test_run_refuses_options_of_what_it_does_not_write(words):
+    said = []
+    for arguments, found in (
+        (["--write", "python", "--dialect", "duckdb"], ["--dialect", "sql", "(--write)", "--python-function-name,"]),
+        (["--write", "sql", "--markdown-title", "X"], ["--markdown-title", "markdown", "(--write)"]),
+    ):
+        message = refused("run", "t.csv", "-k", 2, *arguments, status=2)
+        assert all(part in message for part in found), message
+        said.append((" ".join(arguments), message[message.index(f" {arguments[2]} ") + 1 :]))  # without click's
+    words(said)
 
 
 def test_run_stops_at_a_missing_template():
@@ -237,33 +239,34 @@ def test_what_a_plugin_refuses_is_known_before_the_work(folder, letter, monkeypa
     monkeypatch.setattr("shallowrules.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work"))
     (folder / "u.csv").write_text("x,forbidden\n1,2\n3,4\n")
     run = ["run", "u.csv", "-k", 2, "--write", "letter"]
-    assert "does not go with --recipient" in refused(*run, status=2)
-    assert "does not go with --letter-recipient" in refused(*run, "--letter-recipient", "x", status=2)
-    assert "--letter-copies must be 1 or more" in refused(
-        "run", "none", "-k", 2, *run[4:], "--letter-copies", 0, status=2
-    )
+    assert "go with --recipient" in refused(*run, status=2)
+    assert "go with --letter-recipient" in refused(*run, "--letter-recipient", "x", status=2)
+    assert "--letter-copies must be 1 " in refused("run", "none", "-k", 2, *run[4:], "--letter-copies", 0, status=2)
 
 
-def test_files_of_one_name_are_refused_before_anything_is_written(install):
+def test_files_of_one_name_are_refused_before_anything_is_written(install, words):
     install("more", {"letter": "letter_exporter:LetterExporter", "postcard": "letter_exporter:PostcardExporter"})
     message = refused("run", "none.csv", "-k", 2, "--write", "letter,postcard", status=2)
-    assert "exporter 'postcard' writes LETTER.txt, and so do those of exporter 'letter'" in message
+    assert "'postcard' writes LETTER.txt" in message
+    assert "exporter 'letter'" in message
+    words(message)
     install("rival", {"rival": "letter_exporter:RivalExporter"}, folder="other")
     message = refused("run", "none.csv", "-k", 2, "--write", "rival", status=2)
-    assert "exporter 'rival' writes Rules.json, and so do the rules themselves" in message
+    assert "'rival' writes Rules.json" in message
+    words(message)
 
 
 def test_an_option_that_two_exporters_claim_needs_their_name(install):
     install("more", {"letter": "letter_exporter:LetterExporter", "postcard": "letter_exporter:PostcardExporter"})
     arguments = ["run", "none.csv", "-k", 2, "--write", "letter,postcard"]
-    assert "No such option '--recipient'" in refused(*arguments, "--recipient", "me", status=2)
+    assert "'--recipient'" in refused(*arguments, "--recipient", "me", status=2)
 
 
 def test_help_of_run(letter):
-    text = words(call("run", "--help").stdout)
+    text = one_line(call("run", "--help").stdout)
     assert "run --write NAMES --help" in text
     assert "Options of" not in text
-    text = words(call("run", "--write", "sql,letter", "--help").stdout)
+    text = one_line(call("run", "--write", "sql,letter", "--help").stdout)
     assert "Options of sql: --sql-dialect, --dialect TEXT" in text
     assert "--letter-recipient, --recipient TEXT [default: the table's name]" in text
     assert "--letter-signed / --no-letter-signed" in text
@@ -285,26 +288,32 @@ def exporter_with(options):
 
 
 @pytest.mark.parametrize(
-    ("fields_", "fault"),
-    [
-        ([("x", Callable[[], int], None)], "option 'x' is of the type"),
-        ([("x", Any, None)], "option 'x' is of the type"),
-        ([("x", Literal[True], True)], "option 'x' is of the type"),
-        ([("x", tuple[int, str], ())], "option 'x' is of the type"),
-        ([("x", list[dict[str, int]], ())], "option 'x' is of the type"),
-        ([("x", dict[int, str], ())], "option 'x' is of the type"),
-        ([("x", list[bool], ())], "option 'x' is of the type"),
-        ([("x", "Nowhere", 1)], "the types of the options cannot be read: NameError"),
-        ([("_x", int, 1)], "option '_x' would be ---x"),
-        ([("größe", int, 1)], "would be --größe: use letters"),
-        ([("output", str, "")], "option 'output' would be --output, which the command line has already"),
-        ([("a", bool, False), ("no_a", int, 1)], "option 'no_a' would be --no-a, which option 'a' has already"),
-    ],
+    "kind",
+    [Callable[[], int], Any, Literal[True], tuple[int, str], list[dict[str, int]], dict[int, str], list[bool]],
+    ids=repr,
 )
-def test_options_that_the_command_line_cannot_offer_break_the_contract(fields_, fault):
+def test_types_that_the_command_line_cannot_offer_break_the_contract(kind):
     with pytest.raises(PluginError) as caught:
-        check_exporter(exporter_with(make_dataclass("Options", fields_)))
-    assert fault in str(caught.value)
+        check_exporter(exporter_with(make_dataclass("Options", [("x", kind, None)])))
+    assert "'x'" in str(caught.value)
+    assert f" type {kind}" in str(caught.value)
+
+
+def test_options_that_the_command_line_cannot_offer_break_the_contract(words):
+    said = []
+    for fields_, found in (
+        ([("x", Any, None)], ["'x'", "type typing.Any"]),
+        ([("x", "Nowhere", 1)], ["types", "NameError"]),
+        ([("_x", int, 1)], ["'_x'", " ---x"]),
+        ([("größe", int, 1)], [" --größe"]),
+        ([("output", str, "")], ["'output'", " --output"]),
+        ([("a", bool, False), ("no_a", int, 1)], ["'no_a'", " --no-a", "'a'"]),
+    ):
+        with pytest.raises(PluginError) as caught:
+            check_exporter(exporter_with(make_dataclass("Options", fields_)))
+        assert all(part in str(caught.value) for part in found), caught.value
+        said.append((" ".join(name for name, *_ in fields_), str(caught.value)))
+    words(said)
 
 
 def test_metadata_and_file_stem_are_held_against_the_contract():
@@ -313,7 +322,7 @@ def test_metadata_and_file_stem_are_held_against_the_contract():
         x: int = 1
 
     Options.__dataclass_fields__["x"].metadata = {"command_line": "y"}
-    with pytest.raises(PluginError, match="not made by on_command_line"):
+    with pytest.raises(PluginError, match=r"\bon_command_line\b"):
         check_exporter(exporter_with(Options))
     Options.__dataclass_fields__["x"].metadata = on_command_line("y")
     exporter = exporter_with(Options)

@@ -73,7 +73,7 @@ def test_deep_nesting(folder, reader, name):
 def test_deep_nesting_of_the_settings_of_databases(folder):
     for text in ("a = " + "[" * DEEP + "]" * DEEP, "a = " + "9" * 5000):
         Path("shallowrules.toml").write_text(text)
-        assert "shallowrules.toml cannot be read" in refused("fit", "--database", "@x", "--table", "t", "-k", "3")
+        assert "shallowrules.toml cannot " in refused("fit", "--database", "@x", "--table", "t", "-k", "3")
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -124,7 +124,7 @@ def test_links_that_lead_in_a_circle_are_not_read(folder):
 @pytest.mark.parametrize("reader", [name for name in READERS if name != "table"])
 def test_a_file_that_never_ends(folder, monkeypatch, reader):
     monkeypatch.setattr(files.read_whole, "__defaults__", (2**16,))
-    assert "larger than 65,536 bytes" in refused(*READERS[reader], "/dev/zero")
+    assert "65,536 bytes" in refused(*READERS[reader], "/dev/zero")
 
 
 def test_a_password_that_never_ends(folder):
@@ -165,17 +165,23 @@ def test_a_limit_of_memory(folder, kilobytes, command):
         assert not Path("out.csv").exists()
 
 
-def test_what_a_failure_says():
+def test_what_a_failure_says(words):
     import duckdb
 
-    errors = [MemoryError(), duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate\nmore")]
-    for error in (*errors, ImportError("x.so: failed to map segment from shared object")):
-        assert "not enough memory" in failure_text(error)
-    assert "threads" in failure_text(RuntimeError("can't start new thread"))
-    assert "nested" in failure_text(RecursionError("maximum recursion depth exceeded"))
-    assert "NUL" in failure_text(ValueError("embedded null byte"))
+    said = []
+    for error, found in (
+        (MemoryError(), "enough memory"),
+        (duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate\nmore"), "enough memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "enough memory"),
+        (RuntimeError("can't start new thread"), "threads"),
+        (RecursionError("maximum recursion depth exceeded"), "nested"),
+        (ValueError("embedded null byte"), "NUL"),
+        (KeyError("a"), "unexpected KeyError: 'a'"),
+    ):
+        assert found in failure_text(error)
+        said.append((repr(error), failure_text(error)))
+    words(said)
     assert failure_text(FileNotFoundError(2, "No such file", "x")) == "x: No such file"
-    assert "unexpected KeyError: 'a'" in failure_text(KeyError("a"))
     assert len(failure_text(KeyError("a\nb")).splitlines()) == 1
 
 
@@ -188,7 +194,7 @@ def test_the_environment_shows_the_traceback(monkeypatch, value):
     monkeypatch.setenv("SHALLOWRULES_TRACEBACK", value)
     result = CliRunner().invoke(commands.shallowrules, ["exporters"])
     assert result.exit_code == 3
-    assert "unexpected ZeroDivisionError: nothing to divide by" in result.stderr
+    assert "unexpected ZeroDivisionError: nothing " in result.stderr
     assert ("Traceback (most recent call last)" in result.stderr) == (value == "1")
 
 
@@ -215,29 +221,34 @@ def test_names_of_files_that_are_not_utf8(folder):
         assert b"\\udce9" in done.stderr
 
 
-def test_an_unknown_name_in_the_settings_of_databases(folder):
+def test_an_unknown_name_in_the_settings_of_databases(folder, words):
     pytest.importorskip("sqlalchemy")
     fit = ["fit", "--database", "@shop", "--table", "t", "-k", "3"]
-    for text, said in (
-        ('[database.shop]\nurl = "x"\n', "table 'database' is not known; did you mean 'databases'?"),
-        ('[databases.shop]\nulr = "x"\n', "key of [databases.shop] 'ulr' is not known; did you mean 'url'?"),
-        ('[databases.shop]\nurl = "x"\npassword_fil = "y"\n', "did you mean 'password_file'?"),
-        (
-            '[databases.shop]\nurl = "x"\n[databases.other]\nurl = "x"\nqqq = 1\n',
-            "[databases.other] 'qqq' is not known",
-        ),
-        ("databases = 3\n", "must have a table [databases.NAME]"),
-        ("[databases]\nshop = 3\n", "must have a table [databases.NAME]"),
+    said = []
+    for text, found in (
+        ('[database.shop]\nurl = "x"\n', ["'database'", "'databases'"]),
+        ('[databases.shop]\nulr = "x"\n', ["[databases.shop] 'ulr'", "'url'"]),
+        ('[databases.shop]\nurl = "x"\npassword_fil = "y"\n', ["'password_fil'", "'password_file'"]),
+        ('[databases.shop]\nurl = "x"\n[databases.other]\nurl = "x"\nqqq = 1\n', ["[databases.other] 'qqq'"]),
+        ("databases = 3\n", ["[databases.NAME]"]),
+        ("[databases]\nshop = 3\n", ["[databases.NAME]"]),
     ):
         Path("shallowrules.toml").write_text(text)
-        assert said in refused(*fit)
+        message = refused(*fit)
+        assert all(part in message for part in found), message
+        said.append((" ".join(text.split("\n")).strip(), message))
     Path("shallowrules.toml").write_text('[databases.shop]\nurl = "x"\n')
-    assert "did you mean @shop?" in refused("fit", "--database", "@shp", "--table", "t", "-k", "3", status=2)
+    message = refused("fit", "--database", "@shp", "--table", "t", "-k", "3", status=2)
+    assert "@shop" in message
+    words([*said, ("@shp", message)])
 
 
-def test_an_unknown_option_in_settings(folder):
+def test_an_unknown_option_in_settings(folder, words):
     Path("s.json").write_text(json.dumps({"format": "shallowrules-settings/1", "options": {"tradeof": 0.1}}))
-    assert "did you mean 'tradeoff'?" in refused("fit", "t.csv", "-k", "3", "--settings", "s.json", status=2)
+    message = refused("fit", "t.csv", "-k", "3", "--settings", "s.json", status=2)
+    assert "'tradeof'" in message
+    assert "'tradeoff'" in message
+    words(message)
 
 
 @pytest.mark.parametrize("value", ["a\rb", "a" * 200_000])

@@ -178,13 +178,15 @@ def test_clusters_go_by_their_given_labels(rules, names, expected):
     assert pq.read_table("out.parquet")["cluster"].to_pylist() == expected
 
 
-def test_a_given_name_of_the_column(rules):
+def test_a_given_name_of_the_column(rules, words):
     write_csv()
     call("t.csv", "-o", "out.csv", "--cluster-column", "tested column 0 in shallowrules")
     assert read_table("out.csv").names[-1] == "tested column 0 in shallowrules"
     result = call("t.csv", "-o", "other.csv", "--cluster-column", "ZIP")
     assert result.exit_code == 3
-    assert "the table already has a column 'zip': name the new one by --cluster-column" in result.stderr
+    assert "'zip'" in result.stderr
+    assert "--cluster-column" in result.stderr
+    words(result.stderr.strip())
     assert call("t.csv", "-o", "other.csv", "--cluster-column", " ").exit_code == 2
 
 
@@ -232,29 +234,30 @@ def test_the_counts_are_said(rules):
         assert part in said
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "message", "status"),
-    [
-        ("x,n\n1,2\n", ["-o", "out.txt"], "out.txt: the ending says what to write; known are: .csv", 2),
-        ("x,n\n1,2\n", ["-o", "out.parquet.gz"], "the ending says what to write", 2),
-        ("x,n\n1,2\n", ["-o", "t.csv"], "t.csv is the file that is read", 3),
-        ("x,n\n1,2\n", ["-o", "old.csv"], "old.csv exists; use --force", 3),
-        ("x,n\n1,2\n", ["-o", "no/out.csv"], "there is no folder", 3),
-        ("x,m\n1,2\n", ["-o", "out.csv"], "t.csv: there is no column 'n'; the columns are: 'x', 'm'", 3),
-        ("x,n\n1,b\n", ["-o", "out.csv"], "column 'n' was read as text, the rules test it as integer", 3),
-        ("x,n\n1,2,3\n", ["-o", "out.csv"], "line 2 has 3 field(s)", 3),
-        ("x,n\n1,2\n", [], "say what to do: -o OUT writes a file", 2),
-    ],
-)
-def test_what_is_refused_leaves_nothing_behind(rules, folder, text, arguments, message, status):
-    (folder / "t.csv").write_text(text)
-    (folder / "old.csv").write_text("old")
-    result = call("t.csv", *arguments)
-    assert result.exit_code == status
-    assert message in " ".join(result.stderr.split())
-    assert sorted(os.listdir()) == ["old.csv", "rules.json", "t.csv"]
-    assert (folder / "old.csv").read_text() == "old"
-    assert (folder / "t.csv").read_text() == text
+def test_what_is_refused_leaves_nothing_behind(rules, folder, words):
+    said = []
+    for text, arguments, status, found in (
+        ("x,n\n1,2\n", ["-o", "out.txt"], 2, ["out.txt", ".csv"]),
+        ("x,n\n1,2\n", ["-o", "out.parquet.gz"], 2, ["out.parquet.gz", ".csv"]),
+        ("x,n\n1,2\n", ["-o", "t.csv"], 3, ["t.csv"]),
+        ("x,n\n1,2\n", ["-o", "old.csv"], 3, ["old.csv", "--force"]),
+        ("x,n\n1,2\n", ["-o", "no/out.csv"], 3, ["no folder"]),
+        ("x,m\n1,2\n", ["-o", "out.csv"], 3, ["t.csv: ", "no column 'n'", "'x', 'm'"]),
+        ("x,n\n1,b\n", ["-o", "out.csv"], 3, ["'n'", "text", "integer"]),
+        ("x,n\n1,2,3\n", ["-o", "out.csv"], 3, ["line 2", "3 field"]),
+        ("x,n\n1,2\n", [], 2, ["-o OUT"]),
+    ):
+        (folder / "t.csv").write_text(text)
+        (folder / "old.csv").write_text("old")
+        result = call("t.csv", *arguments)
+        assert result.exit_code == status
+        message = " ".join(result.stderr.partition("Error: ")[2].split())
+        assert all(part in message for part in found), message
+        said.append((" ".join([*text.split(), *arguments]), message))
+        assert sorted(os.listdir()) == ["old.csv", "rules.json", "t.csv"]
+        assert (folder / "old.csv").read_text() == "old"
+        assert (folder / "t.csv").read_text() == text
+    words(said)
 
 
 def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monkeypatch):
@@ -265,7 +268,7 @@ def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monke
     monkeypatch.setitem(labelling.FORMATS, ".csv", ("csv", "FORMAT csv, NO_SUCH_OPTION"))
     result = call("t.csv", "-o", "out.csv", "--force")
     assert result.exit_code == 3
-    assert "out.csv cannot be written: " in result.stderr
+    assert "out.csv cannot be written" in result.stderr
     assert (folder / "out.csv").read_text() == "old"
     assert sorted(os.listdir()) == ["out.csv", "rules.json", "t.csv"]
 
@@ -352,7 +355,8 @@ def test_numbers_that_no_category_can_be_are_refused(beyond):
     pq.write_table(pa.table({"c": [7, beyond]}), "t.parquet")
     result = call("t.parquet", "-o", "out.csv")
     assert result.exit_code == 3
-    assert "the rules test it as text" in result.stderr
+    assert "'c'" in result.stderr
+    assert "as text" in result.stderr
 
 
 @pytest.mark.parametrize(("kind", "text"), [("boolean", "c\nyes\n"), ("float", "c\nyes\n"), ("integer", "c\nno\n")])
@@ -362,7 +366,7 @@ def test_a_column_of_another_kind_is_refused(folder, kind, text):
     (folder / "t.csv").write_text(text)
     result = call("t.csv", "-o", "out.csv")
     assert result.exit_code == 3
-    assert f"column 'c' was read as text, the rules test it as {kind}" in result.stderr
+    assert all(part in result.stderr for part in ("'c'", "as text", f"as {kind}"))
 
 
 def test_truth_values_may_be_zero_and_one(folder):
@@ -372,7 +376,7 @@ def test_truth_values_may_be_zero_and_one(folder):
     assert written_clusters("out.csv") == [0, 1, None]
     (folder / "t.csv").write_text("c,x\n1,a\n2,b\n")
     result = call("t.csv", "-o", "out.csv", "--force")
-    assert "column 'c' was read as integer, the rules test it as boolean" in result.stderr
+    assert all(part in result.stderr for part in ("'c'", "as integer", "as boolean"))
 
 
 def test_several_files_are_labelled_as_one(rules, folder):
@@ -383,7 +387,7 @@ def test_several_files_are_labelled_as_one(rules, folder):
     assert call("p?.csv", "-o", "out.parquet").exit_code == 0
     assert written_clusters("out.parquet") == [0, 1, 2, 0]
     (folder / "p2.csv").write_text("n,x\n4,0.75,1\n")
-    assert "p2.csv: line 2 has 3 field(s)" in call("p?.csv", "-o", "out.csv", "--force").stderr
+    assert "p2.csv: line 2 has 3 " in call("p?.csv", "-o", "out.csv", "--force").stderr
 
 
 def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
@@ -395,7 +399,9 @@ def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
     assert call("sales", "-o", "sales/out.csv").exit_code == 3
     assert call("sales", "-o", "sales/out.csv", "--force").exit_code == 0
     assert Path("sales/out.csv").read_text() == first
-    assert "is the file that is read" in call("sales/p1.csv", "-o", "sales/p1.csv", "--force").stderr
+    result = call("sales/p1.csv", "-o", "sales/p1.csv", "--force")
+    assert result.exit_code == 3
+    assert "p1.csv is the file " in result.stderr
 
 
 @pytest.mark.usefixtures("rules")

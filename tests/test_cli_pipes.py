@@ -70,14 +70,16 @@ def test_standard_input_is_a_table():
     assert again.exit_code == 0, again.stderr
     assert len(pd.read_csv("out.csv")) == 40
     empty = CliRunner().invoke(shallowrules, ["run", "-", "-k", "2", "--force"], input="")
-    assert (empty.exit_code, empty.stderr) == (3, "Error: -: the file is empty\n")
+    assert empty.exit_code == 3
+    assert empty.stderr.startswith("Error: -: ")
+    assert empty.stderr.endswith(" empty\n")
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/urandom"])
 def test_a_device_is_refused(device):
     if not os.path.exists(device):
         pytest.skip(f"there is no {device}")
-    with pytest.raises(DataError, match=f"{device}: this is a device, .* or - for standard input"):
+    with pytest.raises(DataError, match=rf"^{device}: .*\bdevice\b.* - "):
         read_table(device)
 
 
@@ -100,6 +102,6 @@ def test_a_pipe_is_copied_up_to_a_bound(monkeypatch):
         if text == TABLE:
             assert read_table("pipe.csv").n_rows == 40
         else:
-            with pytest.raises(DataError, match=r"pipe\.csv: more than .* GB came from a pipe"):
+            with pytest.raises(DataError, match=r"^pipe\.csv: .* GB .*\bpipe\b"):
                 read_table("pipe.csv")
         writer.join()

@@ -69,7 +69,7 @@ def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(w
             "free": [f"text {i % 60}" for i in range(n_rows)],
         }
     )
-    with pytest.raises(DataError, match=r"in 'my name' \(120 values\), 'free' \(60 values\) of 120 rows") as caught:
+    with pytest.raises(DataError, match=r"'my name' \(120 values\), 'free' \(60 values\) of 120 rows") as caught:
         prepare(path, options(), READING)
     advice = shlex.split(str(caught.value).partition("--exclude ")[2])[0]
     assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b", "kind"]
@@ -78,13 +78,11 @@ def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(w
 def test_dates_are_refused(tmp_path, write):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2], "b": [True, False], "d": pa.array([1, 2], pa.time32("s"))}), path)
-    with pytest.raises(DataError, match=r"1 column holds neither .*: 'd' \(dates in another form .*--exclude d$"):
+    with pytest.raises(DataError, match=r"^1 column .*: 'd' \(dates .*--exclude d$"):
         prepare(str(path), options(), READING)
     assert prepare(str(path), options(exclude=("d",)), READING).table["b"].type == "boolean"
     path = write(a=[1, 2, 2], day=["2020-01-01", "2020-1-2 10:00", ""], when=["1.2.2020", "", "03.04.2020"])
-    with pytest.raises(
-        DataError, match=r"'day' \(dates in another form than 2024-03-31\), 'when' \(dates in .*--exclude day,when$"
-    ):
+    with pytest.raises(DataError, match=r"^2 columns .*'day' \(dates .*'when' \(dates .*--exclude day,when$"):
         prepare(path, options(), READING)
 
 
@@ -92,16 +90,16 @@ def test_dates_are_refused(tmp_path, write):
 def test_nested_values_are_called_so(tmp_path, value):
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"a": 1, "x": 1}}\n{{"a": "y", "x": 2}}\n{{"a": {value}, "x": 3}}\n')
-    with pytest.raises(DataError, match=r"'a' \(mixed or nested values\).*--exclude a"):
+    with pytest.raises(DataError, match=r"'a' \(.*\bnested\b.*\).*--exclude a"):
         prepare(str(path), options(), READING)
 
 
 def test_whole_numbers_for_names_are_doubted(write):
     loaded = prepare(write(**{"1": [3, 5, 5], "2": [4, 6, 6]}), options(), READING)
     assert loaded.table.names == ["1", "2"]
-    assert loaded.warnings == (
-        "the first line, 1, 2, was taken for the column names; if the file has no header, add one",
-    )
+    [warning] = loaded.warnings
+    assert "1, 2" in warning
+    assert "header" in warning
 
 
 @pytest.mark.parametrize(
@@ -127,7 +125,7 @@ def test_whole_numbers_for_names_are_doubted(write):
 def test_what_looks_like_an_id_is_refused(write, name, values):
     path = write(**{name: values, "x": [0.5 * (i % 3) for i in range(len(values))]})
     shown = name or "column0"
-    with pytest.raises(DataError, match=f"column '{shown}' looks like the number of a row.*--exclude.*--columns"):
+    with pytest.raises(DataError, match=f"column '{shown}' .* row,.*--exclude.*--columns"):
         prepare(path, options(), READING)
     assert prepare(path, options(columns=(shown, "x")), READING).table.names == [shown, "x"]
     assert prepare(path, options(exclude=(shown,)), READING).table.names == ["x"]
@@ -158,28 +156,30 @@ def test_what_does_not_look_like_an_id_passes(write, name, values):
 
 def test_missing_values_are_counted_or_dropped(write):
     path = write(a=[1, "", 3, 3], b=[0.5, 1.5, "nan", ""], c=[5, 5, 6, 7])
-    with pytest.raises(
-        DataError, match=r"'a' \(1 row\), 'b' \(2 rows\), 3 of 4 rows in all.*--drop-missing.*--exclude a,b"
-    ):
+    found = r"missing in 'a' \(1 row\), 'b' \(2 rows\), 3 of 4 rows .*--drop-missing.*--exclude a,b"
+    with pytest.raises(DataError, match=found):
         prepare(path, options(), READING)
     assert prepare(path, options(exclude=("a", "b")), READING).table.n_rows == 4
     loaded = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
     assert loaded.table["a"].values.tolist() == [1, 3, 3]
-    assert loaded.notes == ("1 of 4 rows left out for missing values: 'a' (1 row)",)
+    [note] = loaded.notes
+    assert note.startswith("1 of 4 rows left out ")
+    assert "'a' (1 row)" in note
 
 
-def test_missing_values_that_are_imputed_are_kept(write):
+def test_missing_values_that_are_imputed_are_kept(write, words):
     path = write(a=[1, "", 3, 3], b=["x", "y", "nan", ""], w=[1, 2, 1, 1])
     loaded = prepare(path, options(impute="median", weight="w"), replace(READING, keep_text=("nan",)))
     assert loaded.table.n_rows == 4
     assert [column.values.tolist() for column in loaded.table.columns] == [[1, 3, 3, 3], ["x", "y", "nan", "y"]]
     assert loaded.table.imputed == (3, "y")
     assert loaded.table["a"].imputed_rows.tolist() == [False, True, False, False]
-    with pytest.raises(OptionError, match="--drop-missing and --impute exclude each other"):
+    with pytest.raises(OptionError, match="--drop-missing and --impute") as caught:
         prepare(path, options(impute="median", drop_missing=True), READING)
+    words(str(caught.value))
     with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
         prepare(write(a=[1, "", 3], w=[1, "", 1]), options(impute="median", weight="w"), READING)
-    with pytest.raises(DataError, match="only 2 distinct rows"):
+    with pytest.raises(DataError, match=" 2 distinct rows"):
         prepare(write(a=[1, "", 3, 1]), options(impute="median", clusters=3), READING)
 
 
@@ -207,16 +207,18 @@ def test_rows_without_a_label_have_no_say_in_what_is_imputed(write):
     for table in (loaded.table, as_given):
         rules = ExplainableKMeans(clusterer=loaded.labels, impute="median").fit(table).rules_
         assert [column.imputed for column in rules.columns] == [2, None]
-        assert "column 'a' (1 row) is taken as 2, the median" in rules.statistics.notes[0]
+        assert "'a' (1 row)" in rules.statistics.notes[0]
+        assert " 2, the median" in rules.statistics.notes[0]
 
 
-def test_no_row_left_is_an_error(write):
-    with pytest.raises(DataError, match="every row lacks a value"):
+def test_no_row_left_is_an_error(write, words):
+    with pytest.raises(DataError, match="every row") as caught:
         prepare(write(a=[1, ""], b=["", 2]), options(drop_missing=True), READING)
+    words(str(caught.value))
 
 
 def test_empty_columns_are_named(write):
-    with pytest.raises(DataError, match="1 column has no values: column 'b'.*--exclude b"):
+    with pytest.raises(DataError, match="^1 column .*no values.*'b'.*--exclude b"):
         prepare(write(a=[1, 3], b=["", ""]), options(drop_missing=True), READING)
 
 
@@ -227,19 +229,19 @@ def test_infinity_is_refused_not_dropped(write):
             prepare(path, options(drop_missing=drop), READING)
 
 
-@pytest.mark.parametrize(
-    ("values", "clusters", "message"),
-    [
-        ([1, 5, 3], 4, "4 clusters were asked for .*there are only 3 rows: ask for fewer clusters"),
-        ([1, 1, 3], 3, "only 2 distinct rows: ask for fewer clusters"),
-        ([7], 2, "there is only 1 row: a clustering needs 2"),
-        ([7, 7, 7], 2, "there is only 1 distinct row: a clustering needs 2"),
-        ([1] * 1000 + [2, 3], 4, "only 3 distinct rows"),
-    ],
-)
-def test_more_clusters_than_rows(write, values, clusters, message):
-    with pytest.raises(DataError, match=message):
-        prepare(write(a=values), options(clusters=clusters), READING)
+def test_more_clusters_than_rows(write, words):
+    said = []
+    for values, clusters, found in (
+        ([1, 5, 3], 4, "4 clusters .* 3 rows"),
+        ([1, 1, 3], 3, "3 clusters .* 2 distinct rows"),
+        ([7], 2, "1 row"),
+        ([7, 7, 7], 2, "1 distinct row"),
+        ([1] * 1000 + [2, 3], 4, "4 clusters .* 3 distinct rows"),
+    ):
+        with pytest.raises(DataError, match=found) as caught:
+            prepare(write(a=values), options(clusters=clusters), READING)
+        said.append((f"{len(values)} rows, {len(set(values))} distinct, {clusters} clusters", str(caught.value)))
+    words(said)
 
 
 def test_as_many_clusters_as_distinct_rows_pass(write):
@@ -249,14 +251,14 @@ def test_as_many_clusters_as_distinct_rows_pass(write):
 
 def test_rows_of_no_weight_are_no_rows_to_cluster(write):
     path = write(a=[1, 2, 3], w=[1, 0, 1])
-    with pytest.raises(DataError, match="only 2 distinct rows"):
+    with pytest.raises(DataError, match=" 2 distinct rows"):
         prepare(path, options(clusters=3, weight="w"), READING)
 
 
 def test_rows_of_other_categories_are_distinct_rows(write):
     path = write(a=[1, 1, 1, 1], b=["x", "y", "x", "y"])
     assert prepare(path, options(clusters=2), READING).table.n_rows == 4
-    with pytest.raises(DataError, match="only 2 distinct rows"):
+    with pytest.raises(DataError, match=" 2 distinct rows"):
         prepare(path, options(clusters=3), READING)
 
 
@@ -272,14 +274,17 @@ def test_what_is_done_to_the_scales_is_noted(write):
 def test_a_constant_column_is_named(write):
     loaded = prepare(write(a=[1, 5, 3], b=[0.5, 0.5, 0.5]), options(), READING)
     assert loaded.table.names == ["a", "b"]
-    assert loaded.notes == ("column 'b' has one value only (0.5) and plays no part",)
+    [note] = loaded.notes
+    assert "'b'" in note
+    assert "one value only (0.5)" in note
 
 
 def test_a_dominant_column_is_named(write):
     generator = np.random.default_rng(0)
     path = write(income=generator.normal(0, 1000, 50), age=generator.normal(0, 10, 50))
     [warning] = prepare(path, options(), READING).warnings
-    assert warning.startswith("column 'income' has 99.9% of the variance")
+    assert "'income'" in warning
+    assert "99.9% of the variance" in warning
     assert "--scale minmax" in warning
     assert prepare(path, options(scale="minmax"), READING).warnings == ()
     assert prepare(path, options(columns=("income",)), READING).warnings == ()
@@ -298,9 +303,9 @@ def test_weights(write):
     assert prepare(path, options(weight="w", columns=("a",)), READING).weight is not None
     with pytest.raises(DataError, match="no column 'v'"):
         prepare(path, options(weight="v"), READING)
-    with pytest.raises(DataError, match="no column but the weights"):
+    with pytest.raises(DataError, match="no column but .*'w'"):
         prepare(path, options(weight="w", exclude=("a",)), READING)
-    with pytest.raises(DataError, match="weights 'w' are not numbers"):
+    with pytest.raises(DataError, match="weights 'w' .*not numbers"):
         prepare(write(a=[1, 5], w=["x", "y"]), options(weight="w"), READING)
     with pytest.raises(DataError, match=r"missing in 'w' \(1 row\)"):
         prepare(write(a=[1, 5], w=[1, ""]), options(weight="w"), READING)
@@ -312,14 +317,16 @@ def test_a_column_dominates_by_the_weights_of_its_rows(write):
     path = write(a=[1000, 5, 5, 6, 7], b=[1, 5, 2, 9, 5], w=[0, 1, 1, 1, 1])
     assert prepare(path, options(weight="w"), READING).warnings == ()
     [warning] = prepare(path, options(exclude=("w",)), READING).warnings
-    assert "column 'a' has" in warning
+    assert "column 'a'" in warning
 
 
 def test_rows_of_no_weight_make_no_column_vary(write):
     path = write(color=["red", "blue", "red"], a=[1, 1, 2], b=[1, 1, 3], w=[1, 1, 0])
     loaded = prepare(path, options(weight="w"), READING)
     assert loaded.warnings == ()
-    assert loaded.notes[:2] == tuple(f"column {name!r} has one value only (1) and plays no part" for name in "ab")
+    for name, note in zip("ab", loaded.notes[:2], strict=True):
+        assert f"column '{name}' " in note
+        assert "one value only (1)" in note
 
 
 def test_numbers_that_no_float_tells_apart_have_no_variance(write):
@@ -330,7 +337,7 @@ def test_numbers_that_no_float_tells_apart_have_no_variance(write):
 
 def test_only_clustered_columns_are_judged_for_clustering(write):
     path = write(a=[1, 2, 1, 2, 1, 2], b=[1000, 2, 5, 7, 8, 11], c=[5, 5, 6, 6, 7, 7])
-    with pytest.raises(DataError, match="3 clusters were asked for .* only 2 distinct rows"):
+    with pytest.raises(DataError, match="3 clusters .* 2 distinct rows"):
         prepare(path, options(clusters=3, columns=("a",), explain=("b",)), READING)
     loaded = prepare(path, options(columns=("c", "a"), explain=("b", "a")), READING)
     assert (loaded.cluster_columns, loaded.explain_columns) == (["c", "a"], ["b", "a"])

@@ -189,14 +189,16 @@ def test_colour_only_where_it_is_wanted(folder, no_color):
     assert bool(re.search(rb"\x1b\[[0-9;]*3[0-9]m", seen)) == (not no_color)
 
 
-@pytest.mark.parametrize(("package", "argument"), [("click", "--help"), ("rich", "exporters")])
-def test_without_the_extra_it_is_named(package, argument):
-    code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import script; script()"
-    done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert done.stderr == (
-        f"Error: the command line needs {package}, which is not installed: pip install 'shallowrules[cli]'\n"
-    )
+def test_without_the_extra_it_is_named(words):
+    said = []
+    for package, argument in (("click", "--help"), ("rich", "exporters")):
+        code = f"import sys; sys.modules[{package!r}] = None; from shallowrules.cli import script; script()"
+        done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
+        assert done.returncode == 3
+        assert f" {package}" in done.stderr
+        assert "pip install 'shallowrules[cli]'" in done.stderr
+        said.append((package, done.stderr.removesuffix("\n")))
+    words(said)
 
 
 @pytest.mark.parametrize("collects", [True, False])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -54,16 +56,21 @@ def test_export_with_a_template(folder, rules):
     assert "nothing_like_it" in refused("export", "rules.json", "sql", "--template", "broken.j2", status=2)
 
 
-def test_export_refuses_what_it_does_not_know(rules):
-    assert "unknown exporter 'cobol'; known are: " in refused("export", "rules.json", "cobol", status=2)
-    assert "No such option '--dialect'. Exporter 'python' has the options: --function-name" in refused(
-        "export", "rules.json", "python", "--dialect", "duckdb", status=2
-    )
-    assert "--column renames 'nix'" in refused("export", "rules.json", "sql", "--column", "nix=x", status=2)
-    assert "the option --column maps" in refused(
-        "export", "rules.json", "sql", "--dialect", "mysql", "--column", f"x={'x' * 65}"
-    )
-    assert "rules.json is the file that is read" in refused("export", "rules.json", "sql", "-o", "rules.json")
+def test_export_refuses_what_it_does_not_know(rules, words):
+    message = refused("export", "rules.json", "python", "--dialect", "duckdb", status=2)
+    assert all(part in message for part in ("'--dialect'", "'python'", ": --function-name,")), message
+    message = refused("export", "rules.json", "sql", "--column", "nix=x", status=2)
+    assert all(part in message for part in ("--column", "'nix'")), message
+    assert "rules.json is the file " in refused("export", "rules.json", "sql", "-o", "rules.json")
+    said = []
+    for arguments, status, found in (
+        (["cobol"], 2, ["exporter 'cobol'", "sql"]),
+        (["sql", "--dialect", "mysql", "--column", f"x={'x' * 65}"], 3, ["65", "mysql", "64", "--column"]),
+    ):
+        message = refused("export", "rules.json", *arguments, status=status)
+        assert all(part in message for part in found), message
+        said.append((" ".join(arguments), message))
+    words(said)
 
 
 def damage(document, what):
@@ -102,17 +109,19 @@ def test_damaged_rules_are_refused(folder, rules, what, message):
         assert message in found
 
 
-def test_an_entry_that_is_not_known_is_named_on_stderr(folder, rules):
+def test_an_entry_that_is_not_known_is_named_on_stderr(folder, rules, words):
     document = json.loads((folder / "rules.json").read_text())
     (folder / "rules.json").write_text(json.dumps({**document, "later": 1}))
     result = call("export", "rules.json", "sql")
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: this version of shallowrules does not know the entries 'later' ")
+    assert result.stderr.startswith("warning: ")
+    assert "'later'" in result.stderr
+    words(result.stderr.strip())
 
 
 def test_missing_rules():
-    assert refused("export", "none.json", "sql") == "none.json: No such file or directory"
-    assert "none.json: No such file" in refused("verify", "none.json", "t.csv")
+    for arguments in (["export", "none.json", "sql"], ["verify", "none.json", "t.csv"]):
+        assert refused(*arguments) == f"none.json: {os.strerror(errno.ENOENT)}"
 
 
 def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
@@ -134,21 +143,19 @@ def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     assert result.exit_code == 1
     assert re.search(r"RuleSet.assign\s+\d+\s+0\b", result.stdout)
     assert re.search(r"SQL, sqlite, where\s+\d+\s+[1-9]", result.stdout)
-    assert re.search(
-        r"Python, flat: boundary row \d+ \(x = 0.5, n = -?\d+\) is in cluster 0 by the tree", result.stdout
-    )
+    assert re.search(r"Python, flat: boundary row \d+ \(x = 0.5, n = -?\d+\) .*\bcluster 0\b", result.stdout)
     assert "duckdb" not in result.stdout
-    assert "not all forms agree with the tree: Python, flat; Python, ordered;" in " ".join(result.stderr.split())
+    assert ": Python, flat; Python, ordered;" in " ".join(result.stderr.split())
 
 
 def test_verify_reads_only_what_the_rules_test(folder, rules):
     (folder / "t.csv").write_text("comment,n,x\nfirst,1,0.1\nsecond,,0.9\nthird,7,nan\n")
     assert call("verify", "rules.json", "t.csv").exit_code == 0
     (folder / "u.csv").write_text("n\n1\n")
-    assert "there is no column 'x'" in refused("verify", "rules.json", "u.csv")
+    assert "no column 'x'" in refused("verify", "rules.json", "u.csv")
     (folder / "v.csv").write_text("n,x\n1,much\n2,little\n")
     assert "'x' is not numeric" in refused("verify", "rules.json", "v.csv")
-    assert "known are: duckdb, sqlite" in refused("verify", "rules.json", "t.csv", "--dialect", "oracle", status=2)
+    assert "duckdb, sqlite" in refused("verify", "rules.json", "t.csv", "--dialect", "oracle", status=2)
 
 
 def test_text_that_is_no_unicode_is_refused(folder, rules):
