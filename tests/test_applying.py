@@ -34,16 +34,16 @@ def test_the_labels_are_those_of_the_tree():
 @pytest.mark.parametrize("style", STYLES)
 def test_applied_made_anew_and_taken_away(shop, other, style):
     if style == "column" and shop.dialect not in COMPUTED:
-        assert "has no style 'column'" in refused(shop, style)
+        assert "style 'column'" in refused(shop, style)
         return
     before = schema_of(shop)
     applied(shop, style)
     assert labelled(shop, target(style)) == expected()
     assert "of other rules" in refused(shop, style, rules="other.json")
     said = applied(shop, style, "--replace", rules="other.json")
-    assert ("such as an index, goes with the old one" in said) == (style == "table")
+    assert ("index" in said) == (style == "table")
     assert labelled(shop, target(style)) == expected(OTHER_LABELS)
-    assert re.search(r"took away (view|table|column) .* in \w+://", applied(shop, style, "--undo"))
+    assert re.search(r"took away (view|table|column) .* \w+://", applied(shop, style, "--undo"))
     assert schema_of(shop) == before
 
 
@@ -99,14 +99,15 @@ def test_a_table_that_gained_a_column_is_applied_anew(shop, style):
 
 def test_a_second_update_of_the_same_rules_needs_no_word_and_follows_the_rows(shop):
     first = applied(shop, "update")
-    assert "wrote 4 rows of column" in first
+    assert "wrote 4 rows" in first
     assert "to write" not in first
     again = apply(shop, "update")  # without --yes: nothing is written, and nobody has to be asked
     assert again.exit_code == 0, again.output
-    assert "0 rows of these to write wrote 0 rows of column" in " ".join(again.output.split())
+    said = " ".join(again.output.split())
+    assert re.search(r"\b0 rows .*to write.* 0 rows", said)
     execute(shop, "UPDATE small SET x = 0.25 WHERE i = 4")
     execute(shop, "UPDATE small SET cluster = 77 WHERE i = 3")
-    assert "3 rows of these to write wrote 3 rows of column" in applied(shop, "update")
+    assert re.search(r"\b3 rows .*to write.* 3 rows", applied(shop, "update"))
     assert sorted(label for *_, label in labelled(shop) if label is not None) == ["0", "0", "0", "0", "1"]
     assert len(labelled(shop)) == len(SMALL)
 

@@ -32,7 +32,8 @@ def test_a_column_that_an_heir_has_for_itself_is_not_written_on(shop, style):
         before = schema_of(shop)
         refused = apply(shop, style)
         assert refused.exit_code == 3
-        assert "heir inherits from the table and has a column 'cluster' of its own" in " ".join(refused.stderr.split())
+        said = " ".join(refused.stderr.split())
+        assert all(part in said for part in ("heir inherits", "column 'cluster'"))
         assert (schema_of(shop), shop.query("SELECT cluster FROM heir")) == (before, [("777",)])
         assert apply(shop, style, "--cluster-column", "segment").exit_code == 0
         assert shop.query("SELECT cluster, segment FROM heir") == [("777", "0")]
@@ -66,7 +67,8 @@ def test_rows_that_a_trigger_keeps_from_their_label_are_told(shop, batch):
     try:
         refused = apply(shop, "update", *batch)
         assert refused.exit_code == 3, refused.output
-        assert "a trigger or a policy of the table keeps them from being written" in " ".join(refused.stderr.split())
+        said = " ".join(refused.stderr.split())
+        assert all(part in said for part in ("trigger", "policy"))
         if not batch:
             assert schema_of(shop) == before
     finally:
@@ -102,7 +104,8 @@ def test_rows_that_a_rule_or_a_policy_keeps_from_their_label_are_told(shop, poli
     try:
         refused = call("label", "rules.json", "--database", url, "--table", "small", "--apply", "update", "--yes")
         assert refused.exit_code == 3, refused.output
-        assert "a trigger or a policy of the table keeps them from being written" in " ".join(refused.stderr.split())
+        said = " ".join(refused.stderr.split())
+        assert all(part in said for part in ("trigger", "policy"))
         assert schema_of(shop) == before
     finally:
         shop.query("DROP TABLE IF EXISTS small_1")
@@ -209,8 +212,11 @@ def test_a_table_of_the_name_of_a_temporary_one_stays(shop, name):
 
 @on("sqlite", "duckdb", "postgres")
 @pytest.mark.parametrize("style", ["view", "table"])
-def test_what_would_be_gone_with_the_connection_is_refused(shop, style):
+def test_what_would_be_gone_with_the_connection_is_refused(shop, words, style):
     schema = "pg_temp" if shop.dialect == "postgres" else "TEMP"
     refused = apply(shop, style, "--into", f"{schema}.v")
     assert refused.exit_code == 3
-    assert "would be gone with the connection: name another by --into" in " ".join(refused.stderr.split())
+    said = " ".join(refused.stderr.partition("Error: ")[2].split())
+    assert all(part in said for part in ("with the connection", "--into"))
+    if (shop.dialect, style) == ("sqlite", "view"):
+        words(said)

@@ -113,7 +113,7 @@ def test_batches_of_any_size(keyed, size):
     assert found(database) == labels_of(small_rules())
 
 
-def test_what_is_interrupted_is_continued_by_the_same_command(keyed):
+def test_what_is_interrupted_is_continued_by_the_same_command(keyed, words):
     database = keyed(KEYS["two columns"])
     rows = DatabaseRows(database.url, KEYED)
     plan = plan_labels(small_rules(), rows, Application(style="update", batch=10))
@@ -134,7 +134,9 @@ def test_what_is_interrupted_is_continued_by_the_same_command(keyed):
     assert any(label is not None for label in half)
     OTHER.to_json("other.json")
     said = refused(database, "update", "--batch", "10", table=KEYED, rules="other.json")
-    assert "made by shallowrules of other rules, whose update is unfinished" in said
+    assert all(part in said for part in ("of other rules", "unfinished"))
+    if database.dialect == "sqlite":
+        words(said)
     applied(database, "update", "--batch", "10", table=KEYED)
     assert found(database) == wanted
     assert "unfinished" not in repr(schema_of(database))
@@ -181,7 +183,8 @@ def test_a_key_of_sqlite_may_be_missing(shop):
     assert found(shop) == [0] * 6
 
 
-def test_a_table_without_a_primary_key_is_refused(shop):
-    assert "has no primary key, by which batches are told apart: leave out --batch" in refused(
-        shop, "update", "--batch", "2"
-    )
+def test_a_table_without_a_primary_key_is_refused(shop, words):
+    said = refused(shop, "update", "--batch", "2")
+    assert all(part in said for part in ("small", "no primary key", "--batch"))
+    if shop.dialect == "sqlite":
+        words(said)

@@ -58,16 +58,17 @@ LOCKS = {
 
 @on(*LOCKS)
 @pytest.mark.parametrize("style", ["table", "update"])
-def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, style):
+def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, words, style):
     before = schema_of(shop)
     with locked(shop, LOCKS[shop.dialect]):
         done = apply(shop, style, "--yes", "--lock-timeout", "1")
     said = said_of(done)
     assert done.exit_code == 3, said
-    assert "another transaction holds a lock" in said
-    assert "wait longer by --lock-timeout" in said
+    assert all(part in said for part in ("lock", "--lock-timeout"))
     if shop.dialect in SERVERS:
-        assert re.search(r"locks are held by session \d+ of (shallowrules|root), since \d{4}-", said)
+        assert re.search(r"session \d+ of (shallowrules|root), since \d{4}-", said)
+    if (shop.dialect, style) == ("sqlite", "table"):
+        words(said)
     assert schema_of(shop) == before
     applied(shop, style)
     assert labelled(shop, target(style)) == expected()
@@ -95,7 +96,7 @@ def test_a_file_of_duckdb_that_another_has_open(file):
         done = apply(duck, "view")
         other.communicate(b"\n")
     assert done.exit_code == 3
-    assert "Conflicting lock is held in" in said_of(done)
+    assert "lock" in said_of(done)
     assert f"PID {other.pid}" in said_of(done)
     applied(duck, "view")
 
@@ -297,7 +298,7 @@ def test_who_is_stopped_while_waiting_leaves_nothing(shop, end):
     status, said = ended_while_it_waits(shop, style, end)
     assert status == (3 if end == "server" else 130)
     if end == "server":
-        assert "The connection is lost: all of it is done, or nothing" in said or "has been taken away" in said
+        assert "connection is lost" in said or "been taken away" in said
     assert "Traceback" not in said
     assert schema_of(shop) == before
     applied(shop, style)
@@ -357,7 +358,7 @@ def test_what_could_not_be_taken_away_is_said(shop, monkeypatch):
             raise sqlalchemy.exc.OperationalError("a statement", None, Exception("gone"))
 
     before_each_event(monkeypatch, fail)
-    with pytest.raises(DataError, match="has been taken away, but for what could not be reached: undo does so"):
+    with pytest.raises(DataError, match="been taken away, but .*undo"):
         run_plan(plan)
     monkeypatch.undo()
     assert "shallowrules_new" in repr(schema_of(shop))
@@ -395,7 +396,7 @@ def test_a_right_that_is_missing_is_named(shop):
         for style, right in (("view", "CREATE"), ("table", "CREATE"), ("update", "column to|ALTER")):
             done = apply(guest, style, "--yes")
             assert done.exit_code == 3
-            assert re.search(rf"a right is missing. '{style}' needs .*({right})", said_of(done))
+            assert re.search(rf"right is missing.* '{style}' .*({right})", said_of(done))
             assert "hidden" not in done.output
             assert objects_of(shop) == before
     finally:
@@ -409,10 +410,10 @@ def test_a_file_that_may_only_be_read(file):
         before = lite.path.read_bytes()
         os.chmod(lite.path, 0o444)
         os.chmod(folder, 0o555)
-        said = "a right is missing. 'view' needs to write the file and its folder. Nothing has changed"
         rows = DatabaseRows(lite.url, "small")
-        with without_rights(), pytest.raises(DataError, match=said):
+        with without_rights(), pytest.raises(DataError, match="right is missing") as error:
             run_plan(plan_labels(small_rules(), rows, Application(style="view")))
+        assert all(part in str(error.value) for part in ("'view'", "folder", "Nothing has changed"))
         assert lite.path.read_bytes() == before
 
 
@@ -448,7 +449,7 @@ def test_a_full_disk_leaves_the_table_as_it_was(file, tiny, dialect, style):
         filler.write(bytes(max(0, shutil.disk_usage(tiny).free - 200_000)))
     done = apply(full, style, "--yes")
     assert done.exit_code == 3, done.output
-    assert "there is no room. Make some. Nothing has changed" in said_of(done)
+    assert all(part in said_of(done) for part in ("no room", "Nothing has changed"))
     (tiny / "filler").unlink()
     assert schema_of(full) == before
     assert full.query("SELECT count(*), sum(x), min(i) FROM small") == content
@@ -466,7 +467,7 @@ def test_a_full_tablespace_leaves_all_as_it_was(shop, tiny):
         shop.query("ALTER ROLE shallowrules SET default_tablespace = tiny")
         done = apply(shop, "table")
         assert done.exit_code == 3, done.output
-        assert "there is no room. Make some. Nothing has changed" in said_of(done)
+        assert all(part in said_of(done) for part in ("no room", "Nothing has changed"))
         assert schema_of(shop) == before
     finally:
         shop.query("ALTER ROLE shallowrules RESET default_tablespace")

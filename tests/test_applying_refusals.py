@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 
 import pytest
 from applications import COMPUTED, OTHER, applied, apply, expected, labelled, refused
@@ -21,27 +21,30 @@ pytest.importorskip("duckdb")
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (
-            "CREATE VIEW small_clusters AS SELECT 1 AS one",
-            "there is a view .* already, which was not made by shallowrules",
-        ),
-        ("CREATE TABLE small_clusters (one INTEGER)", "is a table already, and no view"),
+        ("CREATE VIEW small_clusters AS SELECT 1 AS one", ("view", "not made by shallowrules")),
+        ("CREATE TABLE small_clusters (one INTEGER)", ("table", "no view")),
     ],
+    ids=["view", "table"],
 )
-def test_what_is_not_ours_is_left_alone(shop, made, said):
+def test_what_is_not_ours_is_left_alone(shop, words, made, said):
     execute(shop, made)
     for options in ([], ["--replace"], ["--undo"]):
-        assert re.search(said, refused(shop, "view", *options))
+        message = refused(shop, "view", *options)
+        assert all(part in message for part in ("small_clusters", *said))
+    if shop.dialect == "sqlite":
+        words(message)
 
 
-def test_a_column_that_is_not_ours_is_left_alone(shop):
+def test_a_column_that_is_not_ours_is_left_alone(shop, words):
     name = "cluster" if shop.dialect == "postgres" else "Cluster"
     execute(shop, f"ALTER TABLE small ADD COLUMN {shop.quote(name)} INTEGER")
     for options in ([], ["--replace"], ["--undo"]):
         message = refused(shop, "update", *options)
-        assert "there is a column" in message
-        assert "was not made by shallowrules, so that it is left alone: use another name by --cluster-column" in message
-    assert f"already has a column {name!r}: name the new one by --cluster-column" in refused(shop, "view")
+        assert all(part in message for part in ("column", "not made by shallowrules", "--cluster-column"))
+    beside = refused(shop, "view")
+    assert all(part in beside for part in (f"column {name!r}", "--cluster-column"))
+    if shop.dialect == "sqlite":
+        words([("update", message), ("view", beside)])
 
 
 @on("postgres")
@@ -49,17 +52,19 @@ def test_a_column_whose_name_differs_by_case_alone_is_refused(shop):
     """Nothing here would read the table again."""
     shop.query('ALTER TABLE small ADD COLUMN "Cluster" INTEGER')
     for style in ("view", "update", "column"):
-        assert "differs from 'cluster' by case alone: name the new one by --cluster-column" in refused(shop, style)
+        message = refused(shop, style)
+        assert all(part in message for part in ("'cluster'", "case", "--cluster-column"))
 
 
 def test_another_style_is_not_what_was_made(shop):
     applied(shop, "view")
-    assert "is a view already, and no table" in refused(shop, "table", "--replace")
-    assert "is a view already, and no table" in refused(shop, "table", "--undo")
+    for option in ("--replace", "--undo"):
+        message = refused(shop, "table", option)
+        assert all(part in message for part in ("small_clusters", "view", "no table"))
     applied(shop, "update", "--cluster-column", "label")
     if shop.dialect in COMPUTED:
         message = refused(shop, "column", "--replace", "--cluster-column", "label")
-        assert "was made by --apply update" in message
+        assert "--apply update" in message
 
 
 OURS_NO_MORE = {
@@ -70,19 +75,25 @@ OURS_NO_MORE = {
 }
 
 
-def test_what_was_made_here_and_is_another_by_now_is_left_alone(shop):
+def test_what_was_made_here_and_is_another_by_now_is_left_alone(shop, words):
     applied(shop, "view")
     for statement in OURS_NO_MORE[shop.dialect].split("; "):
         execute(shop, statement)
-    why = "has been changed since" if shop.dialect in ("mysql", "sqlite") else "was not made by"
+    why = "changed since" if shop.dialect in ("mysql", "sqlite") else "not made by"
     for options in ([], ["--replace"], ["--undo"]):
-        assert why in refused(shop, "view", *options)
+        message = refused(shop, "view", *options)
+        assert why in message
+    if shop.dialect == "sqlite":
+        words(message)
 
 
 @on("sqlite", "mysql")
-def test_a_table_of_the_registrys_name_is_left_alone(shop):
+def test_a_table_of_the_registrys_name_is_left_alone(shop, words):
     execute(shop, "CREATE TABLE shallowrules_objects (mine INTEGER)")
-    assert "there is a table shallowrules_objects that was not made here" in refused(shop, "view")
+    message = refused(shop, "view")
+    assert "table shallowrules_objects" in message
+    if shop.dialect == "sqlite":
+        words(message)
 
 
 @on("sqlite", "mysql")
@@ -100,7 +111,7 @@ def test_the_registry_stays_while_it_knows_of_something(shop):
 def test_names_that_differ_in_case_are_one_as_the_engine_has_it(shop):
     execute(shop, f"CREATE VIEW {shop.quote('SMALL_Clusters')} AS SELECT 1 AS one")
     if shop.dialect in ("sqlite", "duckdb"):
-        assert "was not made by shallowrules" in refused(shop, "view")
+        assert "not made by shallowrules" in refused(shop, "view")
     else:
         applied(shop, "view")
         assert labelled(shop, "small_clusters") == expected()
@@ -111,21 +122,28 @@ def test_names_that_differ_in_case_are_one_as_the_engine_has_it(shop):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (["y", "i"], "the rules test 'x', which table t in"),
-        (["x", "i"], "column 'x' of table t in .* holds dates, and the rules test it as float"),
+        (["y", "i"], ("test 'x'", "table t")),
+        (["x", "i"], ("column 'x' of table t", "dates", "float")),
     ],
+    ids=["missing", "dates"],
 )
-def test_columns_that_are_missing_or_of_another_kind(shop, columns, said):
+def test_columns_that_are_missing_or_of_another_kind(shop, words, columns, said):
     if shop.dialect == "sqlite" and "x" in columns:
         return  # it declares no types
     shop.create("t", [(columns[0], "DATE"), ("i", "INTEGER")], [])
     for style in ("view", "update"):
-        assert re.search(said, refused(shop, style, table="t"))
+        message = refused(shop, style, table="t")
+        assert all(part in message for part in said)
+    if shop.dialect == "duckdb":
+        words(message)
 
 
-def test_a_view_is_no_table_to_write_on(shop):
+def test_a_view_is_no_table_to_write_on(shop, words):
     execute(shop, "CREATE VIEW seen AS SELECT x, i FROM small")
-    assert "is no table that a column can be added to" in refused(shop, "update", table="seen")
+    message = refused(shop, "update", table="seen")
+    assert all(part in message for part in ("seen", "no table", "column"))
+    if shop.dialect == "sqlite":
+        words(message)
     applied(shop, "view", table="seen")
     assert labelled(shop, "seen_clusters") == expected()
 
@@ -134,14 +152,15 @@ def test_a_view_is_no_table_to_write_on(shop):
 def test_a_name_that_would_be_too_long_is_named_otherwise(shop):
     name = "a" * 60
     shop.create(name, [("x", shop.types["float"]), ("i", "INTEGER")], SMALL)
-    assert f"cannot hold the name '{name}_clusters': name what is made by --into" in refused(shop, "view", table=name)
+    message = refused(shop, "view", table=name)
+    assert all(part in message for part in (f"name '{name}_clusters'", "--into"))
     applied(shop, "view", "--into", "short", table=name)
     assert labelled(shop, "short") == expected()
 
 
 @on("duckdb", "mysql")
 def test_a_computed_column_where_there_is_none(shop):
-    assert "has no style 'column'" in refused(shop, "column")
+    assert "style 'column'" in refused(shop, "column")
 
 
 @on("postgres")
@@ -150,8 +169,7 @@ def test_what_is_made_from_a_view_is_named_and_stays(shop):
     shop.query("CREATE VIEW built AS SELECT * FROM small_clusters")
     for option in ("--replace", "--undo"):
         message = refused(shop, "view", option)
-        assert "view built depends on view small_clusters" in message
-        assert "Drop that first, and make it again behind. Nothing has changed" in message
+        assert all(part in message for part in ("view built", "view small_clusters", "Drop", "Nothing has changed"))
 
 
 @on("postgres")
@@ -160,19 +178,23 @@ def test_a_computed_column_that_is_not_immutable_says_what_to_do(shop):
     try:
         shop.create("people", [("mood", "moods")], [["glad"]])
         make_rules([("mood", "text")], (0, "glad", 0, 1)).to_json("rules.json")
-        assert "Apply a view. Nothing has changed" in refused(shop, "column", table="people")
+        message = refused(shop, "column", table="people")
+        assert all(part in message for part in ("Apply a view", "Nothing has changed"))
     finally:
         shop.query("DROP TYPE moods", ["DROP TABLE people"])
 
 
 @on("sqlite", "duckdb")
-def test_where_nobody_can_answer_an_update_wants_a_word(shop):
+def test_where_nobody_can_answer_an_update_wants_a_word(shop, words):
     before = schema_of(shop)
     for arguments in (["update"], ["update", "--batch", "2"]):
         done = apply(shop, *arguments)
         assert done.exit_code == 3
         if "--batch" not in arguments:
-            assert "nobody can be asked here: say --yes if it may" in " ".join(done.stderr.split())
+            message = " ".join(done.stderr.partition("Error: ")[2].split())
+            assert "--yes" in message
+            if shop.dialect == "sqlite":
+                words(message)
         assert schema_of(shop) == before
     applied(shop, "update")
     made = schema_of(shop)
@@ -197,59 +219,67 @@ def test_who_can_be_asked_is_asked(tmp_path, monkeypatch, answer):
 
 
 @on("sqlite", "duckdb", "postgres")
-def test_what_changed_between_the_plan_and_its_run_is_seen(shop):
+def test_what_changed_between_the_plan_and_its_run_is_seen(shop, words):
     rows = DatabaseRows(shop.url, "small")
     plan = plan_labels(small_rules(), rows, Application(style="view"))
     execute(shop, "CREATE VIEW small_clusters AS SELECT 1 AS one")
     before = schema_of(shop)
-    with pytest.raises(DataError, match="was not made by shallowrules"):
+    with pytest.raises(DataError, match="not made by shallowrules"):
         run_plan(plan)
     execute(shop, "DROP VIEW small_clusters")
     run_plan(plan)
     assert labelled(shop, "small_clusters") == expected()
     again = plan_labels(OTHER, rows, Application(style="view", replace=True))
     run_plan(plan_labels(small_rules(), rows, Application(style="view"), undo=True))
-    with pytest.raises(DataError, match="has changed since this was shown: run the command again"):
+    with pytest.raises(DataError, match="changed since") as error:
         run_plan(again)
+    if shop.dialect == "sqlite":
+        words(str(error.value))
     assert schema_of(shop) != before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--apply", "view", "-o", "out.csv"], "-o and --apply exclude each other"),
-        (["--apply", "update", "--into", "t"], "--into names a view or a table"),
-        (["--apply", "view", "--batch", "5"], "--batch is a number of rows, at least 1, and goes with 'update'"),
-        (["--apply", "view", "--sample", "5"], "labels are applied to all rows of a table: name it by --table"),
-        (["--yes"], "--yes goes with --apply"),
-        (["--undo", "-o", "out.csv"], "--undo goes with --apply"),
-        (["-o", "out.csv", "--else", "7"], "--else goes with --apply"),
-        (["--apply", "view", "--else", "1"], "which is cluster 1"),
-        (["--apply", "nothing"], "Invalid value for '--apply'"),
-        (["--apply", "view", "--cluster-column", " "], "--cluster-column must not be blank"),
-        ([], "say what to do: -o OUT writes a file, --apply view puts labels into a --database"),
-    ],
-)
-def test_options_that_do_not_go_together(tmp_path, monkeypatch, arguments, said):
+NOT_TOGETHER = {
+    "--apply view -o out.csv": ("-o", "--apply"),
+    "--apply update --into t": ("--into", "'update'"),
+    "--apply view --batch 5": ("--batch", "1", "'update'"),
+    "--apply view --sample 5": ("--table",),
+    "--yes": ("--yes", "--apply"),
+    "--undo -o out.csv": ("--undo", "--apply"),
+    "-o out.csv --else 7": ("--else", "--apply"),
+    "--apply view --else 1": ("--else", "cluster 1"),
+    "--apply nothing": ("'--apply'", "'nothing'"),
+    "--apply view --cluster-column ' '": ("--cluster-column",),
+    "": ("-o OUT", "--apply view", "--database"),
+}
+"""Options, and what the refusal names."""
+
+
+@pytest.mark.parametrize("options", NOT_TOGETHER)
+def test_options_that_do_not_go_together(tmp_path, monkeypatch, words, options):
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
     file = File("sqlite", tmp_path / "file.db")
     file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
     before = file.path.read_bytes()
-    done = call("label", "rules.json", "--database", file.url, "--table", "small", *arguments)
+    done = call("label", "rules.json", "--database", file.url, "--table", "small", *shlex.split(options))
     assert done.exit_code == 2
-    assert said in " ".join(done.output.split())
+    message = " ".join(done.stderr.partition("Error: ")[2].split())
+    assert all(part in message for part in NOT_TOGETHER[options])
+    if options != "--apply nothing":  # whose words are click's
+        words(message)
     assert file.path.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"rules.json", "file.db"}
 
 
-def test_a_file_has_nothing_to_apply_to(tmp_path, monkeypatch):
+def test_a_file_has_nothing_to_apply_to(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
     (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
     done = call("label", "rules.json", "t.csv", "--apply", "view")
     assert done.exit_code == 2
-    assert "--apply puts labels into a database: say which by --database URL" in " ".join(done.output.split())
+    message = " ".join(done.stderr.partition("Error: ")[2].split())
+    assert all(part in message for part in ("--apply", "--database"))
+    words(message)
 
 
 def test_a_database_that_labels_are_not_applied_in():

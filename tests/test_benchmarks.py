@@ -64,7 +64,7 @@ def test_speed_draws_slopes(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--cases", "iris"], "'iris'"),
-        (["--seeds", "0"], "--seeds must be at least 1"),
+        (["--seeds", "0"], "--seeds must"),
         (["-o", "slopes.png"], "--slopes"),
         (["--slopes", "-o", os.path.join(os.devnull, "slopes.png")], "slopes.png: "),
     ],
@@ -183,13 +183,13 @@ def test_no_page_is_written_on_a_busy_machine(
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert "the machine is busy: a probe got 50%" in capsys.readouterr().err
+    assert "busy: a probe got 50%" in capsys.readouterr().err
     shares = iter([0.5, 1.0, *[0.5] * measuring.MAX_PROBES])  # busy for a moment, and for longer later on
     monkeypatch.setattr(measuring, "free_share", lambda: next(shares, 1.0))
     assert main(arguments) == 1
     said = capsys.readouterr()
-    assert "the machine is busy" in said.out
-    assert f"{page} stays as it is: the machine is busy" in said.err
+    assert "machine is busy" in said.out
+    assert re.search(rf"{re.escape(str(page))} .*machine is busy", said.err)
     assert page.read_text() == before
 
 
@@ -206,7 +206,7 @@ def test_paper_says_what_is_off(tmp_path: Path) -> None:
                      "--figures", str(tmp_path), data=tmp_path)  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert re.search(r"vowel +ExShallow .* off", done.stdout)
-    assert re.search(r"vowel, exshallow: cost is 1\.\d+, more than 0\.03 away from 1\.21", done.stdout)
+    assert re.search(r"vowel, exshallow: cost is 1\.\d+, .* 0\.03 .* 1\.21", done.stdout)
 
 
 @pytest.mark.measures
@@ -221,11 +221,11 @@ def test_paper_searches_for_a_tree_as_good_as_that_of_exkmc(tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (["--tables", "moons"], "unknown tables: moons; known are: 20newsgroups, anuran"),
-        (["--tables", "letter"], "letter.npz, though table letter was asked for"),
+        (["--tables", "letter"], "letter.npz, though table letter"),
         (["--methods", "cart"], "unknown methods: cart; known are: exshallow"),
-        (["--seeds", "0"], "--seeds must be at least 1"),
+        (["--seeds", "0"], "--seeds must"),
         (["--markdown", "nowhere.md"], "--markdown nowhere.md: "),
-        (["--markdown", str(PAPER.parent.parent / "README.md")], "the page lacks the lines"),
+        (["--markdown", str(PAPER.parent.parent / "README.md")], "lacks the lines"),
     ],
 )
 def test_paper_refuses_before_it_measures(
@@ -254,9 +254,9 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     curve = ElementTree.parse(page.with_name("refinement-curve.svg"))
     names = [text.text for text in curve.iter("{http://www.w3.org/2000/svg}text")]
     assert {"iris", "wine", "all"} < set(names)
-    assert "### J lower by, %, after so many growths of searching" in page.read_text()
+    assert "### J lower by, %, after" in page.read_text()
     assert "wine: seed 1 of 1" in done.stderr
-    assert re.search(r"runs whose J is no higher, of both searches +4 of 4 +all +ok", done.stdout)
+    assert re.search(r"J is no higher, .* +4 of 4 +all +ok", done.stdout)
     assert done.stdout.count("not judged") == 7
     assert "missed" not in done.stdout
     for method in ("ExShallow, greedy", "ExShallow, refined", "ExShallow, thorough", "ExGreedy", "IMM", "ExKMC"):
@@ -347,9 +347,9 @@ def test_quality_fails_where_refinement_does_harm(monkeypatch: pytest.MonkeyPatc
     ("arguments", "message"),
     [
         (["--tables", "vowel"], "unknown tables: vowel; known are: iris"),
-        (["--tables", "letter"], "letter.npz, though table letter was asked for"),
-        (["--seeds", "0"], "--seeds must be at least 1"),
-        (["--markdown", str(QUALITY.parent.parent / "README.md")], "the page lacks the lines"),
+        (["--tables", "letter"], "letter.npz, though table letter"),
+        (["--seeds", "0"], "--seeds must"),
+        (["--markdown", str(QUALITY.parent.parent / "README.md")], "lacks the lines"),
         (["-o", os.path.join(os.devnull, "quality.png")], "quality.png: "),
     ],
 )
@@ -375,7 +375,7 @@ def test_versions_compares_and_times_two_environments() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "iris: 10 fits, all equal" in done.stdout
-    assert "every tree, label and text is equal" in done.stdout
+    assert re.search("^every .* equal$", done.stdout, re.MULTILINE)
     ratio = r"(\d+\.\d{3}) \((\d+\.\d{3}) to (\d+\.\d{3})\)"
     lines = re.findall(
         rf"^iris +(.+?)  +processor {ratio}   clock {ratio}(?:   clock, 2 threads {ratio})?$", done.stdout, re.M

@@ -137,7 +137,7 @@ def test_each_row_is_assigned_to_its_nearest_center_the_first_of_equally_near_on
 
 def test_values_whose_squares_overflow_are_refused():
     X = np.array([[1e200], [2e200], [-1e200]])
-    with pytest.raises(DataError, match="squared distances overflow"):
+    with pytest.raises(DataError, match="distances overflow"):
         fit(X[:2], X)
 
 
@@ -165,8 +165,8 @@ def test_noise_is_left_out_counted_and_named(five_groups, capsys):
     noise = clusterer.fit(X).labels_ == -1
     assert noise.sum() > 20
     statistics = model.rules_.statistics
-    note = f"left out of fitting: {noise.sum()} of 530 rows, noise to DBSCAN"
-    assert statistics.notes == (note,)
+    [note] = statistics.notes
+    assert all(part in note for part in (f"{noise.sum()} of 530 rows", "DBSCAN"))
     assert note in capsys.readouterr().out
     assert statistics.left_out == noise.sum()
     assert not statistics.weighted
@@ -182,7 +182,7 @@ def test_noise_is_left_out_counted_and_named(five_groups, capsys):
 
 
 def test_nothing_but_noise_is_refused(five_groups):
-    with pytest.raises(DataError, match="DBSCAN calls every row noise"):
+    with pytest.raises(DataError, match="DBSCAN .*noise"):
         fit(DBSCAN(eps=1e-9), five_groups)
 
 
@@ -194,22 +194,24 @@ def test_minus_one_is_noise_only_beside_0_1_and_so_on(five_groups):
         assert [cluster.name for cluster in model.rules_.clusters] == expected
 
 
-def test_a_clusterer_of_other_columns_is_refused_by_name(frame):
+def test_a_clusterer_of_other_columns_is_refused_by_name(frame, words):
     fitted = KMeans(5, n_init=1, random_state=0).fit(frame)
-    with pytest.raises(
-        DataError, match=r"fitted on the columns 'a', 'b', 'c', 'd', but is to be explained on 'b', 'a'"
-    ):
+    with pytest.raises(DataError, match="columns 'a', 'b', 'c', 'd', .* 'b', 'a'") as caught:
         fit(fitted, frame[["b", "a", "d", "c"]])
+    words(str(caught.value))
     fit(fitted, frame.to_numpy())  # no names, no check
     mixture = GaussianMixture(5, random_state=0).fit(frame)
-    with pytest.raises(DataError, match="fitted on the columns"):
+    with pytest.raises(DataError, match="columns 'a', 'b', 'c', 'd', .* 'b', 'a'"):
         fit(mixture, frame[["b", "a", "d", "c"]])
 
 
-@pytest.mark.parametrize("labels", [[1, "1"], ["1", 1], [1.5, "1.5"], [True, "True"], [None, "None", 1, "1"]])
-def test_different_labels_of_one_text_are_refused(five_groups, labels):
-    with pytest.raises(DataError, match=r"two different labels are both called .* give labels of one type"):
-        fit((labels * len(five_groups))[: len(five_groups)], five_groups)
+def test_different_labels_of_one_text_are_refused(five_groups, words):
+    said = []
+    for labels in ([1, "1"], ["1", 1], [1.5, "1.5"], [True, "True"], [None, "None", 1, "1"]):
+        with pytest.raises(DataError, match=f"both called {str(labels[-1])!r}") as caught:
+            fit((labels * len(five_groups))[: len(five_groups)], five_groups)
+        said.append((repr(labels), str(caught.value)))
+    words(said)
 
 
 @pytest.mark.parametrize(
@@ -228,16 +230,16 @@ def test_different_texts_are_different_labels(labels, names):
     assert [given.names[i] for i in given.labels] == [str(label) for label in labels * 4]
 
 
-def test_labels_stand_in_for_centers_of_other_columns(five_groups):
+def test_labels_stand_in_for_centers_of_other_columns(five_groups, words):
     scores = PCA(2).fit_transform(five_groups)
     fitted = KMeans(5, n_init=1, random_state=0).fit(scores)
     model = fit(fitted, five_groups)
-    assert model.rules_.statistics.notes == (
-        "the centers of KMeans have 2 columns, the clustered table has 4: its labels are explained instead",
-    )
+    [note] = model.rules_.statistics.notes
+    assert all(part in note for part in ("KMeans", "2 columns", "4"))
     np.testing.assert_array_equal(model.reference_labels_, fitted.labels_)
-    with pytest.raises(DataError, match="has labels for 500 rows, the table has 100"):
+    with pytest.raises(DataError, match="500 rows, .* 100") as caught:
         fit(AgglomerativeClustering(3).fit(five_groups), five_groups[:100])
+    words([("note", note), ("other rows", str(caught.value))])
 
 
 def test_predict_alone_will_do(five_groups):
@@ -263,7 +265,7 @@ def test_centers_that_are_predicted_otherwise_are_refused(five_groups):
         def predict(self, X):
             return np.full(len(X), 3)
 
-    with pytest.raises(OptionError, match="predicts other labels than 0 to 2"):
+    with pytest.raises(OptionError, match="predicts .* 0 to 2"):
         fit(Odd(), five_groups)
 
 
@@ -309,7 +311,7 @@ def test_a_pipeline_gets_the_table_as_it_is(frame):
 
 
 def test_scale_does_not_go_with_a_pipeline(five_groups):
-    with pytest.raises(OptionError, match="leave scale=None"):
+    with pytest.raises(OptionError, match="scale=None"):
         fit(make_pipeline(StandardScaler(), KMeans(3)), five_groups, scale="minmax")
 
 
@@ -322,7 +324,7 @@ def test_a_pipeline_that_breaks_numbers_is_refused(five_groups):
             return np.full((len(X), 1), np.nan)
 
     fitted = make_pipeline(Blank(), Given(np.arange(500) % 2))
-    with pytest.raises(DataError, match="transformers give missing or infinite values"):
+    with pytest.raises(DataError, match="transformers .*infinite"):
         fit(fitted, five_groups)
 
 
@@ -373,7 +375,8 @@ def test_rows_without_a_label_are_left_out(five_groups, labels):
         model = ExplainableKMeans(clusterer=labels, scale="standard").fit(five_groups)
     statistics = model.rules_.statistics
     assert statistics.left_out == 72
-    assert statistics.notes == ("left out of fitting: 72 of 500 rows, without a given label",)
+    [note] = statistics.notes
+    assert all(part in note for part in ("72 of 500 rows", "given label"))
     inside = np.arange(500) % 7 != 0
     with pytest.warns(ShallowRulesWarning, match="given label"):
         without = ExplainableKMeans(clusterer=(np.arange(500) % 3)[inside], scale="standard").fit(five_groups[inside])
@@ -386,18 +389,20 @@ def test_rows_without_a_label_are_left_out(five_groups, labels):
 
 def test_given_labels_are_their_own_assignment_and_their_means_the_centers(five_groups):
     given = np.random.default_rng(0).integers(0, 3, 500)
-    with pytest.warns(ShallowRulesWarning, match=r"the rules give \d+% of the rows their given label"):
+    with pytest.warns(ShallowRulesWarning, match=r"\d+% of the rows .*given label"):
         model = ExplainableKMeans(clusterer=given).fit(five_groups)
     np.testing.assert_array_equal(model.reference_labels_, given)
     np.testing.assert_allclose(model.reference_centers_, [five_groups[given == i].mean(axis=0) for i in range(3)])
 
 
-def test_minus_one_in_a_list_of_labels_is_a_label(five_groups):
-    with pytest.warns(ShallowRulesWarning, match=r"labels contain -1, the mark .* from 0 to 1 instead"):
+def test_minus_one_in_a_list_of_labels_is_a_label(five_groups, words):
+    with pytest.warns(ShallowRulesWarning, match=r"contain -1, .* 0 to 1 "):
         model = ExplainableKMeans(clusterer=np.where(five_groups[:, 0] > 0, -1, 0)).fit(five_groups)
     assert [cluster.title for cluster in model.rules_.clusters] == ["0 (-1)", "1 (0)"]
     assert set(model.labels_.tolist()) == {0, 1}
-    assert "if it marks noise" in model.rules_.statistics.notes[0]
+    [note] = model.rules_.statistics.notes
+    assert all(part in note for part in ("-1", "noise"))
+    words(note)
 
 
 def test_labels_that_are_refused(five_groups, words):
@@ -569,13 +574,13 @@ def test_a_clusterer_of_other_numbers_is_refused_beside_categories(customers):
     clusterer = KMeans(3, n_init=1, random_state=0).fit(customers[["months", "amount"]])
     parameters = {"clusterer": clusterer, "explain_columns": ["kind", "months"]}
     ExplainableKMeans(cluster_columns=["months", "amount"], **parameters).fit(customers[MIXTURE])
-    with pytest.raises(DataError, match="fitted on the columns 'months', 'amount', but"):
+    with pytest.raises(DataError, match="columns 'months', 'amount', "):
         ExplainableKMeans(cluster_columns=["amount", "months"], **parameters).fit(customers[MIXTURE])
 
 
 @pytest.mark.parametrize("parameter", ["cluster_columns", "explain_columns"])
 def test_a_transformer_chooses_the_columns(customers, parameter):
-    with pytest.raises(OptionError, match="transformer chooses the columns"):
+    with pytest.raises(OptionError, match="transformer chooses"):
         ExplainableKMeans(3, transformer=encoder(), **{parameter: ["months"]}).fit(customers[MIXTURE])
 
 

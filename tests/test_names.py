@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -66,58 +67,58 @@ def test_a_column_may_be_absent_and_a_field_blank():
     assert names_of("number,note\n-5,b\n") == ({}, {-5: "b"})
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", r"names.csv is empty: its first line is number,name,note"),
-        ("number,name\n", r"names.csv names no cluster"),
-        ("0,Small\n1,Large\n", r"names.csv: its first line has '0', 'Small'; what is read is number, name and note"),
-        ("number\n0\n", r"has 'number'; what is read"),
-        ("number,name,name\n0,a,b\n", r"each once"),
-        ("number,name,color\n0,a,b\n", r"'color'"),
-        ("number,name\n0,a\nx,b\n", r"names.csv, line 3: 'x' is not the number of a cluster"),
-        ("number,name\n1.0,a\n", r"line 2: '1.0' is not the number"),
-        ("number,name\n٣,a\n", r"line 2: '٣' is not the number"),
-        ("number,name\n0,a\n0,b\n", r"line 3: cluster 0 is there twice"),
-        ("number,name\n0,a,b\n", r"line 2 has 3 fields, and the first line 2: put text that holds ',' in quotes"),
-        ('number,name\n0,"a\n', r"line 2: unexpected end of data"),
-        (b"number,name\n0,\xe4\n", r"names.csv is not in UTF-8"),
-    ],
-)
-def test_what_is_wrong_with_a_csv_file_is_said(content, message):
-    with pytest.raises(DataError, match=message):
-        names_of(content)
+def test_what_is_wrong_with_a_csv_file_is_said(words):
+    said = []
+    for content, named in (
+        ("", "names.csv .*number,name,note"),
+        ("number,name\n", "names.csv .*no cluster"),
+        ("0,Small\n1,Large\n", "names.csv: .*'0', 'Small'"),
+        ("number\n0\n", "'number'"),
+        ("number,name,name\n0,a,b\n", "each once"),
+        ("number,name,color\n0,a,b\n", "'color'"),
+        ("number,name\n0,a\nx,b\n", "names.csv, line 3: 'x'"),
+        ("number,name\n1.0,a\n", r"line 2: '1\.0'"),
+        ("number,name\n٣,a\n", "line 2: '٣'"),
+        ("number,name\n0,a\n0,b\n", "line 3: cluster 0 .*twice"),
+        ("number,name\n0,a,b\n", "line 2 has 3 fields.* line 2: .*','"),
+        ('number,name\n0,"a\n', "line 2: "),
+        (b"number,name\n0,\xe4\n", "names.csv .*UTF-8"),
+    ):
+        with pytest.raises(DataError, match=named) as caught:
+            names_of(content)
+        said.append((repr(content), str(caught.value)))
+    words(said)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", r"names.json is not valid JSON"),
-        ('{"0": "a"}', r"names.json is no list"),
-        ("[1]", r"names.json, entry 1 is no object"),
-        ('[{"number": true, "name": "a"}]', r"entry 1: True is not the number"),
-        ('[{"number": 0, "name": 5}]', r"entry 1: the name is 5, not text"),
-        ('[{"number": 0, "name": "\\ud800"}]', r"half a character"),
-        ("[]", r"names.json names no cluster"),
-    ],
-)
-def test_what_is_wrong_with_a_json_file_is_said(content, message):
-    with pytest.raises(DataError, match=message):
-        names_of(content, "names.json")
+def test_what_is_wrong_with_a_json_file_is_said(words):
+    said = []
+    for content, named in (
+        ("{", "names.json .*JSON"),
+        ('{"0": "a"}', "names.json .*no list"),
+        ("[1]", "names.json, entry 1 .*no object"),
+        ('[{"number": true, "name": "a"}]', "entry 1: True"),
+        ('[{"number": 0, "name": 5}]', "entry 1: .*name is 5"),
+        ('[{"number": 0, "name": "\\ud800"}]', "half a character"),
+        ("[]", "names.json .*no cluster"),
+    ):
+        with pytest.raises(DataError, match=named) as caught:
+            names_of(content, "names.json")
+        said.append((content, str(caught.value)))
+    words(said)
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({7: "a"}, "there is no cluster 7 to name; the rules have 0, 1, 2"),
-        ({0: " "}, "the name of cluster 0 is blank"),
-        ({0: "a", 2: "a"}, "the clusters 0 and 2 would both be called 'a'"),
-        ({0: "1"}, "the clusters 0 and 1 would both be called '1'"),
-    ],
-)
-def test_names_that_do_not_fit_the_rules_are_refused(names, message):
-    with pytest.raises(DataError, match=message):
-        small_rules().with_names(names)
+def test_names_that_do_not_fit_the_rules_are_refused(words):
+    said = []
+    for names, named in (
+        ({7: "a"}, "no cluster 7 .*0, 1, 2"),
+        ({0: " "}, "cluster 0 is blank"),
+        ({0: "a", 2: "a"}, "clusters 0 and 2 .*'a'"),
+        ({0: "1"}, "clusters 0 and 1 .*'1'"),
+    ):
+        with pytest.raises(DataError, match=named) as caught:
+            small_rules().with_names(names)
+        said.append((repr(names), str(caught.value)))
+    words(said)
 
 
 def test_numbers_may_be_exchanged_as_names():
@@ -222,19 +223,21 @@ def test_labels_are_the_names_of_all_clusters_where_one_is_named(table):
 @pytest.mark.parametrize("command", [["export", "r.json", "sql"], ["label", "r.json", "t.csv", "-o", "o.csv"]])
 def test_names_of_no_cluster_are_an_error_of_the_option(table, command):
     call("fit", "t.csv", "-k", 2, "-o", "r.json")
-    for content, message in (("2,Two", "there is no cluster 2 to name"), ("0,A\n1,A", "would both be called 'A'")):
+    for content, named in (("2,Two", "no cluster 2 "), ("0,A\n1,A", "both be called 'A'")):
         Path("names.csv").write_text(f"number,name\n{content}\n")
         said = refused(*command, "--names", "names.csv", status=2)
         assert said.startswith("--names: ")
-        assert message in said
+        assert named in said
 
 
-def test_names_of_no_cluster_are_refused_before_the_work(table):
+def test_names_of_no_cluster_are_refused_before_the_work(table, words):
     with open("names.csv", "w") as file:
         file.write("number,name\n4,Four\n")
     result = invoke("run", "t.csv", "-k", 4, "--names", "names.csv", "-o", "out")
     assert result.exit_code != 0
-    assert "--names names cluster 4; -k 4 makes the clusters 0 to 3" in str(result.exception) + result.output
+    message = " ".join(result.stderr.partition("Error: ")[2].split())
+    assert all(part in message for part in ("--names", "cluster 4", "-k 4", "0 to 3"))
+    words(message)
     result = invoke("run", "missing.csv", "-k", 4, "--names", "absent.csv")
     assert "absent.csv" in str(result.exception) + result.output
 
@@ -264,7 +267,7 @@ def test_no_file_that_is_read_is_written(table, arguments):
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     result = invoke(*arguments)
     assert result.exit_code != 0
-    assert "is the file that is read" in str(result.exception) + result.output
+    assert "that is read" in str(result.exception) + result.output
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
@@ -296,7 +299,7 @@ def test_names_go_on_to_the_clusters_of_a_new_fit(memory):
         groups("new.csv", [2, 1, 0])
         options = ["-k", "3", "--scale", "none", "--seed", str(seed), "--names", "named.json"]
         result = call("fit", "new.csv", *options, *memory, "-o", "new.json", "--force")
-        assert "3 clusters named as in named.json, by the rows that they share" in " ".join(result.stderr.split())
+        assert re.search(r"\b3 clusters .*named\.json", " ".join(result.stderr.split()))
         new = RuleSet.from_json("new.json")
         assert all(cluster.name == names[group_of(cluster)] for cluster in new.clusters)
         assert [group_of(c) for c in new.clusters if c.note == "seen"] == [group_of(old.clusters[0])]
@@ -310,15 +313,18 @@ def test_names_of_clusters_that_are_no_more_are_said():
     RuleSet.from_json("old.json").with_names({0: "A", 1: "B", 2: "C"}).to_json("named.json")
     result = call("run", "t.csv", "-k", "2", "--scale", "none", "--names", "named.json", "--write", "sql", "-o", "r")
     said = " ".join(result.stderr.split())
-    assert "2 clusters named as in named.json, by the rows that they share; no cluster shares rows with" in said
+    assert re.search(r"\b2 clusters .*named\.json.*; no cluster .* \d \([ABC]\)$", said)
     assert len({cluster.name for cluster in RuleSet.from_json("r/rules.json").clusters} & {"A", "B", "C"}) == 2
 
 
 @pytest.mark.parametrize("command", [["export", "named.json", "sql"], ["label", "named.json", "t.csv", "-o", "o.csv"]])
-def test_names_of_rules_need_a_table(command):
+def test_names_of_rules_need_a_table(command, words):
     groups("t.csv", [0, 1, 2])
     call("fit", "t.csv", "-k", "3", "-o", "named.json")
-    assert "whose names are matched by the rows of a table" in refused(*command, "--names", "named.json", status=2)
+    said = refused(*command, "--names", "named.json", status=2)
+    assert all(part in said for part in ("--names", "named.json", "table"))
+    if command[0] == "label":
+        words(said)
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
@@ -326,4 +332,4 @@ def test_rules_that_test_a_column_that_is_left_out_name_nothing(memory):
     groups("t.csv", [0, 1, 2])
     make_rules([("a", "float"), ("b", "float")], (0, 5.0, (1, 5.0, 0, 1), 2)).to_json("both.json")
     options = ["-k", "2", "--exclude", "b", "--names", "both.json", *memory]
-    assert "--names: both.json tests 'b', which this fit does not use" in refused("fit", "t.csv", *options, status=2)
+    assert "--names: both.json tests 'b'" in refused("fit", "t.csv", *options, status=2)

@@ -1,6 +1,7 @@
 """What separates the clusters, and the doubts that follow from it."""
 
 import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -80,27 +81,27 @@ def with_noise(**columns: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({**columns, **noise})
 
 
-def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path) -> None:
+def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) -> None:
     rng = np.random.default_rng(0)
     table = with_noise(big=rng.choice([0.0, 1000.0, 2000.0], 300) + rng.normal(size=300))
     [doubt] = doubts_about(ExplainableKMeans(3, random_state=0).fit(table).rules_)
     assert doubt.kind == "few columns"
-    assert "'big' makes up 100.0% of what separates the clusters, and the other 3 columns hardly count" in doubt.text
+    assert all(part in doubt.text for part in ("'big'", "100.0%", "other 3 columns"))
     assert doubts_about(ExplainableKMeans(3, random_state=0).fit(table[["big", "n0"]]).rules_) == []
     table.to_csv(tmp_path / "t.csv", index=False)
     done = call("run", tmp_path / "t.csv", "-k", 3, "--scale", "none", "-o", tmp_path / "out")
-    assert "warning: 'big' makes up 100.0%" in done.stderr
-    assert "try another --scale, or leave it out: --exclude big." in done.stderr
+    assert all(part in done.stderr for part in ("warning: 'big'", "100.0%", "--scale", "--exclude big."))
     assert "made of        big 100.0%, " in done.stdout
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
     assert "| Made of | big 100.0 %, " in sheet
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "What separates the clusters: " in page
+    assert ": big 100.0 %, " in page
+    [said] = re.findall("<li>(&#39;big&#39; .* 100.0 % .*)</li>", page)
+    assert unescape(said) in " ".join(sheet.split())
     for text in (sheet, page):
-        assert "makes up 100.0 % of what separates the clusters" in text
-        assert "To let others count, try another scale, or leave this column out." in text
         assert "--exclude" not in text
+    words([("text", doubt.text), ("run", " ".join(done.stderr.split())), ("page", unescape(said))])
 
 
 def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:
@@ -111,10 +112,10 @@ def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:
     assert "numbers" in [doubt.kind for doubt in found]
     table.to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-k", 4, "-o", tmp_path / "rules.json")
-    assert "Give categories less weight: --category-weight 0.35." in done.stderr
+    assert all(part in done.stderr for part in ("3 columns of numbers", "--category-weight 0.35."))
 
 
-def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_table(tmp_path) -> None:
+def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_table(tmp_path, words) -> None:
     rng = np.random.default_rng(0)
     kind = rng.choice(["u", "v", "w"], 400)
     wide = pd.DataFrame({"kind": kind, **{f"with_{j}": np.where(kind == "u", "no", f"{j}") for j in range(4)}})
@@ -124,11 +125,11 @@ def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_
         found = doubts_about(rules)
         assert [doubt.kind for doubt in found] == kinds
         assert [column.name for column in found[0].columns] == [rules.columns[rules.tested_columns[0]].name]
-        assert "100.0% of the rows stay in the same cluster with them: the clusters are this column" in found[0].text
+        assert "100.0% of the rows" in found[0].text
     narrow.to_csv(tmp_path / "t.csv", index=False)
     done = call("clusters", tmp_path / "t.csv", "--from", 2, "--to", 3)
-    assert "test nothing but the categories of 'kind'" in done.stderr
-    assert "or leave it out: --exclude kind." in done.stderr
+    assert all(part in done.stderr for part in ("categories of 'kind'", "--exclude kind."))
+    words(" ".join(done.stderr.split()))
     assert doubts_about(ExplainableKMeans(3, random_state=0).fit(narrow[["kind"]]).rules_) == []
 
 
@@ -137,7 +138,7 @@ def test_two_columns_are_left_out_as_them(tmp_path) -> None:
     table = with_noise(**{name: rng.choice([0.0, 900.0], 300) for name in ("one", "other")})
     table.to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-k", 4, "--scale", "none", "-o", tmp_path / "rules.json")
-    assert "or leave them out: --exclude other,one." in done.stderr
+    assert "--exclude other,one." in done.stderr
 
 
 def test_a_clustering_that_rules_cannot_follow() -> None:
@@ -145,7 +146,8 @@ def test_a_clustering_that_rules_cannot_follow() -> None:
     rules = ExplainableKMeans(12, random_state=0).fit(X).rules_
     assert rules.statistics.agreement < 0.6
     assert [doubt.kind for doubt in doubts_about(rules)] == ["poor"]
-    assert "of the rows stay in the cluster that they would have without rules" in export(rules, "markdown")
+    [line] = re.findall(r"\*\*Before you sign\*\*\n\n(- .*)", export(rules, "markdown"))
+    assert f"{100 * rules.statistics.agreement:.1f} %" in line
     labelled = ExplainableKMeans(clusterer=np.random.default_rng(0).integers(0, 2, 1500))
     with pytest.warns(match="given label"):
         assert doubts_about(labelled.fit(X).rules_) == []
@@ -158,12 +160,12 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     sheet = export(rules, "markdown")
     assert "**Weekend** is 0" in sheet
     assert "**Weekend** is 1" in sheet
-    assert "counts as 0 up to 0, and as 1 above" in sheet
+    assert "as 0 up to 0" in sheet
     assert "Weekend <= 0" in str(rules)
     [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0 % | ")}
     assert f"| {100 * table['Weekend'].mean():.1f} % |" in line
-    assert "Mean or share here" in sheet
-    assert "Of a column of 0 and 1 the tables show the share of 1." in sheet
+    assert "Mean or share" in sheet
+    assert "share of 1." in sheet
     other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_
     assert "counts as 0" not in export(other, "markdown")
     assert "Mean here" in export(other, "markdown")
@@ -173,7 +175,7 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
 def test_a_sheet_says_what_it_comes_from_and_its_date_if_asked() -> None:
     table, _ = drawn(0)
     rules = ExplainableKMeans(3, random_state=0).fit(table).rules_
-    assert f"Rules with SHA-256 {rules.sha256}, written by shallowrules " in export(rules, "markdown")
+    assert f"SHA-256 {rules.sha256}, written by shallowrules " in export(rules, "markdown")
     assert ", 2026-11-23." in export(rules, "markdown", date="2026-11-23")
     assert "2026" not in export(rules, "markdown")
 
@@ -187,7 +189,7 @@ def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
     made = "shop.csv; seed 4; columns left out: b (excluded)"
     assert f"| Made from | {made} |" in sheet
     rules = RuleSet.from_json(tmp_path / "out" / "rules.json")
-    assert f"<p>Made from {made}.</p>\n<p>Rules with SHA-256 {rules.sha256}, written by" in export(rules, "html")
+    assert re.search(rf"<p>Made from {re.escape(made)}\.</p>\n<p>.* {rules.sha256}, ", export(rules, "html"))
     assert str(tmp_path) not in sheet
     told = call("run", tmp_path / "shop.csv", "-k", 3, "--markdown-made", "the shop, 2026", "-o", tmp_path / "b")
     assert told.exit_code == 0, told.stderr

@@ -50,7 +50,7 @@ def test_a_source_needs_a_count_and_columns_only():
 
 def test_batches_without_pyarrow_name_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="needs pyarrow, which is not installed: pip install pyarrow$"):
+    with pytest.raises(MissingExtraError, match="needs pyarrow, .*: pip install pyarrow$"):
         next(Records([{"a": 1}]).batches())
 
 
@@ -125,18 +125,21 @@ def test_a_folder_leaves_out_its_own_results(folder):
     ]
 
 
-def test_a_file_named_twice_is_refused(folder, monkeypatch):
+def test_a_file_named_twice_is_refused(folder, monkeypatch, words):
     monkeypatch.chdir(folder)
     (folder / "link.csv").symlink_to(folder / "p1.csv")
+    said = []
     for names, first in (
         (["p1.csv", "p2.csv", "p1.csv"], "twice, and"),
-        (["p1.csv", "./p1.csv"], "twice, also as p1.csv"),
-        (["p1.csv", "link.csv"], "twice, also as p1.csv"),
-        (["p?.csv", str(folder / "p2.csv")], "twice, also as p2.csv"),
-        (["."], "twice, also as link.csv"),
+        (["p1.csv", "./p1.csv"], "twice, .* p1.csv"),
+        (["p1.csv", "link.csv"], "twice, .* p1.csv"),
+        (["p?.csv", str(folder / "p2.csv")], "twice, .* p2.csv"),
+        (["."], "twice, .* link.csv"),
     ):
-        with pytest.raises(DataError, match=f"p[12].csv: .* named {first}|link.csv: .* named {first}"):
+        with pytest.raises(DataError, match=f"p[12].csv: .* named {first}|link.csv: .* named {first}") as caught:
             read_table(names)
+        said.append((repr(names), str(caught.value)))
+    words(said)
 
 
 def test_a_file_whose_name_is_a_pattern_is_that_file(folder):
@@ -144,21 +147,21 @@ def test_a_file_whose_name_is_a_pattern_is_that_file(folder):
     assert read_table(folder / "[a]*.csv").names == ["z"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\n1\n", r"p3.csv has no column 'b', which .*p1.csv has"),
-        ("a,b,c\n1,2,3\n", r"p3.csv has a column 'c', which .*p1.csv has not"),
-        ("a,b\nx,y\n", r"column 'a' is integer in .*p1.csv and text in .*p3.csv"),
+def test_files_that_differ_are_refused_with_file_and_column(folder, words):
+    said = []
+    for text, named in (
+        ("a\n1\n", r"p3.csv .*no column 'b', .*p1.csv"),
+        ("a,b,c\n1,2,3\n", r"p3.csv .*column 'c', .*p1.csv .*not"),
+        ("a,b\nx,y\n", r"column 'a' is integer .*p1.csv .*text .*p3.csv"),
         ("a,b\n1,2\n3\n", r"p3.csv: line 3 has 1 field"),
-        ("a,b\n1,x\nNA,x\n", r"p3.csv: column 'a' is nearly all numbers"),
-        ("a,b\n", "p3.csv: there are no rows"),
-    ],
-)
-def test_files_that_differ_are_refused_with_file_and_column(folder, text, message):
-    (folder / "p3.csv").write_text(text)
-    with pytest.raises(DataError, match=message):
-        read_table([folder / "p1.csv", folder / "p3.csv"])
+        ("a,b\n1,x\nNA,x\n", r"p3.csv: column 'a' .*'NA'"),
+        ("a,b\n", "p3.csv: .*no rows"),
+    ):
+        (folder / "p3.csv").write_text(text)
+        with pytest.raises(DataError, match=named) as caught:
+            read_table([folder / "p1.csv", folder / "p3.csv"])
+        said.append((repr(text), str(caught.value)))
+    words(said)
 
 
 def test_parts_of_parquet_have_one_declared_type(tmp_path):
@@ -170,7 +173,7 @@ def test_parts_of_parquet_have_one_declared_type(tmp_path):
     assert table["a"].type == "integer"
     assert table["a"].absent.tolist() == [False, False, False, True]
     pq.write_table(pa.table({"a": [0.5], "f": [0.5]}), tmp_path / "p3.parquet")
-    with pytest.raises(DataError, match=r"column 'a' is integer in .*p1.parquet and float in .*p3.parquet"):
+    with pytest.raises(DataError, match=r"column 'a' is integer .*p1.parquet .*float .*p3.parquet"):
         read_table(tmp_path)
 
 
@@ -195,7 +198,7 @@ def test_findings_of_several_files_name_theirs(folder):
 
 
 def test_a_pattern_that_matches_no_file(tmp_path):
-    with pytest.raises(DataError, match="no such file, and none that the pattern fits"):
+    with pytest.raises(DataError, match=r"\*\.csv: .*no such file, .*pattern"):
         files_of(str(tmp_path / "*.csv"))
     np.testing.assert_equal(files_of("none.csv"), ["none.csv"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -197,13 +198,13 @@ def test_a_column_of_another_type_is_neither_text_nor_a_number(database, types):
     [
         ("SELECT 1 / (n - 3) AS x FROM generate_series(1, 9) n", "division by zero"),
         ("SELECT 1 / (n - 99999) AS x FROM generate_series(1, 100000) n", "division by zero"),
-        ("SELECT 1 AS x WHERE false", "there are no rows"),
+        ("SELECT 1 AS x WHERE false", "no rows"),
     ],
 )
 def test_what_the_database_refuses_is_said_once(database, query, said):
     with by_adbc(), pytest.raises(DataError) as refused:
         read_table(DatabaseRows(database.url, query=query))
-    assert str(refused.value).endswith(f"{database.url.rpartition('-')[2]}: {said}")
+    assert re.search(rf"{re.escape(database.url.rpartition('-')[2])}: [^:]*{said}$", str(refused.value))
 
 
 @pytest.mark.parametrize("way", [by_adbc, by_cursor])

@@ -120,13 +120,13 @@ def test_a_delimiter_can_be_given(write):
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
 def test_a_delimiter_that_looks_wrong_is_refused(write, name):
     path = write("a,b\n1,2\n3,4\n", name)
-    with pytest.raises(DataError, match=r"delimiter .* one column only, 'a,b', and ',' divides it.*looks wrong"):
+    with pytest.raises(DataError, match=r"delimiter .* 'a,b', .*','.*looks wrong"):
         read_table(path, delimiter=";" if name == "t.csv" else None)
 
 
 def test_a_delimiter_that_looks_wrong_is_doubted_where_it_may_be_right(write):
     path = write("width,cm\n1,5\n2,5\n")
-    with pytest.warns(ShallowRulesWarning, match="the delimiter looks wrong"):
+    with pytest.warns(ShallowRulesWarning, match="delimiter looks wrong"):
         assert typed(read_table(path, delimiter=";", decimal=",")) == [("width,cm", "float", [1.5, 2.5])]
     assert read_table(write("width, cm\n1.5\n"), delimiter=";").names == ["width, cm"]
 
@@ -134,15 +134,13 @@ def test_a_delimiter_that_looks_wrong_is_doubted_where_it_may_be_right(write):
 @pytest.mark.parametrize(("line", "shown"), [("1,2", "1, 2"), ("2019,2020,2021,2022", "2019, 2020, 2021, …")])
 def test_a_first_line_of_whole_numbers_is_doubted(write, line, shown):
     path = write(f"{line}\n{line}\n")
-    with pytest.warns(ShallowRulesWarning, match=f"the first line, {shown}, was taken for the column names"):
+    with pytest.warns(ShallowRulesWarning, match=f"first line, {shown}, .*column names"):
         assert read_table(path).names == line.split(",")
 
 
 def test_a_decimal_comma_needs_the_option(write):
     path = write("a;b\n1,5;2\n-,5;3\n")
-    with pytest.raises(
-        DataError, match=r"column 'a' has numbers with a comma \(2 of 2, such as '-?,5|1,5'.*--decimal ,"
-    ):
+    with pytest.raises(DataError, match=r"column 'a' .*comma \(2 of 2, .*'(-,5|1,5)'.*--decimal ,"):
         read_as_told(path)
     assert typed(read_table(path, decimal=",")) == [("a", "float", [1.5, -0.5]), ("b", "integer", [2, 3])]
 
@@ -207,7 +205,7 @@ def test_encodings_and_compression(write, content, options):
 )
 def test_a_file_in_another_encoding_is_refused_with_one_that_may_be_meant(write, content, encoding, other):
     path = write(content)
-    with pytest.raises(DataError, match=f"table.csv: .*{encoding}.*may be written in another encoding") as caught:
+    with pytest.raises(DataError, match=f"table.csv: .*{encoding}.*another encoding") as caught:
         read_table(path, encoding=encoding)
     [finding] = caught.value.findings
     assert (finding.kind, finding.values) == ("encoding", (other,))
@@ -245,56 +243,56 @@ def test_columns_and_exclude(write):
     path = write("a,b,c\n1,NA,3\n2,5,4\n")
     assert read_table(path, columns=["c", "a"]).names == ["c", "a"]
     assert read_table(path, exclude=["b"]).names == ["a", "c"]
-    with pytest.raises(DataError, match=r"no column 'd'; the columns are: 'a', 'b', 'c'"):
+    with pytest.raises(DataError, match=r"no column 'd'; .*'a', 'b', 'c'"):
         read_table(path, exclude=["d"])
-    with pytest.raises(DataError, match="no column is left"):
+    with pytest.raises(DataError, match="no column"):
         read_table(path, columns=["a"], exclude=["a"])
 
 
 # CSV: what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "the file is empty"),
-        ("a,b\n", "no rows below the 2 column names"),
-        ("a,b", "no rows below the 2 column names"),
+def test_a_damaged_file_is_refused_with_its_place(write, words):
+    said = []
+    for content, named in (
+        ("", "file is empty"),
+        ("a,b\n", "no rows .*2 column names"),
+        ("a,b", "no rows .*2 column names"),
         ("\n\na,b\n1,2\n", "line 1 is blank"),
-        ("a,b\n1,2\n3\n", r"line 3 has 1 field\(s\), the header has 2"),
+        ("a,b\n1,2\n3\n", r"line 3 has 1 field\(s\), .* 2"),
         ("a,b\n1,2\n3,4,5\n", r"line 3 has 3 field\(s\)"),
         ("a,b\n1,2\n3,4,\n", r"line 3 has 3 field\(s\)"),
         ('a,b\n"x\ny",2\n3,4,5\n', r"line 4 has 3 field\(s\)"),
         ("a,b\n" + "1,2\n" * 5000 + "3\n", r"line 5002 has 1 field\(s\)"),
-        ("a,a\n1,2\n", "columns 1 and 2 are both named 'a'"),
-        ("a,b,A\n1,2,3\n", "columns 1 and 3 are named 'a' and 'A'"),
+        ("a,a\n1,2\n", "columns 1 and 2 .*'a'"),
+        ("a,b,A\n1,2,3\n", "columns 1 and 3 .*'a' and 'A'"),
         (",column0\n1,2\n", "both named 'column0'"),
-        ('a,b\n1,2\n"xy,2\n3,4\n', "line 3: .* its quote is never closed"),
-        ('a,b\n1,2\n"xy,2\n' + "3,4\n" * 50_000, "line 3: .* its quote is never closed"),
-        ('"a,b\n1,2\n', "line 1: .* its quote is never closed"),
-        ('a,b\n"xy"z,2\n', "line 2: ',' expected after"),
+        ('a,b\n1,2\n"xy,2\n3,4\n', "line 3: .*quote is never closed"),
+        ('a,b\n1,2\n"xy,2\n' + "3,4\n" * 50_000, "line 3: .*quote is never closed"),
+        ('"a,b\n1,2\n', "line 1: .*quote is never closed"),
+        ('a,b\n"xy"z,2\n', "line 2: ',' expected"),
         ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2\)"),
         ("1.5,2,3,4\n3,4,5,6\n", r"line 1 holds numbers \(1.5, 2, 3, …\)"),
         (b"a,b\n1,2\n3,\xe9\n", "line 3: byte 0xe9 is not utf-8.*--encoding cp1252"),
-        ("a,b\n1,2\n".encode("utf-16"), "line 1.*--encoding utf-16"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "line 1 has bytes that no text has: this is not a text file"),
-        (bytes(range(254, 0, -1)), "line 1 has bytes that no text has: this is not a text file"),
-        (b"PK\x03\x04\x14\0\x06", "this is an archive; unpack it"),
+        ("\ufeffa,b\n1,2\n".encode("utf-16-le"), "line 1.*--encoding utf-16"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "line 1 has bytes.*text file"),
+        (bytes(range(254, 0, -1)), "line 1 has bytes.*text file"),
+        (b"PK\x03\x04\x14\0\x06", "an archive"),
         (gzip.compress(b"a,b\n1,2\n" * 100, mtime=0)[:-9], "compressed file is damaged"),
         (b"\x1f\x8bno gzip at all", "compressed file is damaged"),
-    ],
-)
-def test_a_damaged_file_is_refused_with_its_place(write, content, message):
-    path = write(content)
-    with pytest.raises(DataError, match=message) as caught:
-        read_as_told(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    ):
+        path = write(content)
+        with pytest.raises(DataError, match=named) as caught:
+            read_as_told(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        said.append((repr(content)[:30], str(caught.value)))
+    words(said)
 
 
 def test_a_missing_file_and_a_folder(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         read_table(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="this is a folder"):
+    with pytest.raises(DataError, match="a folder"):
         read_table(tmp_path)
 
 
@@ -305,21 +303,21 @@ def test_an_unreadable_file(write):
         read_table(path)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        (["1", " ", "3"], r"1 of 3 values is not, such as ' ' in row 2: treat it as missing \(--null ''\)"),
-        (["NA", "2", ""], r"1 of 2 values is not, such as 'NA' in row 1: .*--null NA\) or .*--exclude 'my x'"),
-        (["1", "?", "N/A"], r"2 of 3 values are not.*--null '\?' --null N/A"),
+def test_nearly_all_numbers_are_refused_with_the_ways_out(write, words):
+    said = []
+    for fields, named in (
+        (["1", " ", "3"], r"1 of 3 values .*' ' in row 2: .*\(--null ''\)"),
+        (["NA", "2", ""], r"1 of 2 values .*'NA' in row 1: .*--null NA\) or .*--exclude 'my x'"),
+        (["1", "?", "N/A"], r"2 of 3 values .*--null '\?' --null N/A"),
         ([*map(str, range(20)), "oops"], r"1 of 21 values.*'oops' in row 21"),
         ([*map(str, range(99)), *"abcd"], r"4 of 103 values.*correct the file"),
-    ],
-)
-def test_nearly_all_numbers_are_refused_with_the_ways_out(write, fields, message):
-    path = write("my x,y\n" + "".join(f"{field},0\n" for field in fields))
-    with pytest.raises(DataError, match=f"column 'my x' is nearly all numbers, but {message}"):
-        read_as_told(path)
-    assert read_table(path, exclude=["my x"]).names == ["y"]
+    ):
+        path = write("my x,y\n" + "".join(f"{field},0\n" for field in fields))
+        with pytest.raises(DataError, match=f"column 'my x' .*{named}") as caught:
+            read_as_told(path)
+        said.append((", ".join(fields[-4:]), str(caught.value)))
+        assert read_table(path, exclude=["my x"]).names == ["y"]
+    words(said)
 
 
 def test_errors_of_all_columns_come_in_one_message(write):
@@ -373,11 +371,11 @@ def test_null_holds_for_text_too(write):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": ";;"}, "delimiter must be one character"),
-        ({"delimiter": '"'}, "delimiter must be one character"),
-        ({"decimal": ";"}, "unknown decimal separator ';'; known are: ., ,"),
+        ({"delimiter": ";;"}, "delimiter .*one character"),
+        ({"delimiter": '"'}, "delimiter .*one character"),
+        ({"decimal": ";"}, "decimal separator ';'; .*: ., ,"),
         ({"decimal": ",", "delimiter": ","}, "cannot be both"),
-        ({"encoding": "klingon"}, "unknown encoding 'klingon'; known are"),
+        ({"encoding": "klingon"}, "unknown encoding 'klingon'; "),
         ({"encoding": "zlib"}, "unknown encoding 'zlib'"),
         ({"encoding": "rot13"}, "unknown encoding 'rot13'"),
         ({"encoding": "undefined"}, "unknown encoding 'undefined'"),

@@ -240,7 +240,7 @@ def test_what_the_sample_misses_is_found(write):
     table = read_table(write("a,b,c\n" + "\n".join(rows) + "\n"), exclude=["b"])
     assert [column.type for column in table.columns] == ["float", "float"]
     assert table["c"].values[1500] == 100
-    with pytest.raises(DataError, match=r"column 'b' is nearly all numbers, but 1 of 3,001 .* 'x' in row 1501"):
+    with pytest.raises(DataError, match=r"column 'b' .* 1 of 3,001 .* 'x' in row 1501"):
         read_table(write("a,b,c\n" + "\n".join(rows) + "\n"))
 
 

@@ -53,23 +53,23 @@ def test_json_types(write, values, kind):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ('{"a": 1}\n2\n', "row 2 is not a JSON object"),
-        ("[1, 2]", "row 1 is not a JSON object"),
+        ('{"a": 1}\n2\n', "row 2 .*JSON object"),
+        ("[1, 2]", "row 1 .*JSON object"),
         ('{"a": 1, "A": 2}', "named 'a' and 'A'"),
         ('{"a": 1}\n{"A": 2}', "named 'a' and 'A'"),
         ('{"a": 1, "a": 2}', "duplicate key"),
-        ('{"a": 1}\n{"a": ', "cannot be read: Malformed JSON"),
+        ('{"a": 1}\n{"a": ', "Malformed JSON"),
         ('{"": 1}', "empty name"),
         ("[]", "no rows"),
-        ("{}", "no rows with columns"),
-        ('{"a": 1}\n{"a": "NA"}', r"nearly all numbers, but 1 of 2 values is not, such as 'NA' in row 2.*--null NA"),
+        ("{}", "rows with columns"),
+        ('{"a": 1}\n{"a": "NA"}', "column 'a' .*1 of 2 values .*'NA' in row 2.*--null NA"),
         (b'{"a": "\xff"}', "line 1: byte 0xff"),
     ],
 )
-def test_json_that_is_not_a_table_is_refused(write, text, message):
-    with pytest.raises(DataError, match=message):
+def test_json_that_is_not_a_table_is_refused(write, text, named):
+    with pytest.raises(DataError, match=named):
         read_as_told(write(text, "t.json"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -210,7 +211,7 @@ def test_what_is_finer_than_a_microsecond_is_cut_off_towards_the_past():
 
 
 def test_times_beyond_the_years_are_refused():
-    with pytest.raises(DataError, match="column 'born' has a point in time beyond the years 1 to 9999"):
+    with pytest.raises(DataError, match="column 'born' .* 1 to 9999"):
         Column.of("born", np.array(["-0044-03-15"], "M8[s]"))
 
 
@@ -218,7 +219,7 @@ def test_times_beyond_the_years_are_refused():
     "value", [timedelta.max, timedelta(9_999_999), datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))]
 )
 def test_times_of_python_beyond_the_years_are_refused(value):
-    with pytest.raises(DataError, match="column 't' has a .* beyond the years 1 to 9999"):
+    with pytest.raises(DataError, match="column 't' .* 1 to 9999"):
         Table.of({"t": np.array([value, None], dtype=object)})
 
 
@@ -249,7 +250,7 @@ def test_an_array_of_times_holds_times(nature, unit):
 
 def test_times_of_several_kinds_are_no_column():
     assert Column.of("t", [date(2024, 1, 1), datetime(2024, 1, 1)]).type == "other"
-    with pytest.raises(DataError, match="mixed or nested values"):
+    with pytest.raises(DataError, match="mixed or nested"):
         ExplainableKMeans(2).fit(Table.of({"t": [date(2024, 1, 1), datetime(2024, 1, 1), date(2024, 1, 2)]}))
 
 
@@ -276,7 +277,7 @@ def test_which_columns_rules_read(kind, given):
     if given == "text" or (kind, given) in READ or kind == given:
         assert rules.assign(Table((column,), 1)).tolist() == [1]
         return
-    with pytest.raises(DataError, match=r"column 't' must hold (dates|points|durations).*convert it first"):
+    with pytest.raises(DataError, match="column 't' .*(dates|points|durations).*convert"):
         rules.assign(Table((column,), 1))
 
 
@@ -355,14 +356,14 @@ def test_a_missing_date_is_imputed_and_said():
     rules = ExplainableKMeans(3, random_state=0, scale="standard", impute="median").fit(dated).rules_
     [column] = [column for column in rules.columns if column.name == "t"]
     shown = format_time("date", column.imputed)
-    assert any(f"is taken as {shown}, the median" in note for note in rules.statistics.notes)
-    assert f'A missing value of "t" counts as {shown}.' in export(rules, "sql", dialect="duckdb")
+    assert any(f"{shown}, the median" in note for note in rules.statistics.notes)
+    assert f'"t" counts as {shown}.' in export(rules, "sql", dialect="duckdb")
     assert f"({shown} where missing)" in export(rules, "markdown")
 
 
 def test_weights_are_no_times_and_labels_are_their_text():
     dated, _ = dated_table(0, "date")
-    with pytest.raises(DataError, match="sample_weight must hold a number per row, but holds dates"):
+    with pytest.raises(DataError, match="sample_weight .* dates"):
         ExplainableKMeans(2).fit(dated.select(["x"]), sample_weight=dated["t"])
     labels = [to_time("date", number).replace(day=1) for number in dated["t"].values.tolist()]
     with pytest.warns(ShallowRulesWarning, match="their given label"):
@@ -525,7 +526,7 @@ def test_documents_with_no_such_time_are_refused(kind, threshold):
     document = make_rules([("t", kind)], (0, 5, 0, 1)).to_json()
     damaged = document.replace('"threshold": 5', f'"threshold": {threshold}')
     assert damaged != document
-    with pytest.raises(RulesFormatError, match="beyond the years 1 to 9999|the last there is|not a whole number"):
+    with pytest.raises(RulesFormatError, match="1 to 9999|the last|whole number"):
         load(damaged)
 
 
@@ -546,18 +547,19 @@ def test_what_is_printed_is_read_back(rules):
     ]
 
 
-def test_times_are_written_as_people_do():
+def test_times_are_written_as_people_do(words):
     rules = make_rules([("day", "date"), ("seen", "timestamp")], (0, 19_812, 0, (1, 19_814 * DAY - 1, 1, 2)))
     assert "cluster 0: day <= 2024-03-30" in str(rules)
     assert "day > 2024-03-30 and seen >= 2024-04-01" in str(rules)
-    words = export(rules, "markdown")
-    assert "**day** is on or before 2024-03-30" in words
-    assert "**day** is after 2024-03-30, and **seen** is before 2024-04-01" in words
+    said = sorted(re.findall(r"\| (\*\*day\*\* .*) \|", export(rules, "markdown")))
+    both = ["2024-03-30", "2024-04-01"]
+    assert [re.findall("[0-9-]{10}", line) for line in said] == [both, both, both[:1]]
+    words("\n".join(said))
     edited = edit(
         rules, text=str(rules).replace("2024-04-01", "2024-05-01").replace("day <= 2024-03-30", "day < 2024-03-31")
     )
     assert [node.threshold for node in edited.nodes if hasattr(node, "threshold")] == [19_812, 19_844 * DAY - 1]
-    for text, said in (("day <= 30.3.2024", "a time"), ("day <= 2024-02-30", "is no date, and column 'day'")):
+    for text, said in (("day <= 30.3.2024", "a time"), ("day <= 2024-02-30", "no date, .*'day'")):
         with pytest.raises(DataError, match=said):
             edit(rules, text=str(rules).replace("day <= 2024-03-30", text))
 
@@ -652,9 +654,7 @@ def test_words_for_no_value_beside_dates(folder):
     assert labels == [str(namespace["assign_cluster"]({"day": row[0]})) for row in rows]
     rows[5] = ("5th of May", *rows[5][1:])
     write_csv(folder / "t.csv", rows)
-    assert "column 'day' was read as text, the rules test it as date" in refused(
-        "label", "out/rules.json", "t.csv", "-o", "refused.csv"
-    )
+    assert re.search("column 'day' .*text, .* date", refused("label", "out/rules.json", "t.csv", "-o", "refused.csv"))
 
 
 def test_a_row_of_times_is_explained(folder):
@@ -662,9 +662,8 @@ def test_a_row_of_times_is_explained(folder):
     call("run", "t.csv", "-k", "2", "--columns", "day", "-o", "out")
     said = call("explain", "out/rules.json", "--row", "day=2024-01-05").stdout
     assert "day is 2024-01-05: day <= 2024-0" in said
-    assert "--row: 'May' is no date; column 'day' holds such as 2024-01-" in refused(
-        "explain", "out/rules.json", "--row", "day=May", status=2
-    )
+    refusal = refused("explain", "out/rules.json", "--row", "day=May", status=2)
+    assert all(part in refusal for part in ("--row: 'May'", "no date", "column 'day'", " 2024-01-"))
 
 
 # Databases ---------------------------------------------------------------------------------------------------
@@ -771,7 +770,7 @@ def test_arrow_columns_with_a_zone_are_no_points_in_time_without_one():
     exec(export(rules, "python", vectorized=True), namespace)
     naive = pa.array([datetime(2024, 3, 31, 23), datetime(2024, 4, 1)], pa.timestamp("us"))
     assert namespace["assign_clusters"](pa.table({"t": naive})).tolist() == [0, 1]
-    with pytest.raises(TypeError, match="which is no point in time"):
+    with pytest.raises(TypeError, match="is no point"):
         namespace["assign_clusters"](pa.table({"t": naive.cast(pa.timestamp("us", "America/New_York"))}))
 
 
@@ -783,7 +782,7 @@ def test_durations_from_end_to_end(folder):
         database.execute(f"COPY (SELECT * FROM (VALUES {rows}) AS t (stay, x)) TO '{folder / 'd.parquet'}'")
     made = call("run", "d.parquet", "-k", "3", "--scale", "standard", "-o", "out")
     assert made.exit_code == 0, made.stderr
-    assert "rules.sql is not written: dialect 'ansi' has no columns of type duration" in made.stderr
+    assert re.search("rules.sql .* dialect 'ansi' .* duration", " ".join(made.stderr.split()))
     assert not Path("out/rules.sql").exists()
     assert Path("out/report.md").exists()
     again = call("run", "--settings", "out/settings.json", "-o", "again")  # a run that left a form out can be repeated
@@ -792,7 +791,7 @@ def test_durations_from_end_to_end(folder):
     assert "sql" in refused("run", "d.parquet", "-k", "3", "--write", "sql", "-o", "named")
     verified = call("verify", "out/rules.json", "d.parquet")
     assert verified.exit_code == 0, verified.stdout
-    assert "sqlite: dialect 'sqlite' has no columns of type duration" in " ".join(verified.stdout.split())
+    assert re.search("sqlite: dialect 'sqlite' .* duration", " ".join(verified.stdout.split()))
 
 
 def test_label_reads_durations_of_a_file_of_text(folder):
@@ -805,4 +804,5 @@ def test_label_reads_durations_of_a_file_of_text(folder):
         *("0", "1", "0", "1", "1", ""),
     ]
     Path("t.csv").write_text("t\n9999999 days\n")  # beyond what rules compare
-    assert "column 't' was read as text" in refused("label", "rules.json", "t.csv", "-o", "out.csv", "--force")
+    refusal = refused("label", "rules.json", "t.csv", "-o", "out.csv", "--force")
+    assert re.search("column 't' .*text, .* duration", refusal)

@@ -136,7 +136,7 @@ def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
     [first, *_] = wrong = [comparison for comparison in found if comparison.disagreements]
     assert {comparison.form for comparison in wrong} <= {f"SQL, duckdb, {style}" for style in sql.LABELLING_STYLES}
     if bound < 2**53:
-        assert first.first.origin == "row with a text that is no number 1"
+        assert first.first.origin.endswith("no number 1")
         assert (first.first.values, first.first.expected, first.first.found) == ({"n": " +-1"}, None, 0)
 
 
@@ -154,7 +154,7 @@ def test_sql_that_imputes_what_is_no_number_is_found(monkeypatch):
     monkeypatch.setattr(runners.sql, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
     found = [comparison for comparison in verify(rules, table) if comparison.disagreements]
     assert {comparison.form.split(",")[0] for comparison in found} == {"SQL"}
-    assert all(comparison.first.origin.startswith("row with a text that is no number") for comparison in found)
+    assert all(comparison.first.origin.partition("no number")[1] for comparison in found)
     assert {(comparison.first.values["n"], comparison.first.found) for comparison in found} == {(" abc", 1)}
 
 
@@ -256,10 +256,7 @@ def test_names_that_look_like_comments_make_no_difference():
 
 
 def test_dialects_that_cannot_be_run_are_refused():
-    with pytest.raises(
-        OptionError,
-        match="unknown dialect to verify 'oracle'; known are: duckdb, sqlite, postgres, mysql, clickhouse, spark",
-    ):
+    with pytest.raises(OptionError, match="'oracle'; .* duckdb, sqlite, postgres, mysql, clickhouse, spark"):
         list(verify(example_rules(), random_table(example_rules()), ["oracle"]))
 
 
@@ -298,6 +295,4 @@ def test_what_was_compared_is_shown_where_duckdb_reads_the_file_otherwise(tmp_pa
     for form in ("RuleSet.assign", "Python, flat", "Python, vectorized", "SQL, duckdb, case", "SQL, sqlite, case"):
         assert re.search(rf"{form} +\d+ +0\b", result.stdout)
     assert len(result.stderr.splitlines()) == 1
-    assert (
-        "it reads 'n' as VARCHAR. Say the types when you load it: read_csv(…, types={'n': 'DOUBLE'})" in result.stderr
-    )
+    assert all(part in result.stderr for part in ("'n' as VARCHAR", "read_csv(…, types={'n': 'DOUBLE'})"))

@@ -54,7 +54,7 @@ def test_the_command_says_what_the_sql_gives(small):
     there = ["--database", small.url, "--table", "small", "-o", "certificate.json"]
     done = call("verify", "rules.json", *there, "--cluster-as", "name", "--else", "none")
     assert done.exit_code == 0, done.output
-    assert "the name of the cluster, 'none' for a row without one" in done.stdout
+    assert "'none' for a row" in done.stdout
     with open("certificate.json", encoding="utf-8") as file:
         assert json.load(file)["else"] == "none"
 
@@ -98,24 +98,25 @@ def test_a_cluster_that_sql_takes_for_none_is_a_mismatch(small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (["--else", "2"], "--else is '2', which is cluster 2"),
-        (["--else", "none"], "--else is 'none', and clusters are numbers"),
-        (["--else", str(2**63)], "beyond 64 bits"),
-        (["--cluster-as", "name", "--else", "it's"], "which is cluster"),
-        (["--cluster-as", "title"], "'--cluster-as': 'title' is not one of"),
+        (["--else", "2"], ("--else", "'2'", "cluster 2")),
+        (["--else", "none"], ("--else", "'none'", "are numbers")),
+        (["--else", str(2**63)], ("--else", "64 bits")),
+        (["--cluster-as", "name", "--else", "it's"], ("--else", "which is cluster")),
+        (["--cluster-as", "title"], ("'--cluster-as'", "'title'")),
     ],
 )
 @pytest.mark.parametrize("place", ["file", "database"])
-def test_what_no_row_can_get_is_refused_before_any_work(tmp_path, monkeypatch, place, arguments, said):
+def test_what_no_row_can_get_is_refused_before_any_work(tmp_path, monkeypatch, place, arguments, named):
     monkeypatch.chdir(tmp_path)
     named_rules().to_json("rules.json")
     (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
     file = File("sqlite", tmp_path / "file.db")
     file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
     rows = ["t.csv"] if place == "file" else ["--database", file.url, "--table", "small", "-o", "certificate.txt"]
-    assert said in refused("verify", "rules.json", *rows, *arguments, status=2)
+    said = refused("verify", "rules.json", *rows, *arguments, status=2)
+    assert all(part in said for part in named)
 
 
 def test_an_option_is_named_as_the_command_spells_it(tmp_path, monkeypatch):

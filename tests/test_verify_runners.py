@@ -136,7 +136,7 @@ def test_dbt_is_run_as_it_is_rendered(monkeypatch):
     assert comparisons["dbt, sqlite, model rendered by Jinja"].disagreements >= 1
 
 
-def test_what_is_not_run_is_said_with_its_reason(monkeypatch, install):
+def test_what_is_not_run_is_said_with_its_reason(monkeypatch, words, install):
     install("shout-plugin", {"shout": "shout_exporter:ShoutExporter"})
     imported = importlib.import_module
 
@@ -149,12 +149,12 @@ def test_what_is_not_run_is_said_with_its_reason(monkeypatch, install):
         monkeypatch.setattr(module, "import_module", missing)
     comparisons, not_run = found(small_rules(), {"x": [0.1], "i": [1]})
     assert not any("PMML" in form or "page" in form for form in comparisons)
-    assert not_run["shout"] == "it comes from shout-plugin, and verify does not know how it is run"
-    assert not_run["html"] == (
-        "running the page needs playwright, which is not installed: pip install 'shallowrules[engines]'"
-    )
-    assert not_run["pmml"].startswith("scoring PMML needs pypmml")
-    assert not_run["svg"] == not_run["markdown"] == "it is read by people, and labels no rows"
+    assert "shout-plugin" in not_run["shout"]
+    for name, package in (("html", "playwright"), ("pmml", "pypmml")):
+        assert re.search(rf"needs {package}, .*'shallowrules\[engines\]'", not_run[name])
+    assert not_run["svg"] == not_run["markdown"]
+    assert "read by people" in not_run["svg"]
+    words([(name, not_run[name]) for name in ("shout", "html", "pmml", "svg")])
     with pytest.raises(MissingExtraError, match="needs pypmml"):
         found(small_rules(), {"x": [0.1], "i": [1]}, exporters=["pmml"])
 
@@ -164,7 +164,7 @@ def test_a_missing_program_is_named(monkeypatch, module, package):
     monkeypatch.setattr(module, "import_module", lambda name: builtins, raising=False)
     monkeypatch.setattr(module.shutil, "which", lambda name: None)
     opened = {page: page.open_chromium, pmml: pmml.open_models, xlsx: lambda: xlsx.run_workbook(small_rules())}[module]
-    with pytest.raises(MissingExtraError, match=f"needs {package}, which is not installed: apt-get install"), opened():
+    with pytest.raises(MissingExtraError, match=f"needs {package}, .*: apt-get install"), opened():
         pass
 
 
@@ -188,9 +188,7 @@ def test_a_workbook_is_asked_for_rows_that_cells_hold():
     assert xlsx._pasted(rules, empty).tolist() == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("svg", "nothing of exporter 'svg' can be run"), ("no", "unknown exporter")]
-)
+@pytest.mark.parametrize(("name", "message"), [("svg", "nothing of exporter 'svg'"), ("no", "unknown exporter .*'no'")])
 def test_what_is_asked_for_and_cannot_be_run_is_refused(name, message):
     with pytest.raises(OptionError, match=message):
         found(small_rules(), {"x": [0.1], "i": [1]}, exporters=[name])
@@ -220,9 +218,9 @@ def test_the_command_says_it(tmp_path, monkeypatch, install):
     result = call("verify", "rules.json", "t.csv", "--dialect", "sqlite")
     assert result.exit_code == 0
     said = " ".join(result.stdout.split())
-    assert "not run: markdown, mermaid, svg: it is read by people, and labels no rows" in said
-    assert "not run: shout: it comes from shout-plugin, and verify does not know how it is run" in said
+    assert "not run: markdown, mermaid, svg: " in said
+    assert re.search("not run: shout: .*shout-plugin", said)
     assert re.search(r"dbt, sqlite, model rendered by Jinja +\d+ +0\b", said)
     result = call("verify", "rules.json", "t.csv", "--exporter", "svg")
     assert result.exit_code == 2
-    assert "nothing of exporter 'svg' can be run" in result.stderr
+    assert "nothing of exporter 'svg'" in result.stderr
