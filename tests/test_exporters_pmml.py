@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from contextlib import ExitStack
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -60,6 +61,38 @@ def test_names_stay_in_their_attributes(rules):
         names[node.cluster] for node in rules.nodes if isinstance(node, Leaf)
     ]
     assert {p.get("field") for p in root.iter(f"{XML}SimplePredicate")} <= set(fields[:-1])
+
+
+OPERATORS = {"equal": operator.eq, "notEqual": operator.ne, "lessOrEqual": operator.le, "greaterThan": operator.gt}
+
+
+def holds(predicate, row):
+    """Return whether a predicate is true of a row without gaps, read by nothing but the standard's words."""
+    kind = predicate.tag.removeprefix(XML)
+    if kind in ("True", "False"):
+        return kind == "True"
+    if kind == "CompoundPredicate":
+        join = {"and": all, "or": any}[predicate.get("booleanOperator")]
+        return join(holds(each, row) for each in predicate)
+    value, held = predicate.get("value"), row[predicate.get("field")]
+    held = str(held).lower() if isinstance(held, bool) else held
+    return OPERATORS[predicate.get("operator")](held, value if isinstance(held, str) else float(value))
+
+
+@draws(200, deadline=None)
+@given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
+def test_its_predicates_lead_each_row_to_the_leaf_of_the_tree(rules, seed):
+    text = in_xml(rules)
+    if text is None:
+        return
+    root = ElementTree.fromstring(text).find(f"{XML}TreeModel/{XML}Node")
+    for row in boundary_rows(rules, seed, 20):
+        if any(value is None or value != value for value in row):
+            continue
+        node, held = root, named(rules, [row])[0]
+        while node.get("score") is None:
+            [node] = [child for child in node.findall(f"{XML}Node") if holds(child[0], held)]
+        assert int(node.get("score")) == route(rules, row)
 
 
 @pytest.mark.parametrize("character", ["\0", "\x1b", "\ud800", "\uffff"])

@@ -234,6 +234,17 @@ def test_integer_columns_keep_every_neighbour(engine, bound, predicates):
     assert list(labels.values()) == [route(rules, row) for row in rows]
 
 
+AS_DOUBLES = [name for name, dialect in DIALECTS.items() if dialect.numbers.beside_integers == "as doubles"]
+
+
+@pytest.mark.parametrize("name", AS_DOUBLES)
+def test_a_double_that_a_bound_rounds_up_to_is_kept_out(name):
+    """Such engines compare a column of doubles with the double nearest to a whole number."""
+    bound = 2**53 + 3  # as a double one more
+    text = export(make_rules([("n", "integer")], (0, bound, 0, 1)), "sql", dialect=name)
+    assert re.findall(r"(?<=[<>=] )\d+", text) == [str(bound), str(bound + 1)] * 2
+
+
 def test_narrow_and_decimal_columns_are_compared_as_doubles():
     rules = make_rules([("x", "float")], (0, 0.1, 0, 1))
     for kind, value, label in [("REAL", 0.1, 1), ("DECIMAL(9,2)", 0.1, 0), ("INTEGER", 1, 1)]:
