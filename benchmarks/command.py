@@ -39,12 +39,12 @@ WATCHED = """
 import atexit, importlib, json, sys, time
 PARTS = {
     "reading": ("shallowrules.cli.preparation", "prepare"),
-    "encoding": ("shallowrules.pipeline.preparing", "encode"),
-    "k-means": ("shallowrules.clustering", "fit_clusterer"),
-    "distinct rows": ("shallowrules.pipeline.growing", "find_unique_rows"),
-    "growing": ("shallowrules.growing", "grow"),
-    "refining": ("shallowrules.pipeline.growing", "refine"),
-    "finishing": ("shallowrules.estimator", "finish"),
+    "encoding": ("shallowrules.fitting.preparing", "encode"),
+    "k-means": ("shallowrules.clustering.reference", "fit_clusterer"),
+    "distinct rows": ("shallowrules.fitting.growing", "find_unique_rows"),
+    "growing": ("shallowrules.trees.growing", "grow"),
+    "refining": ("shallowrules.fitting.growing", "refine"),
+    "finishing": ("shallowrules.models.estimator", "finish"),
     "exporting": ("shallowrules.exporters", "export_by"),
 }
 began, spent = {}, dict.fromkeys(PARTS, 0.0)

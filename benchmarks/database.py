@@ -36,15 +36,15 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from shallowrules import ExplainableKMeans, RuleSet, export
-from shallowrules.applying import Application, plan_labels
 from shallowrules.cli.commands import shallowrules
-from shallowrules.engines.mariadb import MariaDB
-from shallowrules.engines.postgres import Postgres
 from shallowrules.exporters.sql import dialect_of_database, fastest_case
+from shallowrules.labelling.databases import Application, plan_labels
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.adbc import is_usable
 from shallowrules.sources.base import BATCH_ROWS
 from shallowrules.sources.connecting import connect, find_url
+from shallowrules.verification.engines.mariadb import MariaDB
+from shallowrules.verification.engines.postgres import Postgres
 
 SERVERS = {"postgres": Postgres, "mysql": MariaDB}
 ENGINES = (*SERVERS, "sqlite", "duckdb")

@@ -26,7 +26,7 @@ import numpy as np
 from measuring import Target
 
 from shallowrules import ExplainableKMeans
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 SMALL, LARGE, COLUMNS, CLUSTERS = 1_000_000, 5_000_000, 10, 10
 QUICK_ROWS = 1000

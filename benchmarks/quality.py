@@ -69,11 +69,11 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed import CASES, QUICK_ROWS
 
-from shallowrules.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows, grow
-from shallowrules.metrics import partition_cost
-from shallowrules.refining import Refinement, refine
-from shallowrules.summation import group_means
-from shallowrules.thorough import BUDGET, Budget, Thorough
+from shallowrules.measures.metrics import partition_cost
+from shallowrules.measures.summation import group_means
+from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows, grow
+from shallowrules.trees.refining import Refinement, refine
+from shallowrules.trees.thorough import BUDGET, Budget, Thorough
 
 SCRIPT = "quality.py"
 TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "mice", "anuran", "avila", "letter")

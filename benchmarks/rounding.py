@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from shallowrules import ExplainableKMeans
 from shallowrules.rules import Cut, RuleSet
-from shallowrules.thresholds import significant_digits
+from shallowrules.trees.thresholds import significant_digits
 
 SCRIPT = "rounding.py"
 ARRAYS = ("wine", "breast_cancer", "diabetes", "avila")

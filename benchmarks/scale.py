@@ -57,7 +57,7 @@ import duckdb, pyarrow, sklearn.cluster
 from shallowrules import ExplainableKMeans
 from shallowrules.partitions import Partitions
 from shallowrules.sources import read_table
-import shallowrules.passes
+import shallowrules.fitting.parts
 
 def fit(way, model, folder, memory):
     files = sorted(map(str, folder.glob("*.parquet")))

@@ -13,8 +13,8 @@ The tables letter, avila and poker are read from the folder in the environment v
 
 Notes
 -----
-Growth is ``find_unique_rows`` and ``grow`` of ``shallowrules.growing``: everything from X and the centers to the tree
-and the labels of its rows. The centers are those of the KMeans that it is compared with.
+Growth is ``find_unique_rows`` and ``grow`` of ``shallowrules.trees.growing``: everything from X and the centers to the
+tree and the labels of its rows. The centers are those of the KMeans that it is compared with.
 
 Every rival stands between two growths with 1 and two with 2 threads, and is held against the mean of the growth before
 and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed has
@@ -56,7 +56,7 @@ from sklearn.tree import DecisionTreeClassifier
 from speed_cases import CASES, LARGEST, SLOPE_BASE, SLOPE_POINTS, SLOPE_QUICK, Case
 
 from shallowrules._kernel import openmp_enabled
-from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
 
 MIB = 2**20
 IDENTICAL_FOR = (1, 2, 7)

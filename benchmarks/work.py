@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed_cases import SLOPE_BASE
 
-from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
-from shallowrules.tree import LEAF, Tree
+from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.tree import LEAF, Tree
 
 ROWS, QUICK_ROWS = 200_000, 2000
 FEW, MANY = 10, 100

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 from definition import cluster_of
 
-from shallowrules.engines import ENGINES, Cell, Engine
-from shallowrules.engines.columns import ColumnType, Texts
-from shallowrules.engines.duckdb import DuckDB
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import cluster_predicates
 from shallowrules.rules import RuleSet
+from shallowrules.verification.engines import ENGINES, Cell, Engine
+from shallowrules.verification.engines.columns import ColumnType, Texts
+from shallowrules.verification.engines.duckdb import DuckDB
 
 __all__ = ["TABLE", "Block", "ParquetFiles", "labels_of"]
 

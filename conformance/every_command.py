@@ -32,12 +32,12 @@ from sklearn.datasets import load_wine
 from values import applies, block_of
 
 from shallowrules.cli.commands import shallowrules
-from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import STYLES, cluster_predicates
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.verification.engines.columns import ColumnType
 
 __all__ = ["CHANGING", "READING", "REAL", "RealTable", "Run", "real_tables"]
 

@@ -12,7 +12,9 @@ from comparing import Block
 from results import Result
 from values import applies, block_of
 
-from shallowrules.engines.columns import (
+from shallowrules.errors import DataError
+from shallowrules.exporters import export
+from shallowrules.verification.engines.columns import (
     ColumnType,
     Decimals,
     Doubles,
@@ -25,8 +27,6 @@ from shallowrules.engines.columns import (
     signed,
     unsigned,
 )
-from shallowrules.errors import DataError
-from shallowrules.exporters import export
 
 __all__ = ["FORMS"]
 

@@ -26,11 +26,11 @@ from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
 from values import CONTROLS, EDGES, STRAY, applies, draw
 
-from shallowrules.engines import Engine
-from shallowrules.engines.columns import ColumnType, Texts
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
 from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.verification.engines import Engine
+from shallowrules.verification.engines.columns import ColumnType, Texts
 
 __all__ = ["Round"]
 

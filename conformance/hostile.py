@@ -37,12 +37,12 @@ from structures import markdown_structure, python_structure
 
 from shallowrules.cli.commands import shallowrules
 from shallowrules.cli.escaping import printable
-from shallowrules.engines import Engine
 from shallowrules.errors import EngineError, ExportError, MissingExtraError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.exporters.sql import DIALECTS, cluster_predicates
 from shallowrules.rules import RuleSet
+from shallowrules.verification.engines import Engine
 
 __all__ = ["EMBEDDED", "KEPT", "Hostile", "assigned", "audit", "executed_sql", "findings", "parsed_sheet", "watched"]
 

@@ -26,13 +26,13 @@ from click.testing import CliRunner
 from hostile import Hostile
 from places import NAMES, Place, open_place
 
-from shallowrules.applying.databases import REGISTRY
 from shallowrules.cli.commands import shallowrules
 from shallowrules.cli.escaping import printable
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.labelling.databases.databases import REGISTRY
 
 __all__ = ["Round", "bystanders", "run_round"]
 

@@ -23,7 +23,6 @@ from rulesets import as_columns, make_rules
 from sqlglot import tokenize
 from structures import python_structure, read_flowchart
 
-from shallowrules.engines import Engine
 from shallowrules.errors import ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.python import Style as PythonStyle
@@ -32,7 +31,8 @@ from shallowrules.exporters.sql import DIALECTS, STYLES
 from shallowrules.exporters.wording import branch_label, describe_missing
 from shallowrules.exporters.xml_text import REFUSED as NOT_IN_XML
 from shallowrules.rules import Leaf, RulePath, RuleSet
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
+from shallowrules.verification.engines import Engine
 from shallowrules.verification.runners import RUNNERS
 from shallowrules.verification.runners.page import READY, type_rows
 from shallowrules.verification.runners.pmml import open_models

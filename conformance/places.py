@@ -10,10 +10,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from shallowrules.engines import ENGINES, Cell, Engine
-from shallowrules.engines.base import Row
-from shallowrules.engines.duckdb import DuckDB
-from shallowrules.engines.sqlite import SQLite
+from shallowrules.verification.engines import ENGINES, Cell, Engine
+from shallowrules.verification.engines.base import Row
+from shallowrules.verification.engines.duckdb import DuckDB
+from shallowrules.verification.engines.sqlite import SQLite
 
 __all__ = ["FILES", "NAMES", "Place", "open_place"]
 

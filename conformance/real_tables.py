@@ -21,7 +21,7 @@ from every_command import REAL, RealTable
 from page import PAGE, put_section
 
 from shallowrules.cli.commands import shallowrules
-from shallowrules.cli.reading_options import ReadingOptions, read_tested
+from shallowrules.cli.options.reading import ReadingOptions, read_tested
 from shallowrules.exporters import installed_exporters
 from shallowrules.rules import RuleSet
 from shallowrules.sources import file_relation

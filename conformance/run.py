@@ -27,10 +27,10 @@ from refusals import Refusal, refusal_of
 from results import Result
 from values import applies, block_of
 
-from shallowrules.engines import Engine
-from shallowrules.engines.columns import ColumnType
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import LABELLING_STYLES
+from shallowrules.verification.engines import Engine
+from shallowrules.verification.engines.columns import ColumnType
 
 EACH_OF_SHORT = {"spark": 40, "python": 1}
 """Of an engine's or form's cases the short form runs one in this many of each type; of others, one in `EACH`."""

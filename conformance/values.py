@@ -10,8 +10,8 @@ from typing import Any
 from cases import DAY, TIME_CUTS, Case
 from comparing import Block
 
-from shallowrules.engines.columns import ColumnType, Doubles, Numbers, Texts, Times, Truths
 from shallowrules.rules import Cut, RuleColumn, RuleSet
+from shallowrules.verification.engines.columns import ColumnType, Doubles, Numbers, Texts, Times, Truths
 
 __all__ = ["CONTROLS", "EDGES", "STRAY", "applies", "block_of", "draw"]
 

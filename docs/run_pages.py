@@ -26,9 +26,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
 
-from shallowrules.engines.postgres import Postgres
-from shallowrules.engines.programs import program
 from shallowrules.sources import read_table
+from shallowrules.verification.engines.postgres import Postgres
+from shallowrules.verification.engines.programs import program
 
 BLOCK = re.compile(
     r"(?P<left_out>^ *<!-- not run: [^\n]+ -->\n)?"

@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shallowrules.choosing import ClusterCounts, compare_cluster_counts
-    from shallowrules.estimator import ExplainableKMeans
     from shallowrules.exporters import check_exporter, export, exporter_names
-    from shallowrules.pricing import RuleEdit, edit_rules
+    from shallowrules.models.choosing import ClusterCounts, compare_cluster_counts
+    from shallowrules.models.estimator import ExplainableKMeans
+    from shallowrules.models.pricing import RuleEdit, edit_rules
+    from shallowrules.models.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
     from shallowrules.rules import RuleSet
-    from shallowrules.table import Table
-    from shallowrules.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
-    from shallowrules.tree import Tree
+    from shallowrules.tables.table import Table
+    from shallowrules.trees.tree import Tree
 
     __version__: str
 
@@ -42,20 +42,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ClusterCounts": "choosing",
-    "ExplainableKMeans": "estimator",
-    "RuleEdit": "pricing",
+    "ClusterCounts": "models.choosing",
+    "ExplainableKMeans": "models.estimator",
+    "RuleEdit": "models.pricing",
     "RuleSet": "rules",
-    "Table": "table",
-    "TradeoffPath": "tradeoff",
-    "Tree": "tree",
+    "Table": "tables.table",
+    "TradeoffPath": "models.tradeoff",
+    "Tree": "trees.tree",
     "check_exporter": "exporters",
-    "compare_cluster_counts": "choosing",
-    "edit_rules": "pricing",
+    "compare_cluster_counts": "models.choosing",
+    "edit_rules": "models.pricing",
     "export": "exporters",
     "exporter_names": "exporters",
-    "fit_to_goal": "tradeoff",
-    "tradeoff_path": "tradeoff",
+    "fit_to_goal": "models.tradeoff",
+    "tradeoff_path": "models.tradeoff",
 }
 """The module of each public name."""
 

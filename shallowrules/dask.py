@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError
-from shallowrules.labels import label_type
 from shallowrules.rules import RuleSet
+from shallowrules.tables.labels import label_type
 
 __all__ = ["assign"]
 

@@ -8,9 +8,9 @@ from commandline import call
 from databases import SCHEMAS, SMALL, SMALL_LABELS, execute, schema_of
 from rulesets import make_rules
 
-from shallowrules.applying import Application, plan_labels, run_plan
 from shallowrules.errors import ExportError
 from shallowrules.exporters.sql import DIALECTS
+from shallowrules.labelling.databases import Application, plan_labels, run_plan
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import connect, parse_url
 

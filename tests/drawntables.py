@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesWarning
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
 __all__ = ["FORMS", "KINDS", "check_table"]

@@ -14,8 +14,9 @@ import pytest
 from draws import IS_SHORT
 from strategies import Problem
 
-from shallowrules import _kernel, growing
-from shallowrules.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows
+from shallowrules import _kernel
+from shallowrules.trees import growing
+from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows
 
 __all__ = [
     "EVERYTHING",

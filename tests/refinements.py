@@ -11,10 +11,11 @@ from sklearn.cluster import KMeans
 from strategies import Problem
 from tables import blobs
 
-from shallowrules import ExplainableKMeans, growing
-from shallowrules.growing import GrownTree
-from shallowrules.metrics import partition_cost, weighted_average_explanation_size
-from shallowrules.refining import Refinement, refine
+from shallowrules import ExplainableKMeans
+from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.trees import growing
+from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.refining import Refinement, refine
 
 
 def nearest(problem: Problem) -> np.ndarray:

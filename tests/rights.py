@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from shallowrules.engines.programs import is_root
+from shallowrules.verification.engines.programs import is_root
 
 VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3: two sets, of 32 capabilities each
 OVERRIDES = 0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
-from shallowrules.times import DAY, TIME_TYPES, time_of, time_range, to_time
+from shallowrules.tables.times import DAY, TIME_TYPES, time_of, time_range, to_time
 
 NUMBERS = ("integer", "float")
 NUMERIC = (*NUMBERS, *TIME_TYPES)

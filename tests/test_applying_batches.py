@@ -11,7 +11,7 @@ from databases import execute, on, schema_of
 from draws import few
 from rulesets import small_rules
 
-from shallowrules.applying import Application, plan_labels, run_plan
+from shallowrules.labelling.databases import Application, plan_labels, run_plan
 from shallowrules.sources import DatabaseRows
 
 pytest.importorskip("sqlalchemy")

@@ -22,8 +22,8 @@ from draws import few
 from rights import without_rights
 from rulesets import small_rules
 
-from shallowrules.applying import Application, plan_labels, run_plan, running
 from shallowrules.errors import DataError
+from shallowrules.labelling.databases import Application, plan_labels, run_plan, running
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.connecting import connect, parse_url
 

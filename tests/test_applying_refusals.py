@@ -10,8 +10,8 @@ from commandline import call
 from databases import SMALL, File, execute, on, schema_of
 from rulesets import make_rules, small_rules
 
-from shallowrules.applying import Application, plan_labels, run_plan
 from shallowrules.errors import DataError, OptionError
+from shallowrules.labelling.databases import Application, plan_labels, run_plan
 from shallowrules.sources import DatabaseRows
 
 pytest.importorskip("sqlalchemy")

@@ -15,9 +15,9 @@ from comparing import PLACES
 from databases import execute, schema_of
 from rulesets import small_rules
 
-from shallowrules.engines.programs import is_root, serving, unprivileged
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.sources.connecting import parse_url
+from shallowrules.verification.engines.programs import is_root, serving, unprivileged
 
 pytest.importorskip("sqlalchemy")
 

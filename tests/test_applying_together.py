@@ -14,10 +14,10 @@ from databases import marked, of
 from draws import few
 from rulesets import small_rules
 
-from shallowrules.applying import Application, plan_labels, run_plan, running
-from shallowrules.applying.inspecting import Database
-from shallowrules.applying.refusals import NOTHING_CHANGED, REASONS, explain
 from shallowrules.errors import DataError
+from shallowrules.labelling.databases import Application, plan_labels, run_plan, running
+from shallowrules.labelling.databases.inspecting import Database
+from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, REASONS, explain
 from shallowrules.sources.connecting import connect, parse_url
 
 pytest.importorskip("sqlalchemy")

@@ -1,4 +1,4 @@
-"""The corridor has no back doors: every import of the package against the table of stages."""
+"""The corridor has no back doors: every import of the package against the table of floors."""
 
 import ast
 import os
@@ -16,98 +16,48 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Modules or packages of the corridor, what they give, and the other stages that they may import."""
+class Floor:
+    """Folders that may import those of the floors below, and not each other."""
 
-    modules: str
+    folders: str
     gives: str
-    may_import: str
 
 
-# The page CONTRIBUTING.md has this table; those of "open" are open to all.
-STAGES = {
-    "open": Stage("errors files labels qualified_names times", "errors, files, labels, names of tables, dates", ""),
-    "_kernel": Stage("_kernel", "arrays and bytes only: codes, nearest centers, the grown tree", ""),
-    "table": Stage(
-        "table sources conversion",
-        "typed raw columns, from arrays, dataframes and files, and what their text needed",
-        "_kernel",
+# The page CONTRIBUTING.md has this table.
+FLOORS = [
+    Floor("errors files _kernel", "exceptions; whole files or none; the Cython kernel, over arrays and bytes only"),
+    Floor("tables", "typed raw columns; what a text is as a number or a time; labels"),
+    Floor("sources measures", "rows from files and databases; exact sums, cost, agreement, histograms"),
+    Floor(
+        "partitions", "tables in parts: files, databases, Dask, Spark; a function called on every part, results merged"
     ),
-    "partitions": Stage(
-        "partitions",
-        "tables in parts: files, databases, Dask, Spark; a function called on every part, its results merged; "
-        "the memory that there is",
-        "table",
+    Floor("encoding", "the matrix that is clustered, and where each of its columns came from"),
+    Floor("clustering", "the unrestricted partition: centers, assignment, cost; starts of k-means"),
+    Floor("trees", "the tree; growing, searching and refining it, of a table or of its parts; thresholds and rounding"),
+    Floor(
+        "rules", "conditions, the tree in raw columns and units, matching; JSON documents; names, changes, explanations"
     ),
-    "summation": Stage("summation", "sums that do not depend on the order of the rows", "_kernel"),
-    "encoding": Stage(
-        "encoding",
-        "the matrix that is clustered, and where each of its columns came from",
-        "_kernel table summation",
+    Floor("fitting exporters", "one fit: prepare, grow, finish, describe; rules as text, bytes or files"),
+    Floor(
+        "models labelling",
+        "the estimator, trade-offs, numbers of clusters, prices; labels in files and databases, drift",
     ),
-    "clustering": Stage(
-        "clustering starts blas forked",
-        "the unrestricted partition: centers, assignment, cost; several starts of k-means side by side; BLAS with one "
-        "thread while k-means runs; OpenMP with one thread in a forked child",
-        "_kernel encoding summation",
-    ),
-    "tree": Stage("tree", "frozen parallel arrays; `apply`, `predict`", ""),
-    "metrics": Stage("metrics", "WAD, WAES, cost, agreement", "_kernel summation tree"),
-    "growing": Stage(
-        "growing searching thorough refining",
-        "a grown tree, its thresholds still gaps; others from a sample of the rows, for as long as the user grants; "
-        "the best of them",
-        "_kernel tree summation metrics",
-    ),
-    "thresholds": Stage("thresholds", "a readable value for each gap, and rounder ones near it", ""),
-    "rounding": Stage(
-        "placing moved_rows rounding",
-        "the thresholds of a grown tree; what moves with them, added up exactly; rounder ones that leave their gaps, "
-        "within a bound on J",
-        "_kernel table encoding summation growing tree thresholds",
-    ),
-    "rules": Stage(
-        "rules",
-        "conditions, the tree in raw columns and units, its rules and their figures; matching; JSON in and out, of one "
-        "tree or of a path",
-        "table tree",
-    ),
-    "describing": Stage(
-        "describing assembling histograms",
-        "the rules of a tree, measured on a table; put together from what was measured; rows counted in bins, by "
-        "cluster",
-        "_kernel table encoding clustering summation tree metrics rules",
-    ),
-    "exporters": Stage("exporters", "text, bytes or files", "rules"),
-    "pipeline": Stage(
-        "pipeline passes",
-        "prepare, grow, finish: here the stages are wired, as plain functions on plain data; rules that were not "
-        "grown, measured; the same for a table in parts, whose exact sums are merged; rows kept on disk",
-        "_kernel table partitions summation encoding clustering tree metrics growing thresholds rounding rules "
-        "describing",
-    ),
-    "estimator": Stage(
-        "estimator tradeoff choosing pricing",
-        "the scikit-learn face, the search over λ and over k, what edits and old rules cost",
-        "table partitions encoding clustering tree metrics growing rules pipeline",
-    ),
-    "dask": Stage("dask", "labels for tables of Dask", "rules"),
-    "engines": Stage("engines", "database engines that run emitted SQL on this machine", ""),
-    "cli": Stage(
-        "cli __main__ applying verification boundary drift tested_columns",
-        "the command line; labels put into a user's database, and taken away; every form of the rules held against the "
-        "tree, on hard rows too; the shares of clusters since training; the tested columns found in a table",
-        "all",
-    ),
-    "face": Stage("__init__", "the public names, each loaded on first use", "all but cli"),
-}
-EVERYTHING_BUT_CLI = set(STAGES) - {"cli", "face"}
-ALL = {"all": EVERYTHING_BUT_CLI | {"face"}, "all but cli": EVERYTHING_BUT_CLI}
-ALLOWED = {name: ALL.get(stage.may_import, set(stage.may_import.split())) for name, stage in STAGES.items()}
+    Floor("verification dask", "every form of the rules against the tree, and the engines for it; labels for Dask"),
+    Floor("cli __main__", "the command line"),
+    Floor("__init__", "the public names, each loaded on first use"),
+]
+LEVELS = {folder: level for level, floor in enumerate(FLOORS) for folder in floor.folders.split()}
+OPEN = FLOORS[0].folders.split()
 
 # What leads back against the data's way, by the name of a public method; imported where it is used.
 LEADING_BACK = {
-    ("rules.model", "describing"),  # RuleSet.from_tree
+    ("rules.model", "fitting.describing"),  # RuleSet.from_tree
+    ("labelling.drift", "verification.comparing"),
+    ("encoding.rows", "fitting.survey"),
+    ("encoding.codes", "fitting.survey"),
+    ("labelling.files", "cli.advice"),
+    ("labelling.files", "cli.options.reading"),
+    ("measures.metrics", "trees.tree"),
 }
 
 # What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
@@ -133,10 +83,9 @@ FILES = source_files()
 MODULES = {module_name(path) for path in FILES}
 
 
-def stage_of(module: str) -> str | None:
-    """Return the stage of a module: that of its outermost package below ours."""
-    outermost = module.split(".")[0] or "__init__"
-    return next((name for name, stage in STAGES.items() if outermost in stage.modules.split()), None)
+def folder_of(module: str) -> str:
+    """Return the folder of a module, or the module that lies loose."""
+    return module.split(".")[0] or "__init__"
 
 
 def written_imports(text: str, is_python: bool) -> Iterator[tuple[str, list[str]]]:
@@ -188,44 +137,31 @@ def imports_of(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.relative_to(SOURCE).as_posix() for path in FILES])
-def test_a_module_imports_only_what_its_stage_may(path):
+def test_a_module_imports_from_its_folder_and_from_below_only(path):
     module = module_name(path)
-    stage = stage_of(module)
-    assert stage is not None, f"{module!r} is in no stage: give it one in the table above and in the design"
+    folder = folder_of(module)
+    assert folder in LEVELS, f"{folder!r} is on no floor: give it one in the table above"
     for imported in imports_of(path):
-        if (module, imported) in LEADING_BACK:
-            continue
-        other = stage_of(imported)
-        assert other in {stage, "open"} | ALLOWED[stage], f"stage {stage!r} may not import {imported or PACKAGE!r}"
+        other = folder_of(imported)
+        may = other == folder or other in OPEN or LEVELS[other] < LEVELS[folder]
+        assert may or (module, imported) in LEADING_BACK, f"{folder!r} may not import {imported or PACKAGE!r}"
 
 
-def page_with_stages(page: str) -> str:
-    """Return the page CONTRIBUTING with the table of stages."""
-
-    def names(text: str) -> str:
-        return text if text in ALL else ", ".join(f"`{name}`" for name in text.split()) or "–"
-
-    lines = [
-        f"| {name} | {names(stage.modules)} | {stage.gives} | {names(stage.may_import)} |"
-        for name, stage in STAGES.items()
-    ]
-    table = "\n".join(["| stage | modules | gives | may import |", "|---|---|---|---|", *lines])
-    return re.sub(r"(?<=<!-- stages: begin -->\n).*(?=\n<!-- stages: end -->)", lambda _: table, page, flags=re.DOTALL)
+def page_with_floors(page: str) -> str:
+    """Return the page CONTRIBUTING with the table of floors."""
+    lines = [f"| {', '.join(f'`{name}`' for name in floor.folders.split())} | {floor.gives} |" for floor in FLOORS]
+    table = "\n".join(["| folder | gives |", "|---|---|", *lines])
+    return re.sub(r"(?<=<!-- floors: begin -->\n).*(?=\n<!-- floors: end -->)", lambda _: table, page, flags=re.DOTALL)
 
 
-def test_the_page_has_the_table_of_stages():
+def test_the_page_has_the_table_of_floors():
     path = SOURCE.parent / "CONTRIBUTING.md"
     page = path.read_text(encoding="utf-8")
     if os.environ.get("SHALLOWRULES_UPDATE_GOLDEN") == "1":
-        page = page_with_stages(page)
+        page = page_with_floors(page)
         path.write_text(page, encoding="utf-8")
-    assert "<!-- stages: begin -->" in page
-    assert page_with_stages(page) == page, "run once with SHALLOWRULES_UPDATE_GOLDEN=1"
-
-
-def test_a_stage_may_import_stages_only():
-    for name, allowed in ALLOWED.items():
-        assert allowed <= STAGES.keys(), name
+    assert "<!-- floors: begin -->" in page
+    assert page_with_floors(page) == page, "run once with SHALLOWRULES_UPDATE_GOLDEN=1"
 
 
 @pytest.mark.parametrize(("module", "imported"), sorted(LEADING_BACK))
@@ -249,7 +185,7 @@ def test_no_import_cycles():
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in FILES if path.suffix == ".py" and stage_of(module_name(path)) != "cli"]
+    "path", [path for path in FILES if path.suffix == ".py" and folder_of(module_name(path)) != "cli"]
 )
 def test_the_core_imports_no_extra_on_top_of_a_module(path):
     names = set()
@@ -264,16 +200,16 @@ def test_the_core_imports_no_extra_on_top_of_a_module(path):
 @pytest.mark.parametrize(
     ("text", "module", "is_package", "is_python", "expected"),
     [
-        ("import shallowrules.table", "encoding", False, True, {"table"}),
-        ("from shallowrules import table, export", "cli.main", False, True, {"table", ""}),
-        ("from shallowrules.exporters.base import Exporter", "estimator", False, True, {"exporters.base"}),
-        ("def f():\n    from .rules import RuleSet", "tree", False, True, {"rules"}),
+        ("import shallowrules.tables.table", "encoding", False, True, {"tables.table"}),
+        ("from shallowrules import tables, export", "cli.main", False, True, {"tables", ""}),
+        ("from shallowrules.exporters.base import Exporter", "models", False, True, {"exporters.base"}),
+        ("def f():\n    from .rules import RuleSet", "dask", False, True, {"rules"}),
         ("from . import errors", "exporters", True, True, set()),
         ("from .. import errors", "exporters", True, True, {"errors"}),
-        ("from numpy import table\nimport shallowrulesque", "tree", False, True, set()),
-        ("from shallowrules.tree cimport (\n    a,\n    b)  # why", "_kernel.x", False, False, {"tree"}),
-        ("cimport shallowrules.tree as t, cython", "_kernel.x", False, False, {"tree"}),
-        ("cdef f():\n    from .. import tree, rules", "_kernel.x", False, False, {"tree", "rules"}),
+        ("from numpy import tables\nimport shallowrulesque", "dask", False, True, set()),
+        ("from shallowrules.trees.tree cimport (\n    a,\n    b)  # why", "_kernel.x", False, False, {"trees.tree"}),
+        ("cimport shallowrules.trees.tree as t, cython", "_kernel.x", False, False, {"trees.tree"}),
+        ("cdef f():\n    from .. import trees, rules", "_kernel.x", False, False, {"trees", "rules"}),
     ],
 )
 def test_the_reader_of_imports(text, module, is_package, is_python, expected):

@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 
 from shallowrules import ExplainableKMeans, compare_cluster_counts
-from shallowrules.choosing import CHEAP, SMALL, STABLE, ClusterCount, ClusterCounts
 from shallowrules.errors import DataError, OptionError
+from shallowrules.models.choosing import CHEAP, SMALL, STABLE, ClusterCount, ClusterCounts
 from shallowrules.rules import RuleSet
 
 

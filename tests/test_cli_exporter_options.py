@@ -236,7 +236,9 @@ def test_run_stops_at_a_missing_template():
 
 
 def test_what_a_plugin_refuses_is_known_before_the_work(folder, letter, monkeypatch):
-    monkeypatch.setattr("shallowrules.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work"))
+    monkeypatch.setattr(
+        "shallowrules.models.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work")
+    )
     (folder / "u.csv").write_text("x,forbidden\n1,2\n3,4\n")
     run = ["run", "u.csv", "-k", 2, "--write", "letter"]
     assert "go with --recipient" in refused(*run, status=2)

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from draws import few
 from rulesets import make_rules
 
-from shallowrules.cli import labelling
 from shallowrules.cli.commands import shallowrules
+from shallowrules.labelling import files as labelling
 from shallowrules.sources import read_table
 from shallowrules.sources.engine import DuckDBSource
 
@@ -261,7 +261,7 @@ def test_what_is_refused_leaves_nothing_behind(rules, folder, words):
 
 
 def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monkeypatch):
-    from shallowrules.cli import labelling
+    from shallowrules.labelling import files as labelling
 
     write_csv()
     (folder / "out.csv").write_text("old")

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from shallowrules import ExplainableKMeans, Table
-from shallowrules.cli.fitting_options import FitOptions
+from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.cli.preparation import prepare
-from shallowrules.cli.reading_options import ReadingOptions
 from shallowrules.errors import DataError, OptionError
-from shallowrules.table import Column
+from shallowrules.tables.table import Column
 
 READING = ReadingOptions(None, ".", (), "utf-8")
 

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from commandline import COMMAND, SCALED, call, spawn, write_groups
 
-from shallowrules import growing
-from shallowrules.cli import fitting_options
 from shallowrules.cli.modules import loading_modules
+from shallowrules.cli.options import fitting as fitting_options
 from shallowrules.encoding import scaling
+from shallowrules.trees import growing
 
 
 @pytest.fixture(autouse=True)

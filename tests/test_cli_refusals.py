@@ -123,7 +123,9 @@ def test_a_column_named_like_the_new_one_is_known_before_the_work(folder, monkey
     (folder / "t.csv").write_text("Cluster,x\n" + "0.5,1.5\n7.5,9.5\n" * 5)
     select = ["run", "t.csv", "-k", 2, "--style", "select"]
     with monkeypatch.context() as patch:
-        patch.setattr("shallowrules.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work"))
+        patch.setattr(
+            "shallowrules.models.estimator.ExplainableKMeans.fit", lambda *_, **__: pytest.fail("it went to work")
+        )
         message = refused(*select)
         assert "'Cluster'" in message
         assert "--cluster-column" in message

@@ -30,11 +30,12 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans, _kernel, clustering, fit_to_goal, tradeoff_path
-from shallowrules.clustering import Labelling
+from shallowrules import ExplainableKMeans, _kernel, fit_to_goal, tradeoff_path
+from shallowrules.clustering import reference as clustering
+from shallowrules.clustering.reference import Labelling
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.metrics import agreement, partition_cost, precision_and_recall
-from shallowrules.table import Table
+from shallowrules.measures.metrics import agreement, partition_cost, precision_and_recall
+from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
 FIVE = ["array", "single precision", "pandas", "polars", "Table"]

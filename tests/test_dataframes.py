@@ -17,7 +17,7 @@ from sklearn.datasets import make_blobs
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 NAMES = ["width", "my height", "n", "price", "short"]
 

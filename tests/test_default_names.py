@@ -13,7 +13,7 @@ from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
 from shallowrules.rules import RuleSet
 from shallowrules.rules.conditions import both, is_empty
-from shallowrules.rules.default_names import _tell_apart, default_names
+from shallowrules.rules.words.default_names import _tell_apart, default_names
 
 
 def names_of(rules: RuleSet) -> dict[int, str]:

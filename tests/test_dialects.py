@@ -15,11 +15,11 @@ from numbercases import READINGS, TEXTS
 from rulesets import example_of_categories, example_rules, make_rules, names_for, text_rules
 from sqlglot import exp
 
-from shallowrules.engines import ENGINES
 from shallowrules.errors import ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS, STYLES
 from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.verification.engines import ENGINES
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "dialects.md").read_text(encoding="utf-8")
 DOCUMENTED = [name for name in DIALECTS if name not in ENGINES]

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, moderate_float, rule_sets
 
-from shallowrules.drift import count_in_database, count_rows, measure_columns, measure_shifts
 from shallowrules.errors import DataError, OptionError
+from shallowrules.labelling.drift import count_in_database, count_rows, measure_columns, measure_shifts
 from shallowrules.sources import DatabaseRows, read_table
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 pytest.importorskip("sqlalchemy")
 

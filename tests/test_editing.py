@@ -33,10 +33,10 @@ from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, RuleSet
 from shallowrules.rules.conditions import is_empty, printable
-from shallowrules.rules.editing import edit
-from shallowrules.rules.from_rules import Asked, nodes_of_rules
 from shallowrules.rules.nodes import derive_rules
-from shallowrules.rules.written import read_condition, read_rules
+from shallowrules.rules.words.editing import edit
+from shallowrules.rules.words.from_rules import Asked, nodes_of_rules
+from shallowrules.rules.words.written import read_condition, read_rules
 from shallowrules.sources import read_table
 
 FRESH = "a category that training never had"

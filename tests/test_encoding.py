@@ -18,15 +18,15 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules._kernel import column_ranges
-from shallowrules.assembling import FitRecord
-from shallowrules.describing import describe_tree
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, blocks, encode, impute_table
 from shallowrules.encoding import encoder as encoder_module
 from shallowrules.errors import DataError, OptionError
-from shallowrules.pipeline.finishing import place_thresholds
+from shallowrules.fitting.assembling import FitRecord
+from shallowrules.fitting.describing import describe_tree
+from shallowrules.fitting.finishing import place_thresholds
+from shallowrules.measures.summation import group_means
 from shallowrules.rules import Leaf
-from shallowrules.summation import group_means
-from shallowrules.table import Column
+from shallowrules.tables.table import Column
 from shallowrules.verification import verify
 
 

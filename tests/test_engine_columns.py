@@ -10,9 +10,9 @@ from databases import marked
 from rulesets import make_rules
 from run import Run
 
-from shallowrules.engines import ENGINES
-from shallowrules.engines.columns import Texts
 from shallowrules.exporters import export
+from shallowrules.verification.engines import ENGINES
+from shallowrules.verification.engines.columns import Texts
 
 pytestmark = pytest.mark.slow
 

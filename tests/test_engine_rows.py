@@ -17,13 +17,13 @@ import pytest
 from databases import marked
 from rulesets import example_of_categories, make_rules
 
-from shallowrules.engines import ENGINES
-from shallowrules.engines import mariadb as mariadb_engine
-from shallowrules.engines import postgres as postgres_engine
-from shallowrules.engines import spark as spark_engine
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.verification import verify
+from shallowrules.verification.engines import ENGINES
+from shallowrules.verification.engines import mariadb as mariadb_engine
+from shallowrules.verification.engines import postgres as postgres_engine
+from shallowrules.verification.engines import spark as spark_engine
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")  # pyspark leaves sockets to the collector
 
@@ -140,7 +140,7 @@ def test_a_server_ends_with_a_process_that_is_killed(dialect):
     with tempfile.TemporaryDirectory() as folder:  # short, as the path of a socket must be
         os.chmod(folder, 0o777)
         script = (
-            "import sys, time\nfrom shallowrules.engines import ENGINES\n"
+            "import sys, time\nfrom shallowrules.verification.engines import ENGINES\n"
             f"with ENGINES[{dialect!r}].open() as engine:\n    print(engine.version, flush=True)\n    time.sleep(600)\n"
         )
         environment = {**os.environ, "TMPDIR": folder}

@@ -23,8 +23,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shallowrules import ExplainableKMeans, RuleSet, export, tradeoff_path
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.pipeline import finishing, growing, preparing
-from shallowrules.table import Table
+from shallowrules.fitting import finishing, growing, preparing
+from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
 CHECKS = {

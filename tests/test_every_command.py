@@ -15,8 +15,8 @@ from hostile_database import bystanders, run_round
 from places import Place, open_place
 from values import applies
 
-from shallowrules.engines.columns import Texts
 from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.verification.engines.columns import Texts
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")

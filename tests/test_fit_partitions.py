@@ -23,11 +23,11 @@ from sklearn.preprocessing import StandardScaler
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError, OptionError
+from shallowrules.measures.sums import ExactSums
 from shallowrules.partitions import TableParts
-from shallowrules.passes import cut_search, growing, node_passes
-from shallowrules.passes.sums import ExactSums
 from shallowrules.sources import read_table
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
+from shallowrules.trees.parts import cut_search, growing, node_passes
 
 
 def a_frame(n_rows: int = 600, seed: int = 0) -> pd.DataFrame:

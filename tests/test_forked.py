@@ -18,9 +18,9 @@ import multiprocessing, os, sys, threading
 from contextlib import nullcontext
 import numpy as np
 from shallowrules import ExplainableKMeans
-from shallowrules.blas import single_threaded_blas
+from shallowrules.clustering.blas import single_threaded_blas
 from shallowrules.partitions import TableParts
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 random = np.random.default_rng(0)
 X = random.normal(size=(120_000, 4)) + 4 * random.integers(0, 3, (120_000, 1))

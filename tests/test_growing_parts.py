@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from strategies import Problem, problems
 
+from shallowrules.encoding.rows import Rows
 from shallowrules.errors import DataError, OptionError
-from shallowrules.growing import GrownTree, GrowthData, find_unique_rows, grow
-from shallowrules.passes import cut_search, growing
-from shallowrules.passes.growing import grow_parts
-from shallowrules.passes.rows import Rows
+from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.parts import cut_search, growing
+from shallowrules.trees.parts.growing import grow_parts
 
 LEVELS = (0, 20, 10**9)
 """Rows that are collected: none, some, all."""

@@ -16,7 +16,7 @@ from rulesets import DELETE, change, small_rules
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules._kernel import count_in_bins
 from shallowrules.errors import RulesFormatError
-from shallowrules.histograms import MAX_BINS, NarrowBins, count_rows, cross_weights, join_bins
+from shallowrules.measures.histograms import MAX_BINS, NarrowBins, count_rows, cross_weights, join_bins
 
 K = 3
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import shallowrules
 from shallowrules import ExplainableKMeans
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 PACKAGE = str(Path(shallowrules.__file__).parent)
 

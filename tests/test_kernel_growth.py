@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from strategies import Problem, problems
 from tables import TABLES, blobs
 
-from shallowrules import growing
 from shallowrules._kernel import GrowthInput, encode, grow_tree, openmp_enabled
 from shallowrules.errors import DataError, OptionError
-from shallowrules.growing import MAX_CENTERS
+from shallowrules.trees import growing
+from shallowrules.trees.growing import MAX_CENTERS
 
 many = draws(1500)
 some = draws(150)

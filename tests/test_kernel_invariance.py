@@ -14,8 +14,8 @@ from strategies import Problem, problems
 from tables import TABLES, repeated_rows, whole_weights
 
 from shallowrules._kernel import Ranges, column_ranges, encode
-from shallowrules.growing import GrowthData, find_unique_rows, grow
-from shallowrules.summation import group_means
+from shallowrules.measures.summation import group_means
+from shallowrules.trees.growing import GrowthData, find_unique_rows, grow
 
 some = draws(150)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shallowrules._kernel import gaps_of_cuts, route_rows, rows_near_cuts, weigh_near_cuts
-from shallowrules.tree import LEAF
+from shallowrules.trees.tree import LEAF
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from strategies import Problem, problems
 
 from shallowrules._kernel import nearest_centers
-from shallowrules.clustering import reference_clustering
+from shallowrules.clustering.reference import reference_clustering
 from shallowrules.encoding import encode
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 
 def distances(X, centers):

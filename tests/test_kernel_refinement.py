@@ -19,7 +19,7 @@ from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
-from shallowrules.growing import Forest
+from shallowrules.trees.growing import Forest
 
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""

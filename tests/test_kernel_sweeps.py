@@ -18,8 +18,9 @@ from shallowrules._kernel.growth.bounding import estimated_units
 from strategies import Problem, problems
 from tables import blobs, lloyd
 
-from shallowrules import _kernel, growing
-from shallowrules.growing import MAX_TRADEOFFS, GrownTree
+from shallowrules import _kernel
+from shallowrules.trees import growing
+from shallowrules.trees.growing import MAX_TRADEOFFS, GrownTree
 
 some = draws(150)
 

@@ -12,8 +12,8 @@ from databases import SERVERS
 from draws import few
 from rulesets import make_rules
 
-from shallowrules.cli import labelling
 from shallowrules.errors import DataError
+from shallowrules.labelling import files as labelling
 from shallowrules.sources import database
 
 pytest.importorskip("sqlalchemy")

@@ -17,8 +17,8 @@ from rulesets import make_rules
 
 from shallowrules import ExplainableKMeans, export
 from shallowrules.errors import ExportError, OptionError, ShallowRulesWarning
-from shallowrules.labels import MAX_LABEL, MIN_LABEL, own_numbers
 from shallowrules.rules import RuleSet
+from shallowrules.tables.labels import MAX_LABEL, MIN_LABEL, own_numbers
 from shallowrules.verification import verify
 
 GROUPS = np.repeat([0, 1, 2], 8)

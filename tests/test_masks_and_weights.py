@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.errors import DataError, OptionError
-from shallowrules.table import Column, Table
+from shallowrules.tables.table import Column, Table
 
 GROUPS = np.repeat([0, 1, 2], 8)
 X = np.column_stack([GROUPS * 10.0 + np.arange(24) / 100, GROUPS * 5.0])

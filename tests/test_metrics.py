@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from shallowrules._kernel import exact_squares
-from shallowrules.metrics import (
+from shallowrules.measures.metrics import (
     agreement,
     partition_cost,
     precision_and_recall,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
-from shallowrules.summation import exact_weights
-from shallowrules.tree import Tree
+from shallowrules.measures.summation import exact_weights
+from shallowrules.trees.tree import Tree
 
 
 def make_tree(feature, left, right, weight) -> Tree:

@@ -13,11 +13,11 @@ from databases import marked
 from numbercases import MISSING, NEITHER, READINGS, TEXTS
 from rulesets import make_rules
 
-from shallowrules.cli.labelling import label_file
-from shallowrules.cli.reading_options import ReadingOptions
-from shallowrules.engines import ENGINES
+from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.errors import DataError
 from shallowrules.exporters import export
+from shallowrules.labelling.files import label_file
+from shallowrules.verification.engines import ENGINES
 
 IMPUTED = pytest.mark.parametrize("imputed", [False, True], ids=["", "imputed"])
 READING = pytest.mark.parametrize("reading", READINGS)

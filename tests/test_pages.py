@@ -9,8 +9,8 @@ import runpy
 import pytest
 from conftest import ROOT
 
-from shallowrules.engines import ENGINES
 from shallowrules.errors import MissingExtraError
+from shallowrules.verification.engines import ENGINES
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")

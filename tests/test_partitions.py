@@ -18,7 +18,7 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.partitions import Part, TableParts, open_partitions
 from shallowrules.partitions import sources as partition_sources
 from shallowrules.sources import DatabaseRows, read_table
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 
 @dataclass

@@ -18,7 +18,7 @@ import pytest
 from shallowrules import ExplainableKMeans, export
 from shallowrules.errors import DataError, OptionError
 from shallowrules.partitions import Part, open_partitions
-from shallowrules.passes.node_passes import sum_bins
+from shallowrules.trees.parts.node_passes import sum_bins
 
 pytestmark = pytest.mark.services
 

@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 from shallowrules import ExplainableKMeans
 from shallowrules.partitions import TableParts
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 pytestmark = pytest.mark.slow
 

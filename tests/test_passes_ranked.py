@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shallowrules.fitting import ranked
+from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.partitions import Part, TableParts
-from shallowrules.passes import ranked
-from shallowrules.passes.ranked import RankedColumn, Weighed, ranked_values
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 TYPES = {
     np.float64: st.floats(-1e308, 1e308),

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shallowrules.encoding.rows import Rows
 from shallowrules.errors import DataError
+from shallowrules.fitting import stored_rows as scratch
 from shallowrules.partitions import Part, TableParts, ThreadedPartitions
-from shallowrules.passes import scratch
-from shallowrules.passes.node_passes import collect_part
-from shallowrules.passes.rows import Rows
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
+from shallowrules.trees.parts.node_passes import collect_part
 
 
 class Streamed(ThreadedPartitions):

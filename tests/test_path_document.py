@@ -16,7 +16,7 @@ from sklearn.datasets import load_wine
 from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules.errors import RulesFormatError
 from shallowrules.rules import RulePath, RuleSet, Statistics
-from shallowrules.rules.path_document import SHARED, TREE_ENTRIES
+from shallowrules.rules.documents.path_document import SHARED, TREE_ENTRIES
 
 
 def grown(data, k):

@@ -7,11 +7,11 @@ from commandline import call
 from databases import of, on, schema_of
 from draws import few
 
-from shallowrules.engines.duckdb import import_duckdb
 from shallowrules.errors import DataError, OptionError
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources import database as reading
 from shallowrules.sources.database import open_rows
+from shallowrules.verification.engines.duckdb import import_duckdb
 
 WRITES = (
     "INSERT INTO small SELECT * FROM small",

@@ -19,12 +19,13 @@ from sklearn.datasets import load_digits, load_iris
 from strategies import Problem, problems
 from tables import blobs, repeated_rows, whole_weights
 
-from shallowrules import ExplainableKMeans, refining, tradeoff_path
+from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
-from shallowrules.metrics import partition_cost
-from shallowrules.refining import MAX_LOOKAHEAD_CLUSTERS
-from shallowrules.searching import CodedTable, few_of, sample_of, some_of
+from shallowrules.measures.metrics import partition_cost
+from shallowrules.trees import refining
+from shallowrules.trees.refining import MAX_LOOKAHEAD_CLUSTERS
+from shallowrules.trees.searching import CodedTable, few_of, sample_of, some_of
 
 some = draws(60)
 seeds = st.integers(0, 2**32 - 1)

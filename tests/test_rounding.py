@@ -16,13 +16,14 @@ from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans, rounding, tradeoff_path
+from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules.errors import OptionError
-from shallowrules.metrics import partition_cost
-from shallowrules.placing import RounderCut, place_thresholds, rounder_cuts
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.rules import Cut, RuleSet
-from shallowrules.thresholds import readable_threshold, rounder_thresholds, significant_digits
-from shallowrules.tree import LEAF, Tree
+from shallowrules.trees import rounding
+from shallowrules.trees.placing import RounderCut, place_thresholds, rounder_cuts
+from shallowrules.trees.thresholds import readable_threshold, rounder_thresholds, significant_digits
+from shallowrules.trees.tree import LEAF, Tree
 
 
 def objective(model: ExplainableKMeans, X: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:

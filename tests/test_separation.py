@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from shallowrules import ExplainableKMeans
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
-from shallowrules.rules.doubts import doubts_about
+from shallowrules.rules.words.doubts import doubts_about
 
 
 def drawn(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -57,7 +57,7 @@ def test_shares_are_those_of_the_sum_of_squares_between_clusters(seed: int, scal
 
 
 def model_table(table: pd.DataFrame):
-    from shallowrules.table import Table
+    from shallowrules.tables.table import Table
 
     return Table.of(table)
 

@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from shallowrules import ExplainableKMeans, RuleSet, Tree, export
 from shallowrules.errors import DataError, OptionError
-from shallowrules.metrics import partition_cost, weighted_average_depth
-from shallowrules.tree import _widest_below
+from shallowrules.measures.metrics import partition_cost, weighted_average_depth
+from shallowrules.trees.tree import _widest_below
 from shallowrules.verification import verify
 
 finite = st.floats(-3.0e38, 3.0e38)

@@ -15,7 +15,7 @@ from rulesets import make_rules
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.sources import Provenance, Source, files_of, open_source, read_table
-from shallowrules.table import Column
+from shallowrules.tables.table import Column
 
 
 class Records(Source):

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import FRAGMENTS, make_rules
 
-from shallowrules.engines import ENGINES
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
 from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.verification.engines import ENGINES
 
 KEPT = ("view", "table", "update", "column", "drift")
 

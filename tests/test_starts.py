@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from strategies import Problem, problems
 from threadpoolctl import threadpool_limits
 
-from shallowrules import starts
+from shallowrules.clustering import starts
 
 RANDOM_STATES = [
     7,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError
-from shallowrules.table import Column, Table
+from shallowrules.tables.table import Column, Table
 
 
 def test_a_matrix_is_not_copied():

@@ -18,7 +18,7 @@ from tables import blobs
 
 from shallowrules import ExplainableKMeans, RuleSet, tradeoff_path
 from shallowrules.errors import OptionError
-from shallowrules.thorough import Budget, Thorough
+from shallowrules.trees.thorough import Budget, Thorough
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_fit_that_is_interrupted_before_the_search_has_the_greedy_tree(digits,
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shallowrules.refining.coded_table", interrupted)
+    monkeypatch.setattr("shallowrules.trees.refining.coded_table", interrupted)
     model = ExplainableKMeans(10, refine="thorough", random_state=0).fit(digits)
     greedy = ExplainableKMeans(10, refine="none", random_state=0).fit(digits)
     assert np.array_equal(model.labels_, greedy.labels_)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import OptionError
-from shallowrules.pipeline import growing
+from shallowrules.fitting import growing
 
 
 def threads_of_fit(n_jobs: int | None = None) -> int:
@@ -56,7 +56,7 @@ def in_a_worker(_: int) -> tuple[int, int]:
 def four_cores(monkeypatch):
     """Make scikit-learn and joblib see four cores, and OpenMP allow as many."""
     monkeypatch.setenv("OMP_NUM_THREADS", "4")  # beyond it, scikit-learn counts cores
-    monkeypatch.setattr("shallowrules.estimator.cpu_count", lambda: 4)
+    monkeypatch.setattr("shallowrules.models.estimator.cpu_count", lambda: 4)
     with threadpool_limits(4, user_api="openmp"):
         yield
 

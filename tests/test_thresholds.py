@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from shallowrules.thresholds import readable_threshold
+from shallowrules.trees.thresholds import readable_threshold
 
 TINY = 5e-324
 

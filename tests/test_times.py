@@ -22,11 +22,11 @@ from shallowrules import ExplainableKMeans, RuleSet, export
 from shallowrules.errors import DataError, ExportError, MissingExtraError, RulesFormatError, ShallowRulesWarning
 from shallowrules.exporters.sheet_reading import text_of_sheet
 from shallowrules.rules.conditions import is_empty
-from shallowrules.rules.editing import edit
-from shallowrules.rules.written import read_rules
+from shallowrules.rules.words.editing import edit
+from shallowrules.rules.words.written import read_rules
 from shallowrules.sources import read_table
-from shallowrules.table import Column, Table
-from shallowrules.times import (
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import (
     DAY,
     TIME_TYPES,
     format_time,

@@ -23,12 +23,12 @@ from shallowrules import (
     fit_to_goal,
     tradeoff_path,
 )
-from shallowrules.drift import count_rows, measure_columns, measure_shifts
 from shallowrules.errors import DataError, OptionError
+from shallowrules.labelling.drift import count_rows, measure_columns, measure_shifts
+from shallowrules.models.pricing import measure_refit
 from shallowrules.partitions import TableParts
-from shallowrules.pricing import measure_refit
 from shallowrules.rules import Cut
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::shallowrules.errors.ShallowRulesWarning"),

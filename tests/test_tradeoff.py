@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
-from shallowrules.tradeoff import TRADEOFFS, TradeoffPath, TradeoffPoint, _non_dominated
+from shallowrules.models.tradeoff import TRADEOFFS, TradeoffPath, TradeoffPoint, _non_dominated
 
 
 @pytest.fixture(scope="module")

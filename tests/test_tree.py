@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rulesets import rule_sets
 
 from shallowrules.rules import Cut, RuleSet
-from shallowrules.tree import LEAF, Tree, compare
+from shallowrules.trees.tree import LEAF, Tree, compare
 
 BIG = 2**53
 

@@ -12,8 +12,8 @@ from databases import marked
 from rulesets import make_rules
 
 from shallowrules import RuleSet, export
-from shallowrules.engines import ENGINES
 from shallowrules.sources import read_table
+from shallowrules.verification.engines import ENGINES
 
 N_ROWS = 60
 WORDS = [("TRUE", "FALSE"), ("true", "False"), ("t", "f"), ("T", "F")]

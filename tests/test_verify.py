@@ -16,15 +16,15 @@ from rulesets import balanced_rules, chain_rules, example_of_categories, example
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from shallowrules.boundary import boundary_table
 from shallowrules.errors import DataError, MissingExtraError, OptionError
-from shallowrules.estimator import ExplainableKMeans
 from shallowrules.exporters import sql
+from shallowrules.models.estimator import ExplainableKMeans
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.sources import file_relation, read_table
-from shallowrules.table import Column, Table
+from shallowrules.tables.table import Column, Table
 from shallowrules.verification import runners, walk
 from shallowrules.verification import verify as verify_forms
+from shallowrules.verification.boundary import boundary_table
 from shallowrules.verification.comparing import SEVERAL
 
 FORMS = [

@@ -16,8 +16,8 @@ from rulesets import FRAGMENTS, make_rules, moderate_float, rule_sets, small_rul
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.sources.database import DatabaseSource
+from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.verification import Answers, runners, verify
 from shallowrules.verification import database as verification
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL

@@ -20,16 +20,16 @@ from refusals import refusal_of
 from rulesets import MIXED, boundary_rows, make_rules, moderate_float, route, rule_sets, small_rules
 from values import applies, block_of
 
-from shallowrules.engines import ENGINES
-from shallowrules.engines.columns import Times
 from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.database import DatabaseSource
-from shallowrules.times import parse_time
+from shallowrules.tables.times import parse_time
 from shallowrules.verification import database as verification
 from shallowrules.verification import walk
 from shallowrules.verification.comparing import SEVERAL
 from shallowrules.verification.database import verify_database
+from shallowrules.verification.engines import ENGINES
+from shallowrules.verification.engines.columns import Times
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")

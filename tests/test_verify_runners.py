@@ -17,7 +17,7 @@ from rulesets import example_of_categories, example_rules, make_rules, small_rul
 from shallowrules.errors import MissingExtraError, OptionError
 from shallowrules.exporters import exporter_names
 from shallowrules.exporters.sql import LABELLING_STYLES
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 from shallowrules.verification import runners, verify
 from shallowrules.verification.comparing import NO_ANSWER
 from shallowrules.verification.runners import page, pmml, xlsx

@@ -25,8 +25,8 @@ from shallowrules.encoding import fit_scaler
 from shallowrules.encoding.blocks import BLOCK_VALUES
 from shallowrules.encoding.scaling import scale_rows
 from shallowrules.errors import OptionError
-from shallowrules.metrics import partition_cost
-from shallowrules.summation import exact_weights, group_means, group_sums, in_units
+from shallowrules.measures.metrics import partition_cost
+from shallowrules.measures.summation import exact_weights, group_means, group_sums, in_units
 
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "robust": RobustScaler}
 

@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from shallowrules import ExplainableKMeans, RuleSet, export
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesWarning
 from shallowrules.partitions import TableParts
-from shallowrules.table import Column, Table
-from shallowrules.thresholds import readable_threshold
+from shallowrules.tables.table import Column, Table
+from shallowrules.trees.thresholds import readable_threshold
 from shallowrules.verification import verify
 
 FORMS = ("python", "pandas", "polars", "sql")

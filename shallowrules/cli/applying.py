@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.escaping import printable
-from shallowrules.cli.options import NumberRange, together
+from shallowrules.cli.options.shared import NumberRange, together
 from shallowrules.cli.output import progress, show_message
 from shallowrules.errors import ShallowRulesError, counted
 
 if TYPE_CHECKING:
-    from shallowrules.applying import Plan
-    from shallowrules.drift import Counts
+    from shallowrules.labelling.databases import Plan
+    from shallowrules.labelling.drift import Counts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -85,8 +85,8 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     **values
         What else `Application` has.
     """
-    from shallowrules.applying import Application, plan_labels, run_plan
     from shallowrules.cli.summary import show_labels
+    from shallowrules.labelling.databases import Application, plan_labels, run_plan
     from shallowrules.sources.connecting import show_database
 
     said = {

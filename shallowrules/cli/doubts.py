@@ -9,14 +9,14 @@ from shallowrules.cli.output import show_message
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
-    from shallowrules.rules.doubts import Doubt
+    from shallowrules.rules.words.doubts import Doubt
 
 __all__ = ["show_doubts"]
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:
     """Warn of what speaks against a clustering, and say what to try."""
-    from shallowrules.rules.doubts import doubts_about
+    from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
         show_message("warning", f"{doubt.text} {_way_out(doubt, category_weight)}")

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from shallowrules.cli.advice import RefusedTable, amended
 from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.escaping import join_words
-from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
-from shallowrules.cli.options import typed_arguments
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions
+from shallowrules.cli.options.reading import ReadingOptions, Tables, show_tables
+from shallowrules.cli.options.settings import settings_of
+from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
-from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
-from shallowrules.cli.settings import settings_of
 from shallowrules.errors import DataError, counted
 
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
-    from shallowrules.estimator import ExplainableKMeans
+    from shallowrules.models.estimator import ExplainableKMeans
     from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -44,8 +44,8 @@ def fit_rules(
     loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
     if isinstance(names, NamedRules):
         names.check_columns(loaded.table.names, loaded.other_columns)
-    from shallowrules.rules.changes import count_pairs
-    from shallowrules.tradeoff import fit_to_goal
+    from shallowrules.models.tradeoff import fit_to_goal
+    from shallowrules.rules.words.changes import count_pairs
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
         model.on_progress, model.on_best = show, show.tell_best
@@ -87,7 +87,7 @@ def prepare_model(
     """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
     with loading_modules():
         from shallowrules.cli.preparation import prepare, working_remedy
-        from shallowrules.estimator import ExplainableKMeans
+        from shallowrules.models.estimator import ExplainableKMeans
         from shallowrules.sources.connecting import hide_typed_passwords
 
     with progress(f"reading {show_tables(rows)}"):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.doubts import show_doubts
-from shallowrules.cli.fitting_options import FitOptions, MethodOptions
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
-from shallowrules.cli.options import together
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions
+from shallowrules.cli.options.reading import ReadingOptions, Tables, show_tables
+from shallowrules.cli.options.settings import settings_of
+from shallowrules.cli.options.shared import together
 from shallowrules.cli.output import progress, show_message
-from shallowrules.cli.reading_options import ReadingOptions, Tables, show_tables
-from shallowrules.cli.settings import settings_of
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def fit_rules_in_parts(
             refuse_no_numbers,
             scale_notes,
         )
-        from shallowrules.estimator import ExplainableKMeans
+        from shallowrules.models.estimator import ExplainableKMeans
         from shallowrules.partitions import Reading, open_partitions
 
     _refuse_options(chosen, growing)
@@ -198,7 +198,7 @@ def fit_rules_in_parts(
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:
     """Return the rows of a part by their clusters in two sets of rules."""
-    from shallowrules.rules.changes import count_pairs
+    from shallowrules.rules.words.changes import count_pairs
 
     old, new = (each.assign(part) for each in rules)
     return PairCounts(count_pairs(old, new))

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.advice import RefusedTable, Remedy, column_list, exclude, remedy_of, way_out, worded
-from shallowrules.cli.fitting_options import FitOptions
-from shallowrules.cli.reading_options import ReadingOptions
-from shallowrules.conversion import Conversion
+from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.encoding import categories, impute_table
 from shallowrules.encoding.checks import (
     find_infinite,
@@ -37,7 +36,8 @@ from shallowrules.errors import (
 )
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, input_files, open_source
-from shallowrules.table import Column, Table
+from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.table import Column, Table
 
 __all__ = [
     "LoadedTable",

@@ -16,11 +16,11 @@ from shallowrules.exporters.wording import describe_separation
 from shallowrules.rules.figures import show_figure
 
 if TYPE_CHECKING:
-    from shallowrules.choosing import ClusterCounts
-    from shallowrules.drift import Shift
     from shallowrules.exporters import InstalledExporter
+    from shallowrules.labelling.drift import Shift
+    from shallowrules.models.choosing import ClusterCounts
+    from shallowrules.models.tradeoff import TradeoffPath
     from shallowrules.rules import RuleSet
-    from shallowrules.tradeoff import TradeoffPath
     from shallowrules.verification import Comparison, Difference, NotRun
 
 __all__ = [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges
 from shallowrules.errors import DataError, Finding, counted
-from shallowrules.table import Column, Table
+from shallowrules.tables.table import Column, Table
 
 __all__ = [
     "MAX_CATEGORIES",

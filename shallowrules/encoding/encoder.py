@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
-from shallowrules.conversion import Number
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.scaling import fit_scaler, scale_rows
 from shallowrules.errors import DataError
-from shallowrules.summation import in_units
-from shallowrules.table import Column, Table, Value
+from shallowrules.measures.summation import in_units
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Column, Table, Value
 
 __all__ = [
     "CATEGORY_WEIGHT",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shallowrules._kernel import Ranges
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.errors import OptionError
-from shallowrules.summation import group_means
+from shallowrules.measures.summation import group_means
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler

@@ -32,11 +32,11 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from shallowrules._kernel import column_ranges
-from shallowrules.conversion import Number
 from shallowrules.encoding.checks import refuse_missing, refuse_unusable
 from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, code_columns
 from shallowrules.errors import DataError, OptionError
-from shallowrules.table import Column, Table, Value
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Column, Table, Value
 
 __all__ = ["encode_through", "transformed"]
 

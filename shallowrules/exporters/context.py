@@ -35,7 +35,7 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.rules.figures import show_figure
 from shallowrules.rules.nodes import rules_length
-from shallowrules.times import NATURES
+from shallowrules.tables.times import NATURES
 
 __all__ = [
     "bounds",

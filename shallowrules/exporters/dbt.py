@@ -21,8 +21,8 @@ from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql import lacks_value, plain_sql
 from shallowrules.exporters.sql.dialect import JINJA_MARK
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
+from shallowrules.sources.qualified_names import split_table
 
 __all__ = ["DbtExporter", "DbtOptions"]
 

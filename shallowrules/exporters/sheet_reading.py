@@ -11,7 +11,7 @@ from shallowrules.exporters.rendering import escape_markdown
 from shallowrules.exporters.wording import bound_words_of, describe_missing
 from shallowrules.rules import Between, Condition, RuleSet, Value, format_value
 from shallowrules.rules.conditions import printable
-from shallowrules.rules.written import ConditionReader
+from shallowrules.rules.words.written import ConditionReader
 
 __all__ = ["is_sheet", "text_of_sheet"]
 

@@ -26,9 +26,9 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
-from shallowrules.rules.doubts import doubts_about
 from shallowrules.rules.figures import show_figure
-from shallowrules.times import BOUND_WORDS, average_text, bound_text
+from shallowrules.rules.words.doubts import doubts_about
+from shallowrules.tables.times import BOUND_WORDS, average_text, bound_text
 
 __all__ = [
     "COLUMNS_SHOWN",

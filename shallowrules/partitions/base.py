@@ -11,11 +11,11 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError
 from shallowrules.sources.base import check_names
-from shallowrules.table import Column, ColumnType, Table
-from shallowrules.times import TIME_TYPES
+from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.table import Column, ColumnType, Table
+from shallowrules.tables.times import TIME_TYPES
 
 __all__ = [
     "CallPart",

@@ -13,7 +13,7 @@ import numpy as np
 
 from shallowrules.errors import DataError, MissingExtraError
 from shallowrules.partitions.base import CallPart, Part, Partitions, Result, State, find_kinds, merge_all
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 __all__ = ["DaskParts"]
 

@@ -17,8 +17,8 @@ from shallowrules.sources.base import named
 from shallowrules.sources.combined import FOUND_TYPES, CombinedSource
 from shallowrules.sources.database import open_rows
 from shallowrules.sources.engine import DuckDBSource
-from shallowrules.table import Table
-from shallowrules.times import TIME_TYPES
+from shallowrules.tables.table import Table
+from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

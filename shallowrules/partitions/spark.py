@@ -8,7 +8,7 @@ from typing import Any
 
 from shallowrules.errors import DataError
 from shallowrules.partitions.base import CallPart, Part, Partitions, Result, State, find_kinds, merge_all
-from shallowrules.table import Table
+from shallowrules.tables.table import Table
 
 __all__ = ["SparkParts"]
 

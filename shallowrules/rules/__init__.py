@@ -1,16 +1,25 @@
 """Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
 
-from shallowrules.conversion import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
-from shallowrules.rules.changes import ChangedRows, Changes, RuleChange, changes_between, match_clusters
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
-from shallowrules.rules.explaining import Explanation, Move, Step
+from shallowrules.rules.documents.path_document import PathTree, RulePath
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
-from shallowrules.rules.naming import ClusterNames, read_names
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
-from shallowrules.rules.path_document import PathTree, RulePath
-from shallowrules.table import Value
+from shallowrules.rules.words.changes import ChangedRows, Changes, RuleChange, changes_between, match_clusters
+from shallowrules.rules.words.explaining import Explanation, Move, Step
+from shallowrules.rules.words.naming import ClusterNames, read_names
+from shallowrules.tables.conversion import (
+    DOUBLE_EXACT,
+    FALSE_TEXTS,
+    GRAMMAR,
+    INT64,
+    PLAIN,
+    TRUE_TEXTS,
+    Conversion,
+    Number,
+)
+from shallowrules.tables.table import Value
 
 __all__ = [
     "DOUBLE_EXACT",

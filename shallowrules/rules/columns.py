@@ -8,7 +8,6 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.conversion import Conversion, Number
 from shallowrules.errors import DataError
 from shallowrules.rules.reading import (
     read_numbers,
@@ -19,8 +18,9 @@ from shallowrules.rules.reading import (
     stray_times,
     stray_truths,
 )
-from shallowrules.table import Column, Value, is_number_text
-from shallowrules.times import TIME_TYPES, TimeType, bound_text, format_time
+from shallowrules.tables.conversion import Conversion, Number
+from shallowrules.tables.table import Column, Value, is_number_text
+from shallowrules.tables.times import TIME_TYPES, TimeType, bound_text, format_time
 
 __all__ = ["OPTIONAL", "RuleColumn", "format_value"]
 
@@ -40,7 +40,7 @@ class RuleColumn:
     `values` are those of the training rows, the most frequent first, with their `shares` of the weight.
 
     `decimal` and `nulls` say how the text of a file became the values, where it was needed
-    (`shallowrules.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
+    (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
     clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all
@@ -127,7 +127,7 @@ class RuleColumn:
 
     @property
     def is_time(self) -> bool:
-        """Whether the values are dates, points in time or durations: whole numbers, of `shallowrules.times`."""
+        """Whether the values are dates, points in time or durations: whole numbers, of `shallowrules.tables.times`."""
         return self.type in TIME_TYPES
 
     @property

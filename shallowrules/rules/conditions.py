@@ -18,10 +18,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from shallowrules.conversion import Number
 from shallowrules.rules.columns import RuleColumn, format_value
-from shallowrules.table import Value
-from shallowrules.times import bound_text
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Value
+from shallowrules.tables.times import bound_text
 
 __all__ = [
     "Between",

@@ -6,8 +6,8 @@ import math
 import sys
 from dataclasses import dataclass, field
 
-from shallowrules.conversion import Number
 from shallowrules.rules.columns import OPTIONAL
+from shallowrules.tables.conversion import Number
 
 __all__ = ["Cluster", "Statistics", "normalized_cost", "show_figure"]
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
-from shallowrules.labels import NO_CLUSTER, label_type
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
-from shallowrules.rules.explaining import Row
 from shallowrules.rules.nodes import Rule
-from shallowrules.table import Column, Table, Value
-from shallowrules.tree import compare
+from shallowrules.rules.words.explaining import Row
+from shallowrules.tables.labels import NO_CLUSTER, label_type
+from shallowrules.tables.table import Column, Table, Value
+from shallowrules.trees.tree import compare
 
 __all__ = ["match_rules", "read_columns", "read_rows"]
 

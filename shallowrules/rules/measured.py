@@ -14,13 +14,13 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.conversion import Number
 from shallowrules.errors import RulesFormatError, counted
-from shallowrules.labels import is_label
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.validation import TOLERANCE
-from shallowrules.table import nearest_double
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.labels import is_label
+from shallowrules.tables.table import nearest_double
 
 __all__ = ["MAX_EDGES", "check_histograms"]
 

@@ -1,7 +1,7 @@
 """The rules of a tree: what exporters, `assign` and people see of a clustering.
 
 A `RuleSet` keeps the tree's nodes as plain data and derives the rules from them. How they are matched to a table,
-written as JSON, checked and measured is in `matching`, `document`, `validation` and `shallowrules.describing`.
+written as JSON, checked and measured is in `matching`, `document`, `validation` and `shallowrules.fitting.describing`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, overload
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import DataError, counted
-from shallowrules.rules import document
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
-from shallowrules.rules.document import Setting
-from shallowrules.rules.explaining import Explanation, Row, explain_row
+from shallowrules.rules.documents import document
+from shallowrules.rules.documents.document import Setting
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.validation import check_figures, check_structure
-from shallowrules.tree import Tree
+from shallowrules.rules.words.explaining import Explanation, Row, explain_row
+from shallowrules.trees.tree import Tree
 
 __all__ = ["RuleSet"]
 
@@ -244,7 +244,7 @@ class RuleSet:
         >>> RuleSet.from_tree(Tree.from_sklearn(cart), X, reference=y).statistics.waes
         1.36
         """
-        from shallowrules.describing import rules_of_tree
+        from shallowrules.fitting.describing import rules_of_tree
 
         return rules_of_tree(
             tree, X, reference=reference, clustered=clustered, sample_weight=sample_weight, method=method

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from shallowrules.conversion import Number
 from shallowrules.rules.columns import OPTIONAL, RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
-from shallowrules.table import Value
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Value
 
 __all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules", "rules_length"]
 

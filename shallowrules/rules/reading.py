@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.errors import DataError
-from shallowrules.table import Column, times_among_text, times_of_text
-from shallowrules.times import DAY, NATURES, TimeType, time_of_text
+from shallowrules.tables.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.tables.table import Column, times_among_text, times_of_text
+from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
 
 __all__ = ["read_numbers", "read_texts", "read_times", "read_truths", "stray_numbers", "stray_times", "stray_truths"]
 

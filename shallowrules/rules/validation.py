@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from shallowrules.errors import RulesFormatError, counted
-from shallowrules.labels import NO_CLUSTER, is_label
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_length
-from shallowrules.table import Value
-from shallowrules.times import time_range
+from shallowrules.tables.labels import NO_CLUSTER, is_label
+from shallowrules.tables.table import Value
+from shallowrules.tables.times import time_range
 
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.files import FULL
-from shallowrules.table import Column, ColumnType, Table
+from shallowrules.tables.table import Column, ColumnType, Table
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

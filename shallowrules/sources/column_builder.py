@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import numbers_of
-from shallowrules.conversion import INT64
-from shallowrules.table import Column
+from shallowrules.tables.conversion import INT64
+from shallowrules.tables.table import Column
 
 __all__ = ["ColumnBuilder"]
 

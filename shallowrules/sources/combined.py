@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shallowrules.conversion import Conversion
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, Source, named
-from shallowrules.table import Column, ColumnType
-from shallowrules.times import TIME_TYPES
+from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.table import Column, ColumnType
+from shallowrules.tables.times import TIME_TYPES
 
 __all__ = ["CombinedSource"]
 

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWarning
 from shallowrules.sources.base import Provenance, refuse
 from shallowrules.sources.engine import (
@@ -36,8 +35,9 @@ from shallowrules.sources.engine import (
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
-from shallowrules.table import Column, ColumnType
-from shallowrules.times import TIME_TYPES
+from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.table import Column, ColumnType
+from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

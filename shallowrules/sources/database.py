@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shallowrules.conversion import INT64
 from shallowrules.errors import DataError, Finding, OptionError
-from shallowrules.qualified_names import split_table
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database, timeout_statement
 from shallowrules.sources.declared import declared_types
-from shallowrules.table import Column, Table, times_of_text
-from shallowrules.times import TIME_TYPES, TimeType
+from shallowrules.sources.qualified_names import split_table
+from shallowrules.tables.conversion import INT64
+from shallowrules.tables.table import Column, Table, times_of_text
+from shallowrules.tables.times import TIME_TYPES, TimeType
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from shallowrules.times import DAY, HOUR, MINUTE, time_range
+from shallowrules.tables.times import DAY, HOUR, MINUTE, time_range
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding, MissingExtraError, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
-from shallowrules.table import Column, ColumnType, time_column
-from shallowrules.times import DAY, FORMS, SPAN, TIME_TYPES, TimeType, time_range
+from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.table import Column, ColumnType, time_column
+from shallowrules.tables.times import DAY, FORMS, SPAN, TIME_TYPES, TimeType, time_range
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

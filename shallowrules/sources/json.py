@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.conversion import PLAIN, Conversion
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, check_names
 from shallowrules.sources.engine import (
@@ -20,6 +19,7 @@ from shallowrules.sources.engine import (
     text_field,
     text_literals,
 )
+from shallowrules.tables.conversion import PLAIN, Conversion
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallowrules.conversion import Conversion
 from shallowrules.errors import OptionError, check_choice
 from shallowrules.files import scratch_folder
 from shallowrules.sources.base import Source, named
@@ -21,7 +20,8 @@ from shallowrules.sources.files import files_of, kind_of, open_bytes, regular_fi
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, plain_text
-from shallowrules.table import Table
+from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -9,7 +9,7 @@ from shallowrules.errors import Finding
 from shallowrules.sources.arrow_schema import duration_units
 from shallowrules.sources.base import Provenance
 from shallowrules.sources.engine import DuckDBSource, Field, batched, file_literal, quote_name
-from shallowrules.times import TimeType
+from shallowrules.tables.times import TimeType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,7 +6,7 @@ an exporter writes; `parts` are the rows, `comparing` says how a form did;
 `database` runs the SQL in a user's database, with boundary rows in a table of `temporary`, and makes a `certificate`.
 """
 
-from shallowrules.verification.answers import Answers
+from shallowrules.labelling.answers import Answers
 from shallowrules.verification.comparing import Comparison, Difference, NotRun
 from shallowrules.verification.forms import DEFAULT_DIALECTS, DIALECTS, verify
 from shallowrules.verification.walking import walk

@@ -13,8 +13,8 @@ from typing import Any
 
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.verification.answers import Answers
 from shallowrules.verification.comparing import Comparison, Difference, NotRun, grouped_by_reason
 
 __all__ = ["BoundaryRows", "Certificate", "Unlabelled"]

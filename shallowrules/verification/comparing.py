@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shallowrules.labels import NO_CLUSTER
-from shallowrules.table import Table
-from shallowrules.times import to_time
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Table
+from shallowrules.tables.times import to_time
 
 __all__ = [
     "NO_ANSWER",

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export, installed_exporters
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dialect_of_database
-from shallowrules.labels import NO_CLUSTER
+from shallowrules.labelling.answers import Answers
+from shallowrules.labelling.tested_columns import find_tested_columns
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import DatabaseSource, open_rows
-from shallowrules.table import Column, Table
-from shallowrules.tested_columns import find_tested_columns
-from shallowrules.times import NATURE
-from shallowrules.verification.answers import Answers
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import NATURE
+from shallowrules.verification.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
     NO_ANSWER,

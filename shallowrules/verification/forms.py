@@ -14,18 +14,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from shallowrules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
-from shallowrules.engines import ENGINES, Engine
 from shallowrules.errors import EngineError, ExportError, MissingExtraError, OptionError, check_choice
 from shallowrules.exporters import InstalledExporter, export, exporter_names, installed_exporters
 from shallowrules.exporters.sql import ALIASES
-from shallowrules.labels import NO_CLUSTER
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
 from shallowrules.rules.reading import read_times
-from shallowrules.table import Table
-from shallowrules.times import TIME_TYPES, TimeType
-from shallowrules.verification.answers import Answers
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Table
+from shallowrules.tables.times import TIME_TYPES, TimeType
+from shallowrules.verification.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
+from shallowrules.verification.engines import ENGINES, Engine
 from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners import RUNNERS, SQL_RUNNERS, cannot_be_run
 from shallowrules.verification.runners.base import EngineLabeller

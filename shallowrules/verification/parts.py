@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.table import Table
-from shallowrules.verification.answers import Answers
+from shallowrules.labelling.answers import Answers
+from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import NO_ANSWER, Comparison, Difference, cluster_of, python_rows
 
 __all__ = ["Part", "compare_parts"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import Cut, Leaf, RuleSet
-from shallowrules.table import Column, Table
-from shallowrules.tree import compare
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+from shallowrules.trees.tree import compare
 
 __all__ = ["Walk", "walk", "walk_columns"]
 

@@ -1,4 +1,4 @@
-"""Sums of the rows of each group, in parts whose sums are exact: see `shallowrules.summation`."""
+"""Sums of the rows of each group, in parts whose sums are exact: see `shallowrules.measures.summation`."""
 
 import numpy as np
 

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 import click
 
 from shallowrules.cli.escaping import printable
-from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
-from shallowrules.cli.options import TYPED
+from shallowrules.cli.options.exporters import spell_plainly
+from shallowrules.cli.options.shared import TYPED
 from shallowrules.cli.output import Found
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from shallowrules.cli.exporter_options import spell_plainly
 from shallowrules.cli.fitting import prepare_model
-from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options import force_option, gather
+from shallowrules.cli.options.exporters import spell_plainly
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.settings import settings_option
+from shallowrules.cli.options.shared import force_option, gather
 from shallowrules.cli.output import check_target, progress
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
-from shallowrules.cli.settings import settings_option
 from shallowrules.errors import DataError, OptionError, OptionName
 
 __all__ = ["command"]
@@ -49,9 +49,9 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
       shallowrules clusters wine.csv
       shallowrules clusters customers.csv --from 3 --to 8 --exclude customer_id --plot counts.png
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.choosing import compare_cluster_counts
     from shallowrules.cli.doubts import show_doubts
     from shallowrules.cli.summary import show_cluster_counts
+    from shallowrules.models.choosing import compare_cluster_counts
     from shallowrules.sources import input_files
 
     if first > last:

@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from shallowrules.cli.failures import FOUND
-from shallowrules.cli.options import gather
-from shallowrules.cli.output import progress, warnings_shown, write_result
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     optional_table,
@@ -17,6 +15,8 @@ from shallowrules.cli.reading_options import (
     reading_options,
     show_tables,
 )
+from shallowrules.cli.options.shared import gather
+from shallowrules.cli.output import progress, warnings_shown, write_result
 
 __all__ = ["command"]
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model
-from shallowrules.cli.options import columns_option, gather, seed_option
-from shallowrules.cli.output import Found, progress, show_message, warnings_shown
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     read_tested,
@@ -19,10 +17,12 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
-from shallowrules.cli.settings import options_of, refuse_without_settings
+from shallowrules.cli.options.settings import options_of, refuse_without_settings
+from shallowrules.cli.options.shared import columns_option, gather, seed_option
+from shallowrules.cli.output import Found, progress, show_message, warnings_shown
 
 if TYPE_CHECKING:
-    from shallowrules.pricing import RefitGain
+    from shallowrules.models.pricing import RefitGain
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -75,7 +75,7 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_shifts
-    from shallowrules.drift import ColumnShift, count_in_database, count_rows, measure_columns, measure_shifts
+    from shallowrules.labelling.drift import ColumnShift, count_in_database, count_rows, measure_columns, measure_shifts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -113,7 +113,7 @@ def command(
 
 def _gain(rules: RuleSet, rules_file: str, rows: Tables | DatabaseRows) -> RefitGain:
     """Fit rows with the settings of rules, and say what that gains."""
-    from shallowrules.pricing import measure_refit
+    from shallowrules.models.pricing import measure_refit
 
     chosen, growing, reading = options_of(rules, rules_file)
     loaded, model = prepare_model(rows, chosen, reading, growing.parameters())

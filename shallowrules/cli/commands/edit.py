@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from shallowrules.cli.fitting import prepare_model, with_table
-from shallowrules.cli.options import output_option
+from shallowrules.cli.options.reading import Tables, show_tables
+from shallowrules.cli.options.settings import options_of, with_tables
+from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_target, progress, warnings_shown, write_result
-from shallowrules.cli.reading_options import Tables, show_tables
-from shallowrules.cli.settings import options_of, with_tables
 from shallowrules.errors import DataError
 from shallowrules.files import read_whole
 
@@ -98,7 +98,7 @@ def command(
         return
     if not tables:
         raise click.UsageError("Missing option '--table', the table on which it is measured what the edit does")
-    from shallowrules.pricing import edit_rules
+    from shallowrules.models.pricing import edit_rules
 
     where: Tables = tables[0] if len(tables) == 1 else tables
     check_target(output, rules_file, *tables, *([] if text_file is None else [str(text_file)]), force=force)

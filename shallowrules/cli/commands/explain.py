@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from shallowrules.cli.options import gather, split_list
-from shallowrules.cli.output import progress, warnings_shown, write_result
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     optional_table,
@@ -16,13 +14,15 @@ from shallowrules.cli.reading_options import (
     reading_options,
     show_tables,
 )
+from shallowrules.cli.options.shared import gather, split_list
+from shallowrules.cli.output import progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
-    from shallowrules.conversion import Number
     from shallowrules.rules import RuleColumn, RuleSet
-    from shallowrules.rules.explaining import Row
-    from shallowrules.table import Value
+    from shallowrules.rules.words.explaining import Row
+    from shallowrules.tables.conversion import Number
+    from shallowrules.tables.table import Value
 
 __all__ = ["command"]
 
@@ -96,8 +96,8 @@ def _written_row(rules: RuleSet, text: str) -> Row:
 
 def _value(column: RuleColumn, text: str) -> Number | Value | None:
     """Return a value as the rules compare it, None for a missing one."""
-    from shallowrules.table import Column
-    from shallowrules.times import time_of_text
+    from shallowrules.tables.table import Column
+    from shallowrules.tables.times import time_of_text
 
     given: Number | Value | None = text
     if not text.strip(" "):

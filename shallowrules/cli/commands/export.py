@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options import output_option
+from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
+from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
 from shallowrules.errors import counted
 

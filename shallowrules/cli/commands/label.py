@@ -10,9 +10,7 @@ import click
 
 from shallowrules.cli.applying import ApplyOptions, apply_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options import GroupedCommand, answer_options, columns_option, gather, output_option, seed_option
-from shallowrules.cli.output import check_target, progress, warnings_shown
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     reading_options,
@@ -20,6 +18,15 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
+from shallowrules.cli.options.shared import (
+    GroupedCommand,
+    answer_options,
+    columns_option,
+    gather,
+    output_option,
+    seed_option,
+)
+from shallowrules.cli.output import check_target, progress, warnings_shown
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -128,8 +135,8 @@ def _write_file(
     options: dict[str, Any],
 ) -> None:
     """Write rows with their clusters."""
-    from shallowrules.cli.labelling import check_format, label_file, label_rows
     from shallowrules.cli.summary import show_labels
+    from shallowrules.labelling.files import check_format, label_file, label_rows
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, files_of
 

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model, with_table
-from shallowrules.cli.fitting_options import FitOptions, fit_options, refine_options, refinement
-from shallowrules.cli.options import gather, output_option
+from shallowrules.cli.options.fitting import FitOptions, fit_options, refine_options, refinement
+from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, progress, write_result
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
 
 __all__ = ["command"]
 
@@ -36,9 +36,9 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
       shallowrules path wine.csv -k 3 -o path.json
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_path
+    from shallowrules.models.tradeoff import tradeoff_path
     from shallowrules.rules import RulePath
     from shallowrules.sources import input_files
-    from shallowrules.tradeoff import tradeoff_path
 
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)

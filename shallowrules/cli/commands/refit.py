@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.fitting import fit_rules
-from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options import gather, output_option
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.settings import refuse_without_settings, take_settings
+from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
 from shallowrules.cli.parts import memory_option
-from shallowrules.cli.reading_options import ReadingOptions, Tables, reading_options, rows_of, table_or_database
-from shallowrules.cli.settings import refuse_without_settings, take_settings
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def command(
       shallowrules diff rules.json new.json customers.csv
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
-    from shallowrules.pricing import notes_of_edits
+    from shallowrules.models.pricing import notes_of_edits
     from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)

@@ -13,15 +13,12 @@ import click
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
-from shallowrules.cli.exporter_options import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.fitting import fit_rules
-from shallowrules.cli.fitting_options import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
-from shallowrules.cli.options import gather, output_option, split_list
-from shallowrules.cli.output import check_folder, progress, show_message, write_files
-from shallowrules.cli.parts import memory_option
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     reading_options,
@@ -29,13 +26,16 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
-from shallowrules.cli.settings import (
+from shallowrules.cli.options.settings import (
     SETTINGS_FILE,
     exporters_of_settings,
     repeated_names,
     settings_option,
     settings_text,
 )
+from shallowrules.cli.options.shared import gather, output_option, split_list
+from shallowrules.cli.output import check_folder, progress, show_message, write_files
+from shallowrules.cli.parts import memory_option
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from shallowrules.cli.options import output_option
+from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_target, write_result
 
 __all__ = ["command"]

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options import answer_options, columns_option, gather, output_option, seed_option
-from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
-from shallowrules.cli.reading_options import (
+from shallowrules.cli.options.reading import (
     ReadingOptions,
     Tables,
     read_tested,
@@ -18,16 +16,18 @@ from shallowrules.cli.reading_options import (
     show_tables,
     table_or_database,
 )
+from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
+from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shallowrules.exporters.base import ClusterAs
+    from shallowrules.labelling.answers import Answers
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
     from shallowrules.verification import Comparison, NotRun
-    from shallowrules.verification.answers import Answers
 
 __all__ = ["command"]
 
@@ -85,9 +85,9 @@ def command(
       shallowrules verify rules.json wine.csv --dialect postgres
       shallowrules verify rules.json --database @shop --table sales.visits -o certificate.json
     """  # noqa: D301 (click wants a backspace)
+    from shallowrules.labelling.answers import Answers
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, input_files
-    from shallowrules.verification.answers import Answers
 
     rows = rows_of(tables, options)
     if isinstance(rows, DatabaseRows):

@@ -41,9 +41,9 @@ from shallowrules.exporters.wording import (
     describe_origin,
     format_number,
 )
-from shallowrules.qualified_names import split_table
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import show_figure
+from shallowrules.sources.qualified_names import split_table
 
 __all__ = ["HtmlExporter", "HtmlOptions"]
 

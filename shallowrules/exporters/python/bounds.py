@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from shallowrules.exporters.context import bounds
 from shallowrules.rules import Between, Cut, RuleColumn, RuleSet
-from shallowrules.times import bound_text, is_moment, parse_time
+from shallowrules.tables.times import bound_text, is_moment, parse_time
 
 __all__ = ["bound_texts", "threshold_text", "time_constants"]
 

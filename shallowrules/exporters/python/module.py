@@ -27,7 +27,7 @@ from shallowrules.exporters.python.bounds import time_constants
 from shallowrules.exporters.python.inputs import describe_input
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, RuleSet
-from shallowrules.times import DURATION, MOMENT
+from shallowrules.tables.times import DURATION, MOMENT
 
 __all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
 

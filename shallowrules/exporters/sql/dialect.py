@@ -209,10 +209,10 @@ STANDARD_TEXTS = Texts(
 class Numbers:
     """How numbers are written, compared, and read from columns that may hold them as text.
 
-    `shallowrules.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it stands, or
-    ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number, and ``{steps}`` the same in two steps,
-    the largest double up to it and the rest, so that a double less these is of the right sign. ``{scale}`` is how many
-    decimals a DECIMAL of 37 digits has room for beside it, at most 18.
+    `shallowrules.tables.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it
+    stands, or ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number, and ``{steps}`` the same in
+    two steps, the largest double up to it and the rest, so that a double less these is of the right sign. ``{scale}``
+    is how many decimals a DECIMAL of 37 digits has room for beside it, at most 18.
 
     Attributes
     ----------

@@ -36,9 +36,9 @@ from shallowrules.exporters.sql.ordered import nested_case, ordered_predicates
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING
-from shallowrules.labels import MIN_LABEL
-from shallowrules.qualified_names import split_table
 from shallowrules.rules import INT64, Cluster, RuleColumn, RuleSet
+from shallowrules.sources.qualified_names import split_table
+from shallowrules.tables.labels import MIN_LABEL
 
 __all__ = [
     "LABELLING_STYLES",

@@ -14,7 +14,7 @@ from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
 from shallowrules.exporters.sql.times import TimeColumn
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
-from shallowrules.times import TIME_TYPES
+from shallowrules.tables.times import TIME_TYPES
 
 __all__ = ["EVERY_ROW", "Predicates"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from shallowrules.errors import ExportError
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import Number, RuleColumn
-from shallowrules.times import DAY, format_time, parse_time
+from shallowrules.tables.times import DAY, format_time, parse_time
 
 __all__ = ["TimeColumn", "range_of_times", "times_of"]
 

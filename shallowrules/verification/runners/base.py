@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.engines import Engine
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.table import Table
-from shallowrules.verification.answers import Answers
+from shallowrules.tables.table import Table
+from shallowrules.verification.engines import Engine
 
 __all__ = ["EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "spread"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from jinja2 import Environment
 
-from shallowrules.engines import Engine
 from shallowrules.exporters import export
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.verification.answers import Answers
+from shallowrules.verification.engines import Engine
 from shallowrules.verification.runners.base import EngineLabeller
 from shallowrules.verification.runners.sql import CLUSTER, TABLE, answer_each_row
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from shallowrules.errors import MissingExtraError
 from shallowrules.exporters import export
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
-from shallowrules.table import Column, Table
-from shallowrules.times import array_of_times
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 from shallowrules.verification.runners.python import define

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.html.walking import describe_inputs
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet, Value
-from shallowrules.table import Column, Table
-from shallowrules.times import format_time, time_of
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import format_time, time_of
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread
 

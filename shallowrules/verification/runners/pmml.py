@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.engines.spark import BRIEF_JAVA, JAVA
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleColumn, RuleSet
-from shallowrules.table import Column, Table
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.engines.spark import BRIEF_JAVA, JAVA
 from shallowrules.verification.runners.base import Form, Labels
 
 __all__ = ["open_models", "run_pmml"]

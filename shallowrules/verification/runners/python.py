@@ -11,10 +11,10 @@ import numpy as np
 
 from shallowrules.exporters import export
 from shallowrules.exporters.python import Style
-from shallowrules.labels import NO_CLUSTER
 from shallowrules.rules import RuleSet
-from shallowrules.table import Column, Table
-from shallowrules.times import array_of_times
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.engines import Engine
-from shallowrules.engines.duckdb import import_duckdb
 from shallowrules.errors import DataError, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, range_of_times
-from shallowrules.labels import NO_CLUSTER
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import INT64, RuleSet
 from shallowrules.sources.engine import reason
-from shallowrules.table import Column, Table
-from shallowrules.verification.answers import Answers
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
+from shallowrules.verification.engines import Engine
+from shallowrules.verification.engines.duckdb import import_duckdb
 from shallowrules.verification.runners.base import EngineLabeller, Labels
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.xlsx.exporter import FIRST_ROW, MAX_TEXT, NONE
 from shallowrules.exporters.xlsx.formulas import column_letters
-from shallowrules.labels import NO_CLUSTER
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet, Value
-from shallowrules.table import Column, Table
-from shallowrules.verification.answers import Answers
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread
 

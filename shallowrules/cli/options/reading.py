@@ -1,0 +1,136 @@
+"""How to read a table: the options of every command that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shallowrules.cli.options.shared import NumberRange, together
+
+if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
+    from shallowrules.sources import DatabaseRows
+    from shallowrules.tables.table import Table
+
+__all__ = [
+    "ReadingOptions",
+    "Tables",
+    "optional_table",
+    "read_tested",
+    "reading_options",
+    "rows_of",
+    "show_tables",
+    "table_argument",
+    "table_or_database",
+]
+
+Tables = str | tuple[str, ...]
+"""What a command was given as TABLE: a file, folder or pattern, or several of these."""
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How to read a file: what `shallowrules.sources.read_table` takes, but for the columns."""
+
+    delimiter: str | None
+    decimal: str
+    null: tuple[str, ...]
+    encoding: str
+    keep_text: tuple[str, ...] = ()
+
+
+def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def _tables(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> Tables:
+    return names[0] if len(names) == 1 else names
+
+
+def show_tables(rows: Tables | DatabaseRows) -> str:
+    """Return what a command reads, for a line on the terminal."""
+    return f"{rows[0]} and {len(rows) - 1} more" if isinstance(rows, tuple) else str(rows)
+
+
+def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows:
+    """Return what a command with `table_or_database` reads; UsageError unless it is one thing."""
+    database, sample = options["database"], options["sample"]
+    if database is None:
+        for name in ("query", "sample", "timeout"):
+            if options[name] is not None:
+                raise click.UsageError(f"--{name} is for rows of a database: say which by --database URL")
+        if not tables:
+            raise click.UsageError("Missing argument 'TABLE': a file to read, or --database URL and --table NAME")
+        return tables
+    if tables:
+        raise click.UsageError(f"TABLE {show_tables(tables)} and --database exclude each other: read one of them")
+    from shallowrules.sources import DatabaseRows
+
+    return DatabaseRows(database, options["table"], options["query"], sample, options["seed"], options["timeout"])
+
+
+def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: ReadingOptions) -> Table:
+    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
+    from shallowrules.sources import read_table
+
+    tested = [rules.columns[feature] for feature in rules.tested_columns]
+    as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
+    names = [column.name for column in tested] or None
+    return read_table(rows, columns=names, as_text=as_text, **vars(reading))
+
+
+table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
+"""A file, a folder or a pattern; or several, whose rows are one table."""
+
+optional_table = click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables)
+"""The same, where something else may stand in its place; empty then."""
+
+table_or_database = together(
+    optional_table,
+    click.option(
+        "--database",
+        metavar="URL",
+        help="Database to read from in place of TABLE, such as postgresql://user@host/name or sqlite:///file.db; or "
+        "@NAME, an entry of shallowrules.toml.",
+    ),
+    click.option("--table", metavar="SCHEMA.T", help="Table or view of the database."),
+    click.option("--query", metavar="SQL", help="SELECT statement whose rows to read, in place of --table."),
+    click.option(
+        "--sample", type=click.IntRange(min=1), metavar="N", help="Read N rows that the database draws (--seed)."
+    ),
+    click.option(
+        "--timeout",
+        type=NumberRange(min=0, min_open=True, max=86_400),
+        metavar="SECONDS",
+        help="Let PostgreSQL, MySQL or MariaDB end a statement that takes longer; SQLite and DuckDB have no setting "
+        "for that, and refuse the option.",
+    ),
+)
+"""TABLE, or the options that name rows of a database: what `rows_of` takes, beside --seed."""
+
+reading_options = together(
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        callback=_delimiter,
+        help="Character between the fields of a CSV file.  [default: found]",
+    ),
+    click.option("--decimal", metavar="CHAR", default=".", show_default=True, help="Decimal separator: . or ,"),
+    click.option(
+        "--null",
+        multiple=True,
+        metavar="TEXT",
+        help="A text that means \"no value\"; '' is a field of blanks. May be repeated.",
+    ),
+    click.option(
+        "--keep-text",
+        multiple=True,
+        metavar="WORD",
+        help='A word such as NA or None that is a text like any other, not "no value". May be repeated.',
+    ),
+    click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
+)
+"""The options of `ReadingOptions`."""

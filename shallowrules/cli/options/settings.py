@@ -1,0 +1,344 @@
+"""The options of a run, so that it can be repeated: rules hold them, and `run` writes them to a file, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from shallowrules.cli.advice import listed
+from shallowrules.cli.escaping import as_utf8
+from shallowrules.cli.options.exporters import ExporterChoice
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options
+from shallowrules.cli.options.shared import gather
+from shallowrules.cli.output import show_message
+from shallowrules.errors import DataError, OptionError, nearest
+from shallowrules.files import distinct_keys, read_whole
+
+if TYPE_CHECKING:
+    from shallowrules.cli.naming import NamedRules
+    from shallowrules.rules import Cluster, ClusterNames, RuleSet
+    from shallowrules.rules.documents.document import Setting
+    from shallowrules.sources import DatabaseRows
+
+__all__ = [
+    "SETTINGS_FILE",
+    "exporters_of_settings",
+    "options_of",
+    "refuse_without_settings",
+    "repeated_names",
+    "settings_of",
+    "settings_option",
+    "settings_text",
+    "take_settings",
+    "with_tables",
+]
+
+SETTINGS_FILE = "settings.json"
+
+FORMAT = "shallowrules-settings/1"
+
+TABLES = "tables"
+"""Where rules hold the names of the files that they were made from; no option, for a name alone finds no file."""
+
+STANDARD_INPUT = "-"
+
+KEPT_NAMES = "shallowrules.cli: names in the settings"
+"""Where a context keeps the names of clusters that a file of settings has."""
+
+OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, ReadingOptions) for field in fields(kind))
+"""What a file of settings says: nothing of databases, whose addresses may hold passwords, and of what is written."""
+
+LISTS = ("columns", "explain", "exclude", "categories", "numbers")
+"""Options whose values are lists of names with commas between."""
+
+
+def settings_of(
+    rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | ReadingOptions
+) -> dict[str, Setting]:
+    """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
+    values = {name: value for group in options for name, value in vars(group).items()}
+    for name in ("scale", "impute"):  # None is a choice there
+        values[name] = values[name] or "none"
+    known = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return with_tables({name: value for name, value in known.items() if value not in (None, [])}, rows)
+
+
+def with_tables(settings: Mapping[str, Setting], rows: Tables | DatabaseRows) -> dict[str, Setting]:
+    """Return settings with the names of the files that were read, without their folders, which others lack."""
+    found = {name: value for name, value in settings.items() if name != TABLES}
+    if not isinstance(rows, str | tuple):
+        return found
+    names = (rows,) if isinstance(rows, str) else rows
+    return found | {
+        TABLES: ["standard input" if name == STANDARD_INPUT else as_utf8(Path(name).name) for name in names]
+    }
+
+
+def settings_text(
+    folder: Path,
+    settings: Mapping[str, Setting],
+    *,
+    tables: Tables,
+    table: str | None,
+    memory: int | None,
+    clusters: Iterable[Cluster] | None,
+    chosen: Sequence[ExporterChoice],
+) -> str:
+    """Return the file of settings for a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is to be; the names of files are relative to it.
+    settings : mapping
+        As rules hold them.
+    tables : str or tuple of str
+        Empty for rows of a database.
+    table : str or None
+        What --table calls the table in SQL; None for rows of a database.
+    memory : int or None
+    clusters : iterable of Cluster or None
+        Those that --names named, if it was given.
+    chosen : sequence of ExporterChoice
+    """
+
+    def shorten(path: str | Path) -> str:
+        return _from_folder(str(path), folder)
+
+    document: dict[str, Any] = {"format": FORMAT, "version": version("shallowrules")}
+    if tables:
+        document["tables"] = [shorten(each) for each in ([tables] if isinstance(tables, str) else tables)]
+    document["options"] = {name: value for name, value in settings.items() if name != TABLES}
+    if memory is not None:
+        document["memory"] = str(memory)
+    if clusters is not None:
+        from shallowrules.rules.words.naming import list_names
+
+        document["names"] = list_names(clusters)
+    if any(choice.required for choice in chosen):  # else what is usual, of which a form may be left out
+        document["write"] = [choice.name for choice in chosen]
+    exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
+    document["exporters"] = {name: values for name, values in exporters.items() if values}
+    return as_utf8(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"  # in JSON that is the name itself
+
+
+def _from_folder(path: str, folder: Path) -> str:
+    """Return the name of a file as seen from a folder; of standard input and of whole paths, as it is."""
+    if path == STANDARD_INPUT or os.path.isabs(path):
+        return path
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(path).absolute())
+
+
+def _seen_from(path: str, folder: str) -> str:
+    """Return the name from here of a file that is named as seen from a folder."""
+    return path if path == STANDARD_INPUT else os.path.normpath(os.path.join(folder, path))
+
+
+def _within(settings: str, option: str, path: str) -> str:
+    """Return the name from here of a file that settings give to an exporter's option, such as a template.
+
+    Raises
+    ------
+    OptionError
+        If it is not in the folder of the settings or below: who takes the settings of others need not know of it.
+    """
+    folder = os.path.dirname(settings)
+    found = _seen_from(path, folder)
+    if not Path(found).resolve().is_relative_to(Path(folder).resolve()):
+        raise OptionError(
+            f"{settings} names {path!r} for {option}, which is outside of its folder; if that file may be used, add "
+            f"{option} {shlex.quote(found)} to the command"
+        )
+    return found
+
+
+def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
+    """Let settings stand for those options of a command that are not typed; `path` is where they are from."""
+    settings = {name: value for name, value in settings.items() if name != TABLES}
+    _check(context, settings, path)
+    _add_defaults(context, {name: _as_typed(name, value) for name, value in settings.items()})
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    """Return the value of an option as click takes it."""
+    return [listed([str(each)]) for each in value] if isinstance(value, list) and name in LISTS else value
+
+
+def _add_defaults(context: click.Context, values: Mapping[str, Any]) -> None:
+    context.default_map = {**(context.default_map or {}), **values}
+
+
+def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | NamedRules | None:
+    """Return the names of --names, or else those of --settings.
+
+    The latter go by the numbers of the clusters: they are left out where an option is typed that may change these.
+    """
+    context = click.get_current_context()
+    kept: ClusterNames | None = context.meta.get(KEPT_NAMES)
+    if names is not None or kept is None:
+        return names
+    changed = [
+        name for name in ("tables", *OPTIONS) if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if not changed:
+        return kept
+    show_message(
+        "note",
+        "the names of clusters in --settings are left out, for other options are typed and clusters may have other "
+        "numbers: --names with the rules.json of that run matches them by the rows that they share",
+    )
+    return None
+
+
+def exporters_of_settings(path: str) -> list[str] | None:
+    """Return the exporters that a file of settings names, None where it cannot be read, which its option says."""
+    try:
+        written = _load(path).get("write")
+    except (DataError, OSError):
+        return None
+    return written if _are_texts(written) else None
+
+
+def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, ReadingOptions]:
+    """Return the options that rules were made with.
+
+    Raises
+    ------
+    DataError
+        If they do not hold them.
+    """
+    command = click.Command("settings", params=[])
+    for decorate in (fit_options, method_options, reading_options):
+        decorate(command)
+    refuse_without_settings(rules, path)
+    context = click.Context(command)
+    take_settings(context, rules.settings, path)
+    command.parse_args(context, [])
+    return (
+        gather(FitOptions, context.params),
+        gather(MethodOptions, context.params),
+        gather(ReadingOptions, context.params),
+    )
+
+
+def refuse_without_settings(rules: RuleSet, path: str) -> None:
+    """Raise DataError for rules that do not say how they were made."""
+    if not rules.settings:
+        raise DataError(
+            f"{path} does not say with which options it was made, as rules of an older version or of Python do not: "
+            "make the rules again by `shallowrules run`"
+        )
+
+
+def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    """Take the values of a file of settings for those options that are not typed."""
+    if path is None:
+        return
+    document, folder = _load(path), os.path.dirname(path)
+    try:
+        options = document.get("options", {})
+        take_settings(context, options, path)
+        if document.get("tables"):
+            _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
+        if "memory" in document:
+            _add_defaults(context, {"memory": document["memory"]})
+        if "names" in document:
+            from shallowrules.rules.words.naming import names_of_list
+
+            context.meta[KEPT_NAMES] = names_of_list(document["names"], f"{path}, names")
+        for choice in context.obj or ():
+            values = document.get("exporters", {}).get(choice.name, {})
+            _add_defaults(context, choice.option_defaults(values, partial(_within, path)))
+    except (DataError, OptionError) as error:
+        raise OptionError(f"--settings: {error}") from error
+    offered = {parameter.name for parameter in context.command.params}
+    if left_out := [name for name in options if name not in (*offered, "clusters", "histograms")]:
+        show_message("note", f"{', '.join(left_out)} of {path} is not for this command and is left out")
+
+
+def _load(path: str) -> dict[str, Any]:
+    """Return a file of settings, the types of its parts checked; DataError if it is none."""
+    content = read_whole(path)
+    try:
+        document = json.loads(content.decode("utf-8-sig"), object_pairs_hook=distinct_keys)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not valid JSON in UTF-8: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(
+            f'{path} is not a file of settings: it lacks "format": "{FORMAT}"; `run` writes {SETTINGS_FILE}'
+        )
+    for part, is_right, what in (
+        ("options", _is_object, "an object"),
+        ("tables", _are_texts, "a list of names"),
+        ("write", _are_texts, "a list of names"),
+        ("memory", lambda value: isinstance(value, str), "a text"),
+        ("exporters", lambda value: _is_object(value) and all(map(_is_object, value.values())), "an object of objects"),
+    ):
+        if part in document and not is_right(document[part]):
+            raise DataError(f"{path}: {part} must be {what}")
+    return document
+
+
+def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
+    """Raise DataError for settings that no option has, or of which an option says that they are wrong."""
+    unknown = sorted(set(settings) - set(OPTIONS))
+    if unknown:
+        alike = nearest(unknown[0], OPTIONS)
+        hint = "" if alike is None else f"; did you mean {alike!r}?"
+        raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}{hint}")
+    options = {parameter.name: parameter for parameter in context.command.params}
+    for name, value in settings.items():
+        where = f"{path}: option {name!r}"
+        is_list = name in LISTS or name in ("null", "keep_text", "keep")
+        if is_list:
+            if not _are_texts(value):
+                raise DataError(f"{where} must be a list of names")
+        elif name in options and not _is_of(options[name].type, value):
+            raise DataError(f"{where} cannot be {value!r}")
+        if name in options:
+            try:
+                options[name].type_cast_value(context, _as_typed(name, value))
+            except click.BadParameter as error:
+                raise DataError(f"{where}: {error.message}") from error
+
+
+def _is_of(kind: click.ParamType[Any], value: Any) -> bool:
+    """Return whether a value in JSON is of an option's type, or a text that click reads as such."""
+    if isinstance(value, bool) or isinstance(kind, click.types.BoolParamType):
+        return isinstance(value, bool) and isinstance(kind, click.types.BoolParamType)
+    if isinstance(kind, click.types.FloatParamType):
+        return isinstance(value, int | float | str)
+    return isinstance(value, int | str if isinstance(kind, click.types.IntParamType) else str)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+settings_option = click.option(
+    "--settings",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_read,
+    help=f"Take options, TABLE, the names of clusters and what to write from the {SETTINGS_FILE} of an earlier run; "
+    "what is typed goes before.",
+)

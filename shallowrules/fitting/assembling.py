@@ -1,0 +1,343 @@
+"""The rules of a tree, put together from what was measured on its rows, wherever these are."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.encoding import Encoder
+from shallowrules.errors import counted
+from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
+from shallowrules.measures.metrics import weighted_average_depth
+from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.rules.figures import normalized_cost
+from shallowrules.rules.nodes import Rule, derive_rules
+from shallowrules.rules.words.default_names import default_names
+from shallowrules.tables.conversion import DOUBLE_EXACT, Number
+from shallowrules.tables.table import Column, ColumnType, Table
+from shallowrules.tables.times import TIME_TYPES, format_time
+from shallowrules.trees.tree import LEAF, Tree
+
+__all__ = [
+    "MAX_CLUSTERS",
+    "FitRecord",
+    "Measured",
+    "assemble_rules",
+    "choose_bins",
+    "count_values",
+    "describe_numbers",
+    "describe_values",
+    "profile_clusters",
+    "rule_nodes",
+    "separation_of",
+]
+
+MAX_CLUSTERS = 200
+"""With more clusters there are no histograms and no confusion: nobody looks at so many pictures."""
+
+MAX_HISTOGRAMS = 4000
+"""Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What is known of a fit without measuring it; the fields are those of `Statistics`.
+
+    `weighted` says whether weights were given: where rows are in no cluster, there are weights in any case. The
+    reference cost is measured if it is not known. `names_clusters` asks for names made from the rules.
+    `separation` is that of the raw columns, by position (`RuleColumn.separation`).
+    """
+
+    method: str
+    weighted: bool
+    reference_cost: float | None = None
+    tradeoff: float = 0.0
+    labelled: bool = False
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
+    names_clusters: bool = False
+    separation: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured on the rows that count.
+
+    Parameters
+    ----------
+    columns : tuple of RuleColumn
+        Without edges of bins.
+    profiles : sequence of mapping
+        Of every cluster its means and shares by column.
+    counts, sums : ndarray of numbers, shape (k,)
+        Rows of every cluster, and their weight.
+    cost, reference_cost : float
+    agreement : float
+    precision, recall : ndarray of float64, shape (k,)
+    confusion : ndarray of numbers, shape (k, k), or None
+        The weight that the rules put into the cluster of the row and the clustering into that of the column.
+    bins : mapping from int to NarrowBins
+        By the position of the column.
+    counted_rows : sequence of ndarray of numbers, shape (k, n_bins)
+        For each of the `bins`, what is in it.
+    """
+
+    columns: tuple[RuleColumn, ...]
+    profiles: Sequence[Mapping[str, Any]]
+    counts: NDArray[np.integer]
+    sums: NDArray[np.float64]
+    cost: float
+    reference_cost: float
+    agreement: float
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    confusion: NDArray[Any] | None
+    bins: Mapping[int, NarrowBins]
+    counted_rows: Sequence[NDArray[Any]]
+
+
+def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, record: FitRecord) -> RuleSet:
+    """Return the rules of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        Counted on the rows; it names every cluster.
+    nodes : tuple of Node
+        What `rule_nodes` gave.
+    measured : Measured
+    record : FitRecord
+    """
+    sums = measured.sums
+    clusters = _describe_clusters(tree, measured)
+    columns, clusters = _with_histograms(measured, clusters, tree)
+    columns = tuple(replace(column, separation=record.separation.get(i)) for i, column in enumerate(columns))
+    if measured.confusion is not None:
+        clusters = _with_confusion(clusters, tree, measured.confusion)
+    rules = derive_rules(nodes, columns, float(sums.sum()))
+    if record.names_clusters:
+        clusters = _named_by_rules(clusters, nodes, rules)
+    statistics = Statistics(
+        rows=int(measured.counts.sum()),
+        weight=float(sums.sum()),
+        weighted=record.weighted,
+        method=record.method,
+        tradeoff=record.tradeoff,
+        cost=measured.cost,
+        reference_cost=measured.reference_cost,
+        normalized_cost=normalized_cost(measured.cost, measured.reference_cost, finite=True),
+        agreement=measured.agreement,
+        wad=weighted_average_depth(tree),
+        # By raw columns, of which the tree may test several images.
+        waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
+        labelled=record.labelled,
+        left_out=record.left_out,
+        notes=record.notes,
+    )
+    return RuleSet(columns, nodes, clusters, statistics)
+
+
+def _named_by_rules(
+    clusters: tuple[Cluster, ...], nodes: tuple[Node, ...], rules: Sequence[Rule]
+) -> tuple[Cluster, ...]:
+    """Return the clusters with default names."""
+    names = default_names(nodes, sorted(rules, key=lambda rule: (-rule.weight, rule.leaf)), clusters)
+    return tuple(
+        replace(cluster, name=names[cluster.index], named_by_rules=True) if cluster.index in names else cluster
+        for cluster in clusters
+    )
+
+
+def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
+    """Return the clusters that have a leaf."""
+    sums = measured.sums
+    return tuple(
+        Cluster(
+            index=tree.classes[i] if tree.classes else int(i),
+            name=tree.names[i],
+            rows=int(measured.counts[i]),
+            weight=float(sums[i]),
+            share=float(sums[i] / sums.sum()),
+            precision=float(measured.precision[i]),
+            recall=float(measured.recall[i]),
+            **measured.profiles[i],
+        )
+        for i in np.unique(tree.cluster[tree.leaves])
+    )
+
+
+def choose_bins(
+    columns: Sequence[RuleColumn], nodes: Sequence[Node], n_clusters: int, complete: Collection[int]
+) -> dict[int, NarrowBins]:
+    """Return the bins of the columns of numbers that most nodes test, by position, of those that are `complete`."""
+    asked = Counter(node.column for node in nodes if isinstance(node, Cut))
+    most = max(1, MAX_HISTOGRAMS // n_clusters)
+    bins: dict[int, NarrowBins] = {}
+    for index in sorted(index for index, _ in asked.most_common(most)):
+        column = columns[index]
+        low, high = cast(Number, column.minimum), cast(Number, column.maximum)
+        narrow = NarrowBins.between(low, high, integer=column.is_whole)
+        if narrow is not None and index in complete:
+            bins[index] = narrow
+    return bins
+
+
+def _with_histograms(
+    measured: Measured, clusters: tuple[Cluster, ...], tree: Tree
+) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
+    """Return the columns with edges of bins, and the clusters with what is in these."""
+    columns, places = measured.columns, np.unique(tree.cluster[tree.leaves])
+    described, found = list(columns), []
+    for (index, narrow), counted_rows in zip(measured.bins.items(), measured.counted_rows, strict=True):
+        edges, joined = join_bins(narrow, counted_rows, integer=columns[index].is_whole)
+        described[index] = replace(columns[index], edges=edges)
+        found.append([plain_numbers(sums) for sums in joined[places]])
+    by_cluster = zip(*found, strict=True) if found else ((),) * len(clusters)
+    filled = (replace(cluster, histograms=sums) for cluster, sums in zip(clusters, by_cluster, strict=True))
+    return tuple(described), tuple(filled)
+
+
+def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[Any]) -> tuple[Cluster, ...]:
+    """Return the clusters with where their rows are without rules.
+
+    `weights` has a row for each cluster of the tree and a column for each of the clustering that it follows.
+    """
+    found = []
+    for place, cluster in zip(np.unique(tree.cluster[tree.leaves]), clusters, strict=True):
+        places = sorted(np.flatnonzero(weights[place]), key=lambda i: tree.classes[i] if tree.classes else i)
+        found.append(
+            replace(
+                cluster,
+                reference_clusters=tuple(tree.classes[i] if tree.classes else int(i) for i in places),
+                reference_weights=plain_numbers(weights[place, places]),
+            )
+        )
+    return tuple(found)
+
+
+def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
+    """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
+    known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
+    low, high = ends if known else (raw.values.min(), raw.values.max())
+    number = int if raw.is_whole else float
+    # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
+    return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
+
+
+def profile_clusters(
+    table: Table, found: Sequence[tuple[RuleColumn, NDArray[Any]]], k: int
+) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
+    """Return what the rules keep of each raw column, and of each cluster its means and shares by column.
+
+    `found` has each column of the table as it was described, with the mean in each cluster or the shares of its values.
+    """
+    columns = tuple(
+        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=raw.imputed)
+        for (described, _), raw in zip(found, table.columns, strict=True)
+    )
+    mixed = any(not column.is_numeric for column in columns)
+    profiles = []
+    for i in range(k):
+        means = tuple(float(numbers[i]) if column.is_numeric else None for column, numbers in found)
+        shares = tuple(() if column.is_numeric else tuple(each[i].tolist()) for column, each in found)
+        profiles.append({"means": means, "shares": shares if mixed else ()})
+    return columns, profiles
+
+
+def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[int, float]:
+    """Return the share of each raw column in the sum of squares between clusters, by its position.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Not one behind a transformer: each clustered column comes from one raw column.
+    means : ndarray of float64, shape (k, m)
+        Of the clusters in the space that was clustered.
+    weight : ndarray of float64, shape (k,)
+        Of the clusters.
+
+    Returns
+    -------
+    dict from int to float
+        Empty where nothing separates them, as where there is one cluster.
+    """
+    means, weight = means[weight > 0], weight[weight > 0] / weight.max()
+    gaps = means - (weight @ means / weight.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = weight @ (gaps * gaps)
+    total = math.fsum(between.tolist()) if np.isfinite(between).all() else math.inf
+    if not 0 < total < math.inf:
+        return {}
+    found: dict[int, float] = {}
+    for j, squares in zip(encoder.cluster_positions or range(len(encoder.columns)), between.tolist(), strict=True):
+        source = encoder.columns[j].source
+        found[source] = found.get(source, 0.0) + squares / total
+    return found
+
+
+def imputation_note(name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, way: str | None = None) -> str:
+    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows."""
+    what = way or ("the median" if not isinstance(value, str | bool) else "the most frequent value")
+    shown = format_time(kind, int(value)) if kind in TIME_TYPES else repr(value)
+    return f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown}, {what}"
+
+
+def count_values(
+    raw: Column,
+    values: Sequence[Value],
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[Any]:
+    """Return the rows of each cluster with each value of a column of categories, or their weight, shape (k, n)."""
+    cells = labels * len(values) + raw.positions(values)
+    return np.bincount(cells, weight, k * len(values)).reshape(k, -1)
+
+
+def describe_values(
+    raw: Column, values: Sequence[Value], cells: NDArray[Any], sums: NDArray[np.float64]
+) -> tuple[RuleColumn, NDArray[np.float64]]:
+    """Return a column of categories, the most frequent first, and their shares, shape (k, n_values).
+
+    `values` are all categories, ascending, and `cells` what `count_values` gave for them.
+    """
+    order = np.argsort(-cells.sum(axis=0), kind="stable")
+    shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]
+    of_all = (cells.sum(axis=0)[order] / sums.sum()).tolist()
+    described = RuleColumn(raw.name, raw.type, None, None, None, tuple(values[i] for i in order), tuple(of_all))  # type: ignore[arg-type]
+    return described, shares
+
+
+def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
+    """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns.
+
+    Of the table nothing but the types of its columns matters.
+    """
+    nodes: list[Node] = []
+    for node in range(tree.n_nodes):
+        if tree.feature[node] == LEAF:
+            cluster = int(tree.cluster[node])
+            label = tree.classes[cluster] if tree.classes else cluster
+            nodes.append(Leaf(label, int(tree.rows[node]), float(tree.weight[node])))
+            continue
+        cut = encoder.columns[tree.feature[node]]
+        threshold, below, above = float(tree.threshold[node]), int(tree.left[node]), int(tree.right[node])
+        if cut.kind == "indicator":
+            nodes.append(Membership(cut.source, cut.values, above, below))
+        elif cut.kind == "rank":
+            values = cut.values[: math.floor(threshold) + 1]
+            nodes.append(Membership(cut.source, values, below, above, ordered=True))
+        elif cut.bounds is not None:
+            nodes.append(Cut(cut.source, int(cut.bounds[int(threshold)]), below, above))
+        else:
+            value = threshold if cut.direction > 0 else -math.nextafter(threshold, math.inf) + 0.0
+            left, right = (below, above) if cut.direction > 0 else (above, below)
+            integer = table.columns[cut.source].is_whole
+            nodes.append(Cut(cut.source, math.floor(value) if integer else value, left, right))
+    return tuple(nodes)

@@ -1,0 +1,381 @@
+"""Grow: trees that follow the clustering, greedy and refined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from shallowrules._kernel import column_ranges, route_rows
+from shallowrules.clustering.reference import UNLABELLED, fit_clusterer
+from shallowrules.encoding import Encoder
+from shallowrules.errors import counted
+from shallowrules.fitting.data import FitData, FitParameters, Log
+from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
+from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.measures.summation import SumGrid, WeightFacts
+from shallowrules.rules.figures import normalized_cost
+from shallowrules.trees import growing
+from shallowrules.trees.growing import (
+    GrownTree,
+    GrowthData,
+    Objectives,
+    Progress,
+    UniqueRows,
+    find_unique_rows,
+    renumber_centers,
+)
+from shallowrules.trees.refining import refine
+from shallowrules.trees.rounding import round_thresholds, rounds
+from shallowrules.trees.searching import Coded, code_rows, is_coded_beside, part_of
+from shallowrules.trees.thorough import Budget, Thorough, note_of
+from shallowrules.trees.tree import LEAF
+
+__all__ = ["grow", "over_the_table", "seed_of", "thorough_of"]
+
+
+def grow(
+    data: FitData,
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None = None,
+) -> list[tuple[GrownTree, ...]]:
+    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
+
+    Where greedy trees are equal, they are the same object.
+
+    Parameters
+    ----------
+    data : FitData
+    tradeoffs : sequence of float
+        For a method other than "exshallow" any one number.
+    progress : callable or None
+        Called now and then with the share of the work that is done, and at the end with 1.
+    log : callable
+    tell_best : callable or None
+        Called in a thorough search with J of the best tree so far.
+
+    Returns
+    -------
+    list of tuple of GrownTree
+        One tuple per trade-off, in their order. Features are model columns, centers those of the reference.
+    """
+    kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
+    log(f"growing a tree for {counted(len(kept), 'cluster')}")
+    grown = _grow_for(data, kept, tradeoffs, progress, log, tell_best)
+    separates = method != "exkmc" or data.parameters.base == "imm"
+    if separates and len(used) < len(kept) and any(trees[0].n_leaves < len(kept) for trees in grown):
+        # More centers than distinct rows: without the centers that no row has, cuts get valid.
+        smaller = _grow_for(data, used, tradeoffs, progress, log, tell_best)
+        grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
+    rounded = _round_all(data, grown, tradeoffs, log)
+    if progress is not None:
+        progress(1.0)
+    return rounded
+
+
+def _round_all(
+    data: FitData, grown: Sequence[tuple[GrownTree, ...]], tradeoffs: Sequence[float], log: Log
+) -> list[tuple[GrownTree, ...]]:
+    """Return the trees with rounder thresholds, those that are to have them; equal trees stay the same object."""
+    within = data.parameters.round_within
+    if not any(rounds(within, tree) for trees in grown for tree in trees):
+        return list(grown)
+    weight = data.fit_weight
+    rows, encoding = _Rows(data.encoding.matrix, data.encoding.X_cluster, weight), data.encoding
+    if weight is not None and not weight.all():
+        counted = weight > 0
+        rows = _Rows(rows.matrix[counted], rows.X_cluster[counted], weight[counted])
+    n_threads = data.parameters.n_threads
+    if data.reference_sums is not None:
+        grid = data.reference_sums.grid
+    else:
+        grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
+
+    def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
+        if not rounds(within, tree):
+            return tree
+        here = replace(rows, leaves={})
+        found = round_thresholds(
+            tree,
+            encoding.encoder,
+            encoding.table,
+            grid,
+            lambda function, state: function(here, state),
+            tree.objectives or _objectives(data, tree, tradeoff),
+            within=within,
+            n_threads=n_threads,
+        )
+        if found is tree:
+            return tree
+        for note in found.notes[len(tree.notes) :]:
+            log(note)
+        if len(rows.matrix) == len(encoding.matrix):
+            leaf = here.leaves[found.cut.tobytes()]
+        else:
+            leaf = route_rows(encoding.matrix, found.feature, found.cut, found.left, found.right, n_threads=n_threads)
+        labels = found.center[leaf]
+        return replace(found, labels=labels if weight is None else np.where(weight > 0, labels, np.int32(LEAF)))
+
+    same: dict[tuple[int, float], GrownTree] = {}
+    for trees, tradeoff in zip(grown, tradeoffs, strict=True):
+        for tree in trees:
+            key = id(tree), tradeoff
+            if key not in same:
+                same[key] = rounded(tree, tradeoff)
+    return [tuple(same[id(tree), tradeoff] for tree in trees) for trees, tradeoff in zip(grown, tradeoffs, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that count, as `RoundedRows`."""
+
+    matrix: NDArray[Any]
+    X_cluster: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    leaves: dict[bytes, NDArray[np.int32]] = field(default_factory=dict)
+
+
+def _objectives(data: FitData, tree: GrownTree, tradeoff: float) -> Objectives:
+    """Return J of a tree that was not refined; of methods without a trade-off it is the cost alone."""
+    tradeoff = tradeoff if data.parameters.method == "exshallow" else 0.0
+    cost = partition_cost(data.encoding.X_cluster, tree.labels, data.fit_weight, data.parameters.n_threads)
+    own = normalized_cost(cost, data.reference_cost) + tradeoff * weighted_average_explanation_size(tree.as_tree())
+    return Objectives(own, own, data.reference_cost, tradeoff)
+
+
+def _grow_for(
+    data: FitData,
+    kept: NDArray[np.integer],
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None,
+) -> list[tuple[GrownTree, ...]]:
+    """Grow the trees that explain the centers `kept`."""
+    plan = divide(data, kept, kept_cuts(data))
+    regions = regions_of(plan)
+    found = [
+        _grow_region(data, region, tradeoffs, part_of(progress, i, len(regions)), log, tell_best)
+        for i, region in enumerate(regions)
+    ]
+    if isinstance(plan, Region):
+        return found[0]
+    grown = []
+    for i, tradeoff in enumerate(tradeoffs):
+        in_regions = [trees[i] for trees in found]
+        greedy, refined = (
+            join(plan, [trees[which] for trees in in_regions], len(data.reference.labels)) for which in (0, -1)
+        )
+        trees = [greedy]
+        if any(len(trees) > 1 for trees in in_regions):
+            before, after = (_objectives(data, tree, tradeoff).own for tree in (greedy, refined))
+            best, own = (refined, after) if after < before else (greedy, before)
+            trees.append(
+                replace(best, notes=refined.notes, objectives=Objectives(own, before, data.reference_cost, tradeoff))
+            )
+        grown.append(tuple(trees))
+    return grown
+
+
+def _grow_region(
+    data: FitData,
+    region: Region,
+    tradeoffs: Sequence[float],
+    progress: Progress | None,
+    log: Log,
+    tell_best: Callable[[float], None] | None,
+) -> list[tuple[GrownTree, ...]]:
+    """Grow the trees that explain the centers of a region; labels are those of its rows."""
+    encoding, reference, parameters = data.encoding, data.reference, data.parameters
+    method, n_threads, kept = parameters.method, parameters.n_threads, region.centers
+    refines = (
+        parameters.refine != "none" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
+    )
+    with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
+    rows = _RegionRows.of(data, region)
+    unique = find_unique_rows(
+        GrowthData(
+            rows.X_explain,
+            rows.X_cluster,
+            reference.explain_centers[kept],
+            reference.centers[kept],
+            rows.weight,
+            encoding.explain_ranges,
+            encoding.cluster_ranges,
+            region.path_sides,
+        ),
+        # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
+        _renumbered(rows.labels, kept) if with_imm and region.rows is None else None,
+        n_threads,
+    )
+    n_parts = 1 + refines * len(tradeoffs)
+    first_part = part_of(progress, 0, n_parts)
+    coded = None
+    with ThreadPoolExecutor(1) as beside:
+        if refines and is_coded_beside(unique, n_threads):
+            coded = beside.submit(code_rows, unique, 1, with_codes=True)
+        if len(tradeoffs) > 1:
+            greedy = growing.grow_path(
+                unique,
+                tradeoffs,
+                distances=_known_distances(data, region, unique),
+                n_threads=n_threads,
+                progress=first_part,
+            )
+        else:
+            tree = growing.grow(
+                unique,
+                method=method,
+                tradeoff=tradeoffs[0],
+                max_leaves=parameters.max_leaves,
+                base=parameters.base,
+                distances=_known_distances(data, region, unique),
+                n_threads=n_threads,
+                progress=first_part,
+            )
+            greedy = [tree]
+    by_model_column = {id(tree): over_the_table(renumber_centers(tree, kept), encoding.encoder) for tree in greedy}
+    grown = []
+    for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
+        trees = [by_model_column[id(tree)]]
+        if refines and tree.n_leaves == len(kept) > 1:
+            thorough = thorough_of(parameters, len(kept), log, tell_best)
+            part = part_of(progress, 1 + i, n_parts)
+            refined = _refined(tree, unique, data, rows, kept, tradeoff, thorough, coded, log, part)
+            trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
+        grown.append(tuple(trees))
+    return grown
+
+
+@dataclass(frozen=True, eq=False)
+class _RegionRows:
+    """The rows of a region.
+
+    Attributes
+    ----------
+    X_explain, X_cluster, weight
+        As in `GrowthData`.
+    labels : ndarray of int32
+        Of the reference.
+    reference_cost : float
+        Its part of the cost of the reference, by weight: so much a condition costs in refinement as in the whole table.
+    """
+
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[np.int32]
+    reference_cost: float
+
+    @classmethod
+    def of(cls, data: FitData, region: Region) -> _RegionRows:
+        """Return the rows of a region of a table."""
+        encoding, weight, labels = data.encoding, data.fit_weight, data.reference.labels
+        if region.rows is None:
+            return cls(encoding.X_explain, encoding.X_cluster, weight, labels, data.reference_cost)
+        rows = region.rows
+        share = len(rows) / len(labels) if weight is None else float(weight[rows].sum() / weight.sum())
+        X_explain = encoding.X_explain[rows]
+        X_cluster = X_explain if encoding.X_cluster is encoding.X_explain else encoding.X_cluster[rows]
+        return cls(
+            X_explain, X_cluster, None if weight is None else weight[rows], labels[rows], data.reference_cost * share
+        )
+
+
+def _known_distances(data: FitData, region: Region, unique: UniqueRows) -> NDArray[np.float64] | None:
+    """Return the distances that finding the nearest centers left, if they are those of a region's rows and centers."""
+    held = data.reference.distances
+    distances = None if held is None else held.take()
+    is_whole = region.rows is None and unique.group is None and len(region.centers) == len(data.reference.centers)
+    return distances if is_whole else None
+
+
+def _refined(
+    tree: GrownTree,
+    unique: UniqueRows,
+    data: FitData,
+    rows: _RegionRows,
+    kept: NDArray[np.integer],
+    tradeoff: float,
+    thorough: Thorough | None,
+    coded: Future[Coded] | None,
+    log: Log,
+    progress: Progress | None,
+) -> GrownTree:
+    """Return a refined tree; the greedy one if an interrupt ends a thorough search before there is another."""
+    parameters = data.parameters
+    try:
+        refinement = refine(
+            tree,
+            unique,
+            tradeoff=tradeoff,
+            reference_cost=rows.reference_cost,
+            reference_labels=_renumbered(rows.labels, kept),
+            moves_leaves=parameters.clusterer is None,
+            random_seed=seed_of(parameters.random_state),
+            thorough=thorough,
+            coded=coded,
+            n_threads=parameters.n_threads,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        if thorough is None:
+            raise
+        return replace(tree, notes=(note_of(0, interrupted=True),))
+    if refinement is None:
+        return tree
+    log(refinement.summary())
+    return refinement.tree
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of the search for better trees: fixed where the state of k-means is not a number."""
+    return int(random_state) if isinstance(random_state, Integral) else 0
+
+
+def thorough_of(
+    parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
+) -> Thorough | None:
+    """Return what a thorough search is given, if there is to be one.
+
+    Parameters
+    ----------
+    parameters : FitParameters
+    k : int
+        Clusters of each of its starts of k-means, where the clustering is the package's own.
+    log, tell_best : callable
+    """
+    if parameters.refine != "thorough":
+        return None
+
+    def start(X: NDArray[Any], weight: NDArray[np.float64] | None, seed: int) -> NDArray[np.int32]:
+        fitted = fit_clusterer(KMeans(k, n_init=1, random_state=seed), X, sample_weight=weight)
+        return np.asarray(fitted.labels_, dtype=np.int32)
+
+    return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log, tell_best)
+
+
+def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:
+    """Return a tree whose features are model columns, from one over the columns that rules may test."""
+    tested = encoder.explain_positions or range(len(encoder.columns))
+    columns = np.append(tested, LEAF).astype(np.int32)
+    return replace(tree, feature=columns[tree.feature])
+
+
+def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return labels as positions among the centers `kept`, `UNLABELLED` for other centers."""
+    if np.array_equal(kept, np.arange(labels.max() + 1)):
+        return labels
+    numbers = np.full(
+        int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
+    )  # the last, at index -1, stays so
+    numbers[kept] = np.arange(len(kept))
+    return numbers[labels]

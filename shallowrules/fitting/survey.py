@@ -1,0 +1,401 @@
+"""The first pass: what a fit has to know of the columns before it can encode a row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.clustering.reference import Labelling
+from shallowrules.encoding import MAX_CATEGORIES, categories, is_id_like, refuse_extreme_weights
+from shallowrules.errors import DataError, Finding, OptionError, counted
+from shallowrules.measures.summation import WeightFacts, exact_weights
+from shallowrules.measures.sums import ExactSums
+from shallowrules.partitions import Part, Partitions
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Column, Table, Value
+
+__all__ = ["Roles", "Survey", "survey"]
+
+MAX_LABELS = 65_535
+"""Distinct given labels: the kernel numbers clusters in 16 bits."""
+
+Ends = tuple[Number, Number]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns a fit uses, and as what.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        What the rules may know of.
+    labels, weight : str or None
+        The columns of given labels and of weights.
+    imputes : bool
+        Whether values may be missing, because they are imputed.
+    weight_exponent : int or None
+        Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
+    """
+
+    columns: tuple[str, ...]
+    labels: str | None
+    weight: str | None
+    imputes: bool = False
+    weight_exponent: int | None = None
+
+    @classmethod
+    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, imputes: bool = False) -> Roles:
+        """Return the roles; OptionError names a column that is not there."""
+        for name, wanted in (("labels", labels), ("sample_weight", weight)):
+            if wanted is not None and wanted not in parts.names:
+                raise OptionError(
+                    f"{name} names a column {wanted!r}, which the table does not have; its columns are: "
+                    f"{', '.join(map(repr, parts.names))}"
+                )
+        if weight is not None and parts.types[weight] not in ("integer", "float"):
+            raise DataError(f"the weights in column {weight!r} must be numbers; it was read as {parts.types[weight]}")
+        columns = tuple(name for name in parts.names if name not in (labels, weight))
+        other = [name for name in columns if parts.types[name] == "other"]
+        if other:
+            raise DataError(
+                "columns that are neither numbers nor categories cannot be used: "
+                f"{', '.join(map(repr, other))}; exclude them"
+            )
+        return cls(columns, labels, weight, imputes)
+
+    def weights(self, part: Table) -> NDArray[np.float64] | None:
+        """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""
+        if self.weight is None:
+            return None
+        weight = part[self.weight].values.astype(np.float64)
+        return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
+
+    def counted(self, part: Table) -> NDArray[np.bool_] | None:
+        """Return which rows count: those of positive weight that have a label; None for all."""
+        weight = self.weights(part)
+        found = None if weight is None or (weight > 0).all() else weight > 0
+        if self.labels is not None and (absent := part[self.labels].absent).any():
+            found = ~absent if found is None else found & ~absent
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What is known of one column.
+
+    Parameters
+    ----------
+    ends, counted_ends : (least, greatest) or None
+        Of all numbers, and of those in rows that count.
+    values, counted_values : frozenset
+        Categories, likewise; at most one more than there may be.
+    present : int
+        Rows with a value.
+    """
+
+    ends: Ends | None = None
+    counted_ends: Ends | None = None
+    values: frozenset[Value] = frozenset()
+    counted_values: frozenset[Value] = frozenset()
+    present: int = 0
+
+    @classmethod
+    def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
+        """Return those of one part, in which `rows` count."""
+        if column.is_finite:
+            present, among, values = len(column.values), rows, column.values
+        else:
+            known = ~column.absent
+            present, among, values = int(np.count_nonzero(known)), known, column.values[known]
+            among = known if rows is None else known & rows
+        counted_values = values if among is None else column.values[among]
+        if column.is_numeric:
+            return cls(_ends(values), _ends(counted_values), present=present)
+        return cls(
+            values=_capped(categories(replace(column, values=values, missing=None))),
+            counted_values=_capped(categories(replace(column, values=counted_values, missing=None))),
+            present=present,
+        )
+
+    def merged(self, other: ColumnFacts) -> ColumnFacts:
+        """Return those of both parts."""
+        return ColumnFacts(
+            _both_ends(self.ends, other.ends),
+            _both_ends(self.counted_ends, other.counted_ends),
+            _capped(self.values | other.values),
+            _capped(self.counted_values | other.counted_values),
+            self.present + other.present,
+        )
+
+
+def _ends(values: NDArray[Any]) -> Ends | None:
+    return (values.min().item(), values.max().item()) if len(values) else None
+
+
+def _both_ends(one: Ends | None, other: Ends | None) -> Ends | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _capped(values: Iterable[Value]) -> frozenset[Value]:
+    return frozenset(sorted(values)[: MAX_CATEGORIES + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSurvey:
+    """What one pass tells of the weights of the rows that count.
+
+    Parameters
+    ----------
+    sums : ExactSums
+        Their sum, as that of one group.
+    largest, smallest : float
+    fraction : float
+        How far one of them is from a whole number, at most.
+    """
+
+    sums: ExactSums = field(default_factory=lambda: ExactSums((0,)))
+    largest: float = 0.0
+    smallest: float = math.inf
+    fraction: float = 0.0
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64]) -> WeightSurvey:
+        """Return that of some positive weights."""
+        if not len(weight):
+            return cls()
+        fraction = np.abs(weight - np.rint(weight)).max()
+        sums = ExactSums.of(weight, np.zeros(len(weight), np.intp), 1)
+        return cls(sums, float(weight.max()), float(weight.min()), float(fraction))
+
+    def merged(self, other: WeightSurvey) -> WeightSurvey:
+        """Return that of both parts."""
+        return WeightSurvey(
+            self.sums.merged(other.sums),
+            max(self.largest, other.largest),
+            min(self.smallest, other.smallest),
+            max(self.fraction, other.fraction),
+        )
+
+    @property
+    def total(self) -> float:
+        """Their sum, rounded once."""
+        return float(self.sums.rounded()[0])
+
+    @property
+    def exponent(self) -> int:
+        """That of the power of two above their sum."""
+        return math.frexp(self.total)[1]
+
+    def facts(self, n_rows: int) -> WeightFacts:
+        """Return the facts of these weights as `exact_weights` makes them, those of so many rows."""
+        largest, smallest, half, with_fraction = exact_weights(
+            np.array([self.largest, self.smallest, 0.5, 2.0 + self.fraction]), self.exponent
+        )
+        are_whole = smallest >= half and with_fraction == math.floor(with_fraction)
+        return WeightFacts(n_rows, self.total, float(largest), float(smallest), bool(are_whole))
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What one pass tells of a table.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnFacts
+        Of the columns that are used.
+    rows, counted : int
+        Rows, and those that count.
+    unlabelled, absent_labels : int
+        Rows without a label: those of positive weight, and all.
+    weighed : WeightSurvey or None
+        Of the rows that count; None where there are no weights.
+    wrong : Counter
+        Rows by what is wrong with a column ("missing", "infinite", …), the column and the file or partition.
+    labels : Counter
+        Rows that count, by given label.
+    all_labels : frozenset
+    """
+
+    columns: tuple[ColumnFacts, ...]
+    rows: int
+    counted: int
+    unlabelled: int
+    absent_labels: int
+    weighed: WeightSurvey | None = None
+    wrong: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    labels: Counter[Any] = field(default_factory=Counter)
+    all_labels: frozenset[Any] = frozenset()
+
+    def merged(self, other: Survey) -> Survey:
+        """Return that of both parts."""
+        return Survey(
+            tuple(one.merged(another) for one, another in zip(self.columns, other.columns, strict=True)),
+            self.rows + other.rows,
+            self.counted + other.counted,
+            self.unlabelled + other.unlabelled,
+            self.absent_labels + other.absent_labels,
+            self.weighed and other.weighed and self.weighed.merged(other.weighed),
+            self.wrong + other.wrong,
+            self.labels + other.labels,
+            self.all_labels | other.all_labels,
+        )
+
+    @property
+    def weights(self) -> WeightFacts:
+        """The facts of the weights that the fit counts with."""
+        if self.weighed is None:
+            return WeightFacts.of(None, self.counted)
+        return self.weighed.facts(self.counted)
+
+    @property
+    def weight_exponent(self) -> int | None:
+        """What `Roles` takes of that name."""
+        return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
+
+    def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
+        """Return the given labels in order, the number of each, and which have rows that count."""
+        if not self.all_labels:
+            raise DataError("no row has a label, so that there is no clustering to explain")
+        if len(self.all_labels) > MAX_LABELS:
+            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are no clusters")
+        distinct = list(self.all_labels)
+        values = np.empty(len(distinct), dtype=object)
+        values[:] = distinct
+        if all(isinstance(label, int | float) and not isinstance(label, bool) for label in distinct):
+            values = np.array(distinct)
+        known = Labelling.of(values, np.zeros(len(distinct), bool))
+        numbers = dict(zip(distinct, known.labels.tolist(), strict=True))
+        used = np.zeros(len(distinct), bool)
+        used[[numbers[label] for label in self.labels]] = True
+        return known, numbers, used
+
+    def head(
+        self, parts: Partitions, roles: Roles, imputed: Sequence[Number | Value | None], *, counted_only: bool
+    ) -> Table:
+        """Return a small table with the ends of all numbers and every category, and a missing value that is imputed.
+
+        What depends on ranges and categories alone, it gives as the whole table does.
+        """
+        facts = [
+            (each.counted_ends, each.counted_values) if counted_only else (each.ends, each.values)
+            for each in self.columns
+        ]
+        n_rows = 2 * max(1, *(len(values) for _, values in facts), 1) + bool(imputed)
+        columns = []
+        values_of = zip(roles.columns, facts, imputed or (None,) * len(facts), strict=True)
+        for name, (ends, values), value in values_of:
+            kind = parts.kinds[name]
+            missing = None if value is None else np.arange(n_rows) == n_rows - 1
+            if ends is not None:
+                column = np.array([ends[i % 2] for i in range(n_rows)], dtype=kind.dtype)
+            else:
+                column = np.empty(n_rows, dtype=object)
+                ordered = sorted(values)
+                column[:] = [ordered[i % len(ordered)] if ordered else None for i in range(n_rows)]
+            columns.append(Column(name, kind.type, column, missing, kind.conversion).filled(value))
+        return Table(tuple(columns), n_rows)
+
+
+def survey(parts: Partitions, roles: Roles) -> Survey:
+    """Return what one pass tells of a table that can be fitted.
+
+    Raises
+    ------
+    DataError
+        Naming the column, the file or partition, and how many rows lack a value or are infinite; if weights are
+        negative or too large; if a column has too many categories.
+    """
+    found = parts.map_reduce(_survey_part, roles)
+    _refuse_wrong(found, roles)
+    if not found.counted:
+        what = "a label and a positive weight" if roles.labels else "a positive weight"
+        raise DataError(f"no row has {what}: there is nothing to fit")
+    if found.weighed is not None:
+        refuse_extreme_weights(np.array([found.weighed.largest]))
+    many = [
+        f"{name!r} ({MAX_CATEGORIES if len(facts.values) > MAX_CATEGORIES else len(facts.values)} values or more)"
+        for name, facts in zip(roles.columns, found.columns, strict=True)
+        if parts.types[name] == "text" and is_id_like(len(facts.values), facts.present)
+    ]
+    if many:
+        raise DataError(
+            f"{', '.join(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly "
+            "every row), as ids and free text have them; exclude what is to play no part"
+        )
+    return found
+
+
+def _survey_part(part: Part, roles: Roles) -> Survey:
+    wrong: Counter[tuple[str, str, str]] = Counter()
+    for name in roles.columns:
+        column = part[name]
+        if column.is_finite:
+            continue
+        if not roles.imputes:
+            wrong["missing", name, part.origin] += int(np.count_nonzero(column.absent))
+        if column.is_numeric:
+            wrong["infinite", name, part.origin] += int(np.count_nonzero(np.isinf(column.values)))
+    if roles.weight is not None:
+        given = part[roles.weight]
+        weight = np.where(given.absent, 0.0, given.values.astype(np.float64))
+        wrong["missing", roles.weight, part.origin] += int(np.count_nonzero(given.absent))
+        wrong["negative", roles.weight, part.origin] += int(np.count_nonzero(weight < 0))
+        wrong["infinite", roles.weight, part.origin] += int(np.count_nonzero(np.isinf(weight)))
+    wrong = +wrong
+    if wrong:  # nothing of it can be used
+        return Survey(tuple(ColumnFacts() for _ in roles.columns), part.n_rows, 0, 0, 0, wrong=wrong)
+    rows, weights = roles.counted(part), roles.weights(part)
+    among = slice(None) if rows is None else rows
+    n_counted = part.n_rows if rows is None else int(np.count_nonzero(rows))
+    labels: Counter[Any] = Counter()
+    all_labels: frozenset[Any] = frozenset()
+    unlabelled = absent_labels = 0
+    if roles.labels is not None:
+        column = part[roles.labels]
+        labels = Counter(column.values[among].tolist())
+        all_labels = frozenset(column.values[~column.absent].tolist())
+        unlabelled = int(np.count_nonzero(column.absent if weights is None else column.absent & (weights > 0)))
+        absent_labels = int(np.count_nonzero(column.absent))
+        if len(all_labels) > MAX_LABELS:
+            raise DataError(f"column {roles.labels!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
+    return Survey(
+        tuple(ColumnFacts.of(part[name], rows) for name in roles.columns),
+        part.n_rows,
+        n_counted,
+        unlabelled,
+        absent_labels,
+        None if weights is None else WeightSurvey.of(weights[among]),
+        labels=labels,
+        all_labels=all_labels,
+    )
+
+
+def _refuse_wrong(found: Survey, roles: Roles) -> None:
+    """Raise DataError for values that cannot be used, with their columns and files, and in how many rows."""
+    said = {
+        "missing": (
+            "missing values (NaN, None or NULL)",
+            "leave these rows out, fill them (impute), or exclude the columns",
+        ),
+        "infinite": ("infinity", "k-means needs finite numbers; mend or leave out the rows"),
+        "negative": ("negative weights", "a row that is not to count has the weight 0"),
+    }
+    for kind, (what, way_out) in said.items():
+        places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)
+        if places:
+            listed = [f"column {name!r} of {origin} ({counted(n, 'row')})" for (_, name, origin), n in places]
+            more = "" if len(listed) <= 5 else f" and {counted(len(listed) - 5, 'more place')}"
+            findings = [
+                Finding(f"{kind} values", text, name, n, file=origin)
+                for text, ((_, name, origin), n) in zip(listed, places, strict=True)
+            ]
+            raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {way_out}", findings=findings)

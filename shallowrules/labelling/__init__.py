@@ -1,0 +1,1 @@
+"""Clusters given to the rows of files and databases, and how their shares drift."""

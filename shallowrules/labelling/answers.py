@@ -1,0 +1,51 @@
+"""What SQL of the rules says of a row, in the words that its user chose, and the cluster that this means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from shallowrules.exporters.base import ClusterAs
+from shallowrules.rules import RuleSet
+from shallowrules.tables.labels import NO_CLUSTER
+
+__all__ = ["Answers"]
+
+
+class Answers:
+    """What a CASE expression of the rules may answer.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    cluster_as : {"number", "name"}
+        What a row gets for its cluster.
+    otherwise : str or int, optional
+        What a row without a cluster gets, in place of NULL.
+    """
+
+    def __init__(self, rules: RuleSet, cluster_as: ClusterAs = "number", otherwise: str | int | None = None) -> None:
+        self.cluster_as = cluster_as
+        self.otherwise = otherwise
+        numbers = {cluster.index for cluster in rules.clusters}
+        self.foreign = next(number for number in count(NO_CLUSTER - 1, -1) if number not in numbers)
+        """Stands for an answer that is neither a cluster nor what was asked for in place of none."""
+        if cluster_as == "number":
+            self._clusters: dict[Any, int] = {number: number for number in numbers}
+        else:
+            self._clusters = {cluster.name: cluster.index for cluster in rules.clusters}
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the exporter, for a style that gives each row an answer."""
+        return {"cluster_as": self.cluster_as, "otherwise": self.otherwise}
+
+    def cluster(self, answer: Any) -> int:
+        """Return the cluster that an answer means, -1 for none, `foreign` if it means neither."""
+        if answer is None:
+            return NO_CLUSTER if self.otherwise is None else self.foreign
+        kind = int if self.cluster_as == "number" else str
+        if self.otherwise is not None and kind(answer) == kind(self.otherwise):
+            return NO_CLUSTER
+        return self._clusters.get(kind(answer), self.foreign)

@@ -1,0 +1,67 @@
+"""Rows by cluster, counted in a database before its labels are put there, or before they are there for good."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from shallowrules.exporters.base import ClusterAs
+from shallowrules.exporters.sql import fastest_case
+from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.labelling.answers import Answers
+from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.drift import Counts
+from shallowrules.rules import RuleSet
+from shallowrules.tables.labels import NO_CLUSTER
+
+__all__ = ["changed_rows", "count_changes", "count_made"]
+
+
+def changed_rows(database: Database, thing: Thing, case: str) -> str:
+    """Return a query for how many rows have something else in a column than an expression gives them."""
+    changed = WRITING[database.dialect.name].changed.format(
+        column=database.dialect.identifier(thing.column), value=f"(\n{case}\n)"
+    )
+    return f"SELECT COUNT(*) FROM {database.quoted(thing.name)}\nWHERE {changed}"
+
+
+def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: Any) -> int:
+    """Return how many rows have another number in the column that is there than that of their cluster.
+
+    Parameters
+    ----------
+    database : Database
+    rules : RuleSet
+    thing : Thing
+        The column.
+    **options
+        Of the exporter: columns and otherwise.
+    """
+    case = fastest_case(rules, dialect=database.dialect.name, **options)
+    return int(database.connection.exec_driver_sql(changed_rows(database, thing, case)).scalar_one())
+
+
+def count_made(
+    database: Database, rules: RuleSet, thing: Thing, column: str, cluster_as: ClusterAs, otherwise: str | int | None
+) -> Counts:
+    """Return the rows of each cluster in a table that has them.
+
+    Parameters
+    ----------
+    database : Database
+    rules : RuleSet
+    thing : Thing
+        The table, or a column of it.
+    column : str
+        That of the clusters.
+    cluster_as : {"number", "name"}
+    otherwise : str or int, optional
+        What it has of clusters, and in place of one.
+    """
+    cluster, answers = database.dialect.identifier(column), Answers(rules, cluster_as, otherwise)
+    query = f"SELECT {cluster}, COUNT(*) FROM {database.quoted(thing.name)} GROUP BY {cluster}"
+    counts: Counter[int | None] = Counter()
+    for answer, rows in database.connection.exec_driver_sql(query).all():
+        number = answers.cluster(answer)
+        counts[None if number == NO_CLUSTER else number] += int(rows)
+    return counts

@@ -1,0 +1,587 @@
+"""What will be run in a database to apply labels, or to take them away: statements as data, and notes on them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shallowrules.errors import DataError, ExportError, OptionError, OptionName, check_choice
+from shallowrules.exporters import export
+from shallowrules.exporters.base import ClusterAs
+from shallowrules.exporters.sql import SqlOptions
+from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.labelling.databases.batches import Batches
+from shallowrules.labelling.databases.counting import changed_rows, count_changes, count_made
+from shallowrules.labelling.databases.databases import REGISTRY
+from shallowrules.labelling.databases.inspecting import Database, Found, Thing, dialect_for
+from shallowrules.labelling.databases.marks import Mark
+from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, State, explain
+from shallowrules.labelling.drift import Counts, count_labels
+from shallowrules.labelling.tested_columns import find_tested_columns
+from shallowrules.rules import RuleSet
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.connecting import connect, find_url, raise_interrupt
+
+__all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels"]
+
+APPLIED_STYLES = ("view", "table", "update", "column")
+
+INTO, CLUSTER_COLUMN, REPLACE, UNDO = map(OptionName, ("into", "cluster_column", "replace", "undo"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """How labels are put into a database.
+
+    Parameters
+    ----------
+    style : {"view", "table", "update", "column"}
+        A view or a new table of every column and the cluster; a column of the table, which is written; a column that
+        the database computes.
+    into : str, or sequence of its parts, optional
+        Name of the view or table; by default that of the table with ``_clusters``.
+    cluster_column : str
+    cluster_as : {"number", "name"}
+    otherwise : str or int, optional
+        As `SqlOptions` has them.
+    columns : mapping from str to str
+        What the database calls columns of the rules that have another name there.
+    replace : bool
+        Whether to make anew what was made here.
+    batch : int, optional
+        How many rows an update writes in one transaction.
+    lock_timeout : float
+        Seconds to wait for another's lock.
+
+    Raises
+    ------
+    OptionError
+        If the style is not known, or options do not go together.
+    """
+
+    style: str
+    into: str | Sequence[str] | None = None
+    cluster_column: str = "cluster"
+    cluster_as: ClusterAs = "number"
+    otherwise: str | int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    replace: bool = False
+    batch: int | None = None
+    lock_timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_choice("style", self.style, APPLIED_STYLES, option="apply")
+        if self.into is not None and self.writes_on_table:
+            raise OptionError(
+                INTO, f" names a view or a table, and {self.style!r} adds a column: name it by ", CLUSTER_COLUMN
+            )
+        if self.batch is not None and (self.style != "update" or self.batch < 1):
+            raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
+
+    @property
+    def writes_on_table(self) -> bool:
+        """Whether the table itself is changed."""
+        return self.style in ("update", "column")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be run, made by looking at the database.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+        The table.
+    application : Application
+    undo : bool
+        Whether to take away what was applied.
+    thing : Thing
+        What is made or taken away.
+    target : str
+        The same for a person.
+    steps, ending : tuple of str
+        Statements in their order, those before the update and those behind; one transaction where `is_whole`.
+    update : str or None
+        The statement that writes labels on the table.
+    batches : Batches or None
+        How it is run in several transactions.
+    unwritten : str or None
+        A query for how many rows have another label than the update was to write, where something may interfere.
+    is_whole : bool
+        Whether the database undoes all of it if one statement fails.
+    beside : tuple of Thing
+        What is made under a name of its own for a while.
+    made : tuple of Thing and Mark
+        What is to be taken away if a statement fails that the database does not undo.
+    notes : tuple of str
+        What to know before.
+    is_repeated : bool
+        Whether the column is there, with numbers or names as wanted, so that some rows at most are written.
+    counts : mapping or None
+        Rows by the number of their cluster, as the database counts them; None where labels are taken away, or where the
+        table that is made tells.
+    changes : int or None
+        Rows that an update writes; None where that is not known.
+    """
+
+    rules: RuleSet
+    rows: DatabaseRows
+    application: Application
+    undo: bool
+    thing: Thing
+    target: str
+    steps: tuple[str, ...]
+    update: str | None = None
+    batches: Batches | None = None
+    unwritten: str | None = None
+    ending: tuple[str, ...] = ()
+    is_whole: bool = True
+    beside: tuple[Thing, ...] = ()
+    made: tuple[tuple[Thing, Mark], ...] = ()
+    notes: tuple[str, ...] = ()
+    is_repeated: bool = False
+    counts: Counts | None = None
+    changes: int | None = None
+
+    @property
+    def state_of_failure(self) -> State:
+        """What is left if a statement fails."""
+        if self.batches is not None:
+            return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
+        if self.is_whole:
+            return NOTHING_CHANGED
+        if self.application.style == "update" and not self.made:
+            return ("The update is unfinished: the same command continues",)
+        return ("What was made has been taken away",)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to run: each row has its label already, and the column says so."""
+        return self.changes == 0 and not self.steps and not self.ending
+
+    @property
+    def statements(self) -> list[str]:
+        """All statements, the update once without its batches."""
+        return [*self.steps, *([] if self.update is None else [self.update]), *self.ending]
+
+
+def plan_labels(
+    rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False, counted: bool = True
+) -> Plan:
+    """Return what would apply labels to a table, or take away what was applied so; nothing is changed.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+        A table without a sample.
+    application : Application
+    undo : bool
+    counted : bool
+        Whether the rows of each cluster are counted now also where the table that is made tells them, before it is
+        there for good.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, if what would be made is there already, or if the database
+        cannot be reached or refuses to say.
+    OptionError
+        If the database is none that labels are applied in, or there is no table.
+    ExportError
+        If its SQL cannot express the rules, or has no such style.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    dialect_for(rows)
+    if not rows.is_whole_table:
+        raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
+    with connect(find_url(rows.database), read_only=True, timeout=rows.timeout) as connection:
+        database = Database(connection, rows)
+        try:
+            database.limit_waiting(application.lock_timeout)
+            plan = plan_in(database, rules, application, undo=undo)
+            late = application.style == "table" and not counted
+            return plan if undo or late else _counted(plan, database)
+        except SQLAlchemyError as error:
+            database.roll_back()
+            raise_interrupt(error)
+            table = Thing("table", tuple(rows.name_parts))
+            raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
+
+
+def _counted(plan: Plan, database: Database) -> Plan:
+    """Return the plan with the rows of each cluster."""
+    rules, source, application = plan.rules, database.source, plan.application
+    if not plan.is_repeated or application.cluster_as != "number":
+        return replace(plan, counts=count_labels(rules, source, application.columns))
+    names = find_tested_columns(rules, source, application.columns).names
+    otherwise = application.otherwise
+    changes = count_changes(database, rules, plan.thing, columns=names, otherwise=otherwise)
+    if changes:
+        counts = count_labels(rules, source, application.columns)
+    else:  # the column says it faster than the rules
+        counts = count_made(database, rules, plan.thing, plan.thing.column, "number", otherwise)
+    return replace(plan, counts=counts, changes=changes)
+
+
+def plan_in(database: Database, rules: RuleSet, application: Application, *, undo: bool) -> Plan:
+    """Return the plan, made by an open connection, without counting rows."""
+    planner = _Planner(database, rules, application)
+    return planner.undo() if undo else planner.apply()
+
+
+class _Planner:
+    """Looks at a database and lays out statements."""
+
+    def __init__(self, database: Database, rules: RuleSet, application: Application) -> None:
+        self.database, self.facts, self.source = database, database.facts, database.source
+        self.rules, self.application = rules, application
+        into = SqlOptions(table=database.rows.name_parts, into=application.into).target
+        if application.into is None and not application.writes_on_table:
+            self._check_name(into)
+        self.table, self.into = self.database.place(database.rows.name_parts, into)
+        if self.facts.temporary and ".".join([*self.into[:-1], ""]).lower() == self.facts.temporary:
+            raise DataError(
+                f"{self.database.quoted(self.into)} would be gone with the connection: name another by ", INTO
+            )
+        self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
+        self.notes: list[str] = []
+        writing = WRITING[self.database.dialect.name]
+        self.type = writing.number if application.cluster_as == "number" else writing.text
+        self.thing = Thing(application.style, self.into)
+        if application.writes_on_table:
+            self.mark = replace(self.mark, table=self.table[-1:])
+            self.thing = Thing("column", self.table, self._column())
+
+    def _check_name(self, into: Sequence[str]) -> None:
+        """Refuse a name of our own making that the database cannot hold."""
+        try:
+            self.database.quoted(into)
+        except ExportError:
+            raise DataError(
+                f"{self.facts.title} cannot hold the name {into[-1]!r}: name what is made by ", INTO
+            ) from None
+
+    def _column(self) -> str:
+        """Return the name of the clusters' column, as the table has it if it does."""
+        fold, wanted = self.database.dialect.names.fold, self.application.cluster_column
+        for name in self.source.names:
+            if fold(name) == fold(wanted):
+                return name
+            if name.casefold() == wanted.casefold():  # no table is read with both
+                raise DataError(
+                    f"{self.source.rows} has a column {name!r}, which differs from {wanted!r} by case alone: name the "
+                    "new one by ",
+                    CLUSTER_COLUMN,
+                )
+        return wanted
+
+    def _shown(self, thing: Thing) -> str:
+        quoted = self.database.quoted(thing.name)
+        if thing.kind == "column":
+            return f"column {self.database.dialect.identifier(thing.column)} of table {quoted}"
+        return f"{thing.kind} {quoted}"
+
+    def _finish(self, steps: Sequence[str], undo: bool = False, **others: object) -> Plan:
+        settings: dict[str, object] = {"is_whole": self.facts.transactional, **others}
+        return Plan(
+            rules=self.rules,
+            rows=self.source.rows,
+            application=self.application,
+            undo=undo,
+            thing=self.thing,
+            target=self._shown(self.thing),
+            steps=tuple(steps),
+            notes=tuple(self.notes),
+            **settings,  # type: ignore[arg-type]
+        )
+
+    # Applying ----------------------------------------------------------------------------------------
+
+    def apply(self) -> Plan:
+        self.names = find_tested_columns(self.rules, self.source, self.application.columns).names
+        if self.application.writes_on_table:
+            self._refuse_no_table()
+        elif self._column() in self.source.names:
+            raise DataError(
+                f"{self.source.rows} already has a column {self._column()!r}: name the new one by ", CLUSTER_COLUMN
+            )
+        style = self.application.style
+        if style == "update":
+            return self._update()
+        return self._make() if self.facts.transactional else self._make_beside()
+
+    def _export(self, style: str, into: Sequence[str] | None = None) -> str:
+        options = {
+            "dialect": self.database.dialect.name,
+            "table": list(self.table),
+            "into": list(into or self.into),
+            "columns": self.names,
+            "cluster_column": self.thing.column or self.application.cluster_column,
+            "cluster_as": self.application.cluster_as,
+            "otherwise": self.application.otherwise,
+        }
+        return export(self.rules, "sql", style=style, **options).rstrip()
+
+    def _refuse_no_table(self) -> None:
+        found = self.database.find(Thing("table", self.table))
+        if found is not None and found.kind != "table":
+            raise DataError(
+                f"{self.database.quoted(self.table)} is no table that a column can be added to: apply a view"
+            )
+
+    def _existing(self, *, again: bool = False) -> Found | None:
+        """Return what was made here before under the name; DataError unless it may be made anew.
+
+        `again` tells that a second run of the same rules replaces nothing.
+        """
+        found = self.database.find(self.thing)
+        if found is None:
+            self._refuse_heirs()
+            return None
+        mark = self._refuse_others(found)
+        if self.thing.kind == "table" and self.application.replace:
+            self.notes.append("the table is made anew: what was added to it, such as an index, goes with the old one")
+        if self.application.replace or (again and mark.is_of(self.rules.sha256, self.application.cluster_as)):
+            return found
+        which = "of these rules" if mark.rules == self.rules.sha256 else "of other rules"
+        state = ", whose update is unfinished" if mark.unfinished else ""
+        raise DataError(
+            f"there is a {self._shown(self.thing)} already, made by shallowrules {which}{state}: ",
+            REPLACE,
+            " makes it anew, ",
+            UNDO,
+            " takes it away",
+        )
+
+    def _refuse_heirs(self) -> None:
+        """Refuse a column that would be one with a column of a table that inherits from this one."""
+        if self.thing.kind == "column" and self.facts.heirs is not None:
+            heirs = [str(name) for [name] in self.database.ask(self.facts.heirs, self.thing)]
+            if heirs:
+                raise DataError(
+                    f"{', '.join(heirs)} inherits from the table and has a column {self.thing.column!r} of its own, "
+                    "which would be written on: name the new one by ",
+                    CLUSTER_COLUMN,
+                )
+
+    def _refuse_others(self, found: Found) -> Mark:
+        """Return the mark of what was made here in this style; DataError for anything else."""
+        thing, shown = self.thing, self._shown(self.thing)
+        another = ", so that it is left alone: use another name by ", CLUSTER_COLUMN if thing.kind == "column" else INTO
+        if found.kind != thing.kind:
+            kind = {"index": "an index"}.get(
+                found.kind, f"a {found.kind}" if found.kind != "other" else "something else"
+            )
+            raise DataError(f"{self.database.quoted(thing.name)} is {kind} already, and no {thing.kind}", *another)
+        if found.mark is None:
+            why = "has been changed since shallowrules made it" if found.changed else "was not made by shallowrules"
+            raise DataError(f"there is a {shown} already, which {why}", *another)
+        if found.mark.style != self.application.style:
+            raise DataError(
+                f"{shown} was made by ", OptionName("apply", found.mark.style), ": say so to replace it or take it away"
+            )
+        return found.mark
+
+    def _make(self) -> Plan:
+        """Plan a view, a table or a computed column, in one transaction."""
+        found = self._existing()
+        steps = self._registering(self.thing.kind)
+        rights: list[str] = []
+        if found is not None:
+            steps += [self._drop(self.thing)]
+            if self.facts.rights is not None and self.thing.kind != "column":
+                rights = [str(grant) for [grant] in self.database.ask(self.facts.rights, self.thing)]
+        if self.thing.kind == "column" and self.facts.holders is not None:
+            self.notes.append(f"{self.facts.title} lets nobody else read the table until all of it is done")
+        made = [self._export(self.application.style), *self._marking(self.thing, self.mark)]
+        return self._finish([*steps, *made, *rights])
+
+    def _make_beside(self) -> Plan:
+        """Plan a view or a table where each statement is a transaction: what is new takes its name when it is done."""
+        if self.application.style == "column":
+            self._export("column")  # says why there is none
+        found = self._existing()
+        kind = self.thing.kind
+        new = Thing(kind, (*self.into[:-1], _name_beside("new", self.into)))
+        old = Thing(kind, (*self.into[:-1], _name_beside("old", self.into)))
+        self._note_no_transaction()
+        steps = self._registering(kind)
+        steps += [self._drop(thing) for thing in (new, old) if self.database.find(thing) is not None]
+        made = () if found is not None else ((self.thing, self.mark),)
+        query = self._export("select")
+        if self.database.is_registered(kind):
+            steps += [self._export("view", new.name), self._register(self.thing, self.mark, like=new)]
+            if found is None:
+                steps += [self._export("view")]
+            else:
+                steps += [self._fill(str(self.facts.replaced_view), self.thing, self.mark, query=query)]
+            steps += [self._drop(new)]
+            if found is not None and found.mark != self.mark:
+                steps += [f"{self._forget(self.thing)} AND mark <> {self.mark.literal}"]
+            return self._finish(steps, beside=(new,), made=made)
+        steps += [self._fill(str(self.facts.marked_table), new, self.mark, query=query)]
+        before, after, aside = map(self.database.quoted, (new.name, self.into, old.name))
+        ending = [f"RENAME TABLE {before} TO {after}"]
+        if found is not None:
+            ending = [f"RENAME TABLE {after} TO {aside}, {before} TO {after}", self._drop(old)]
+        return self._finish(steps, ending=tuple(ending), beside=(new,), made=made)
+
+    def _update(self) -> Plan:
+        """Plan a column of the table, written where the cluster changes."""
+        found = self._existing(again=True)
+        batch, mark = self.application.batch, self.mark
+        in_one = self.facts.transactional and batch is None
+        started = mark if in_one else replace(mark, unfinished=True)
+        steps = self._registering("column")
+        if found is not None and found.mark is not None and found.mark.cluster_as != mark.cluster_as:
+            steps += [self._drop(self.thing)]
+            found = None
+        if found is None:
+            steps += [self._fill(self.facts.add_column, self.thing, started)]
+            if "{mark}" not in self.facts.add_column:
+                steps += self._marking(self.thing, started)
+        elif found.mark not in (mark, started):
+            steps += self._marking(self.thing, started)
+        made = ((self.thing, started),) if found is None and batch is None else ()
+        changed = found is None or found.mark != mark
+        ending = [] if in_one or not changed else self._marking(self.thing, mark)
+        update, unwritten = self._keep_columns(self._export("update")), self._unwritten()
+        if not in_one and batch is None:
+            self._note_no_transaction()
+        if in_one and found is None and self.facts.holders is not None:
+            self.notes.append(
+                f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
+            )
+        writing: dict[str, Any] = {
+            "update": update,
+            "unwritten": unwritten,
+            "ending": tuple(ending),
+            "is_repeated": found is not None,
+        }
+        if batch is None:
+            return self._finish(steps, made=made, **writing)
+        batches = Batches.of(self.database, self.table, batch)
+        self.notes.append(
+            f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
+            "interrupted is continued by the same command"
+        )
+        return self._finish(steps, batches=batches, is_whole=False, **writing)
+
+    def _keep_columns(self, update: str) -> str:
+        """Return an update by which columns that the database would write on by itself stay as they are."""
+        if self.facts.kept_columns is None:
+            return update
+        found = self.database.ask(self.facts.kept_columns, Thing("table", self.table))
+        names = [self.database.dialect.identifier(str(name)) for [name] in found]
+        before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET ")
+        return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
+
+    def _unwritten(self) -> str | None:
+        """Return a query for the rows that an update was kept from; None where nothing does that."""
+        interferes = self.facts.interferes
+        if interferes is None or not self.database.ask(interferes, Thing("table", self.table))[0][0]:
+            return None
+        return changed_rows(self.database, self.thing, self._export("case"))
+
+    def _note_no_transaction(self) -> None:
+        self.notes.append(
+            f"{self.facts.title} undoes no statement that makes or drops an object: these are in an order in which "
+            "nothing half-made is left under the name, and what is left beside it is taken away"
+        )
+
+    # Taking away -------------------------------------------------------------------------------------
+
+    def undo(self) -> Plan:
+        found = self.database.find(self.thing)
+        steps: list[str] = []
+        if not self.facts.transactional and self.thing.kind != "column":
+            beside = (Thing(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into))) for way in ("new", "old"))
+            steps += [self._drop(thing) for thing in beside if self.database.find(thing) is not None]
+            self._note_no_transaction()
+        if found is not None:
+            self._refuse_others(found)
+            steps.append(self._drop(self.thing))
+        elif not steps:
+            raise DataError(f"there is no {self._shown(self.thing)}: nothing to take away")
+        return self._finish([*steps, *_unregister(self.database, self.thing)], undo=True)
+
+    # Statements --------------------------------------------------------------------------------------
+
+    def _fill(self, template: str, thing: Thing, mark: Mark, **values: str) -> str:
+        return self.database.fill(template, thing, mark=mark.literal, type=self.type, **values)
+
+    def _drop(self, thing: Thing) -> str:
+        return _drop(self.database, thing)
+
+    def _forget(self, thing: Thing) -> str:
+        return _forget(self.database, thing)
+
+    def _registering(self, kind: str) -> list[str]:
+        """Return what makes the registry, if something of a kind wants one and there is none."""
+        if not self.database.is_registered(kind) or self.database.has_registry(self.thing):
+            return []
+        self.notes.append(
+            f"{self.facts.title} keeps no comment on a {kind}: a table {REGISTRY} is made, which says what "
+            "shallowrules made"
+        )
+        return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
+
+    def _marking(self, thing: Thing, mark: Mark) -> list[str]:
+        """Return what says of something that was made that it was made here."""
+        if not self.database.is_registered(thing.kind):
+            return [self._fill(self.facts.comments[thing.kind], thing, mark)]
+        before = [self._forget(thing)] if self.database.has_registry(thing) else []
+        return [*before, self._register(thing, mark, like=thing)]
+
+    def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
+        """Return what adds something to the registry; it is as `like` is now."""
+        registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
+        definition = self.database.fill(self.facts.definitions[thing.kind], like)
+        return (
+            f"INSERT INTO {registry} (kind, name, part, mark, definition)\n"
+            f"SELECT {string(thing.kind)}, {string(thing.name[-1])}, {string(thing.column)}, {mark.literal}, "
+            f"({definition})"
+        )
+
+
+def leftovers(database: Database, plan: Plan) -> list[str]:
+    """Return what takes away what a plan made before it failed, where the database does not; nobody else's."""
+    statements = [_drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
+    for thing, mark in plan.made:
+        found = database.find(thing)
+        if found is not None and found.mark == mark:
+            statements.append(_drop(database, thing))
+        statements += _unregister(database, thing)
+    return statements
+
+
+def _name_beside(way: str, target: Sequence[str]) -> str:
+    """Return the name that something has before it takes its place, or behind: no user's, and the same in each run."""
+    return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
+
+
+def _drop(database: Database, thing: Thing) -> str:
+    quoted = database.quoted(thing.name)
+    if thing.kind == "column":
+        return f"ALTER TABLE {quoted}\nDROP COLUMN {database.dialect.identifier(thing.column)}"
+    return f"DROP {thing.kind.upper()} {quoted}"
+
+
+def _forget(database: Database, thing: Thing) -> str:
+    """Return what takes something out of the registry."""
+    registry = database.quoted(database.registry_of(thing).name)
+    return f"DELETE FROM {registry} WHERE {database.is_row_of(thing)}"
+
+
+def _unregister(database: Database, thing: Thing) -> list[str]:
+    """Return what takes something out of the registry, or takes the registry away if it knows of nothing else."""
+    if not database.is_registered(thing.kind) or not database.has_registry(thing):
+        return []
+    if database.others_registered(thing):
+        return [_forget(database, thing)]
+    return [_drop(database, database.registry_of(thing))]

@@ -1,0 +1,153 @@
+"""Running a plan: all of it or nothing where the database has transactions for it, in a safe order where it has not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from shallowrules.errors import DataError, OptionName, counted
+from shallowrules.labelling.databases.counting import count_made
+from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.planning import Plan, leftovers, plan_in
+from shallowrules.labelling.databases.refusals import explain
+from shallowrules.labelling.drift import Counts
+from shallowrules.sources.connecting import connect, find_url, raise_interrupt
+
+__all__ = ["run_plan"]
+
+KILLED_SECONDS = 10
+"""How long an interrupted statement of a server is waited for."""
+
+
+def run_plan(
+    plan: Plan, progress: Callable[[int], None] | None = None, show: Callable[[Counts], None] | None = None
+) -> int:
+    """Run a plan, and return how many rows an update has written.
+
+    Parameters
+    ----------
+    plan : Plan
+    progress : callable, optional
+        Called after each batch with the rows that are looked at so far.
+    show : callable, optional
+        Called with the rows of each cluster in a table that is made, before it is there for good, if the plan does not
+        have them.
+
+    Raises
+    ------
+    DataError
+        If the database is no longer as the plan found it, or refuses a statement, in words of what is missing; what
+        was made is taken away then, but for batches, which a second run continues.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    if plan.is_done:
+        return 0
+    session: int | None = None
+    try:
+        with connect(find_url(plan.rows.database), timeout=plan.rows.timeout) as connection:
+            database = Database(connection, plan.rows)
+            try:
+                database.limit_waiting(plan.application.lock_timeout)
+                session = _prepare(plan, database)
+                return _run(plan, database, progress, show)
+            except SQLAlchemyError as error:
+                database.roll_back()
+                raise_interrupt(error)
+                things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
+                style, state = plan.application.style, plan.state_of_failure
+                if plan.is_whole and getattr(error, "connection_invalidated", False):
+                    state = ("The connection is lost: all of it is done, or nothing",)
+                raise explain(error, database, style, things, plan.target, state) from None
+            except BaseException:
+                database.roll_back()
+                raise
+    except BaseException as failure:
+        made = session is not None and (plan.beside or plan.made)
+        if made and not _take_back(plan, session) and isinstance(failure, DataError):
+            undo = OptionName("undo")
+            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " does so") from None
+        raise
+
+
+def _prepare(plan: Plan, database: Database) -> int | None:
+    """Begin, and look whether all is as the plan found it; return the session if it may go on alone."""
+    database.begin()
+    if not database.claim(plan.thing, plan.application.lock_timeout):
+        raise DataError(
+            f"{plan.target}: another run is making it. Run the command again when that has ended, or wait longer by ",
+            OptionName("lock_timeout"),
+        )
+    changed = f"{plan.target}: the database has changed since this was shown: run the command again"
+    try:
+        again = plan_in(database, plan.rules, plan.application, undo=plan.undo)
+    except DataError as error:  # which the plan did not meet
+        raise DataError(f"{changed}. Now ", *error.parts) from error
+    if again.statements != plan.statements:
+        raise DataError(changed)
+    query = database.facts.session
+    return None if query is None else database.connection.exec_driver_sql(query).scalar_one()
+
+
+def _run(
+    plan: Plan,
+    database: Database,
+    progress: Callable[[int], None] | None,
+    show: Callable[[Counts], None] | None,
+) -> int:
+    connection, application = database.connection, plan.application
+    for statement in plan.steps:
+        connection.exec_driver_sql(statement)
+    if plan.counts is None and not plan.undo and show is not None:
+        column, kind = application.cluster_column, application.cluster_as
+        made = plan.beside[0] if plan.beside else plan.thing
+        show(count_made(database, plan.rules, made, column, kind, application.otherwise))
+    update = None if plan.changes == 0 else plan.update  # which would look at each row once more
+    written = 0
+    if update is not None and plan.batches is not None:
+        connection.commit()
+        for looked_at, so_far in plan.batches.run(database, update):
+            written = so_far
+            if progress is not None:
+                progress(looked_at)
+    elif update is not None:
+        written = database.write(update)
+    unwritten = None if update is None else plan.unwritten
+    if unwritten is not None and (count := connection.exec_driver_sql(unwritten).scalar_one()):
+        raise DataError(
+            f"{plan.target}: {counted(count, 'row')} would be left with another label than the rules': a trigger or a "
+            "policy of the table keeps them from being written. Apply a view. ",
+            *plan.state_of_failure,
+        )
+    if not database.facts.transactional:
+        connection.commit()  # an update, before what commits by itself
+    for statement in plan.ending:
+        connection.exec_driver_sql(statement)
+    connection.commit()
+    return written
+
+
+def _take_back(plan: Plan, session: int | None) -> bool:
+    """Take away what was made, by another connection: the first may be lost, and its statement go on.
+
+    Returns whether that could be done.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    with suppress(SQLAlchemyError, DataError), connect(find_url(plan.rows.database)) as connection:
+        database = Database(connection, plan.rows)
+        with suppress(SQLAlchemyError):
+            connection.exec_driver_sql(database.facts.kill.format(number=session))
+        latest = time.monotonic() + KILLED_SECONDS
+        while connection.exec_driver_sql(database.facts.is_alive.format(number=session)).scalar():
+            if time.monotonic() > latest:
+                break
+            time.sleep(0.05)
+        if not database.claim(plan.thing, 0):
+            return False  # what is there may be that of another run
+        for statement in leftovers(database, plan):
+            connection.exec_driver_sql(statement)
+        connection.commit()
+        return True
+    return False

@@ -1,0 +1,188 @@
+"""How the shares of the clusters have moved since training, and which values training did not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shallowrules.errors import DataError, OptionError, counted
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import dialect_of_database
+from shallowrules.labelling.tested_columns import find_tested_columns
+from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
+from shallowrules.rules.matching import read_columns
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tables.table import Column, Table
+from shallowrules.trees.tree import compare
+from shallowrules.verification.comparing import cluster_of
+
+__all__ = [
+    "ColumnShift",
+    "Counts",
+    "Shift",
+    "count_in_database",
+    "count_labels",
+    "count_rows",
+    "measure_columns",
+    "measure_shifts",
+]
+
+VALUES_SHOWN = 5
+"""Categories that training did not have which are named, the most frequent first."""
+
+Counts = Mapping[int | None, int]
+"""Rows by the number of their cluster, None for those without one."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One cluster's rows, and their share of all, beside its share in training.
+
+    `cluster` is its number, None for the rows without a cluster, of which training had none. Shares are of rows, from
+    0 to 1, whatever the rows' weights in training.
+    """
+
+    cluster: int | None
+    title: str
+    rows: int
+    share: float
+    trained: float
+
+    @property
+    def size(self) -> float:
+        """The difference of the shares: above 0 where there are more rows than in training."""
+        return self.share - self.trained
+
+
+@dataclass(frozen=True)
+class ColumnShift:
+    """Values of a column that rules test and that training did not have, by rows.
+
+    Attributes
+    ----------
+    column : RuleColumn
+    rows : int
+        All rows of the table.
+    missing : int
+        Rows without a value; those that are imputed too.
+    below, above : int
+        Rows whose number is below the least of training, or above the greatest.
+    unseen : int
+        Rows whose category training did not have.
+    examples : tuple of str or bool
+        Such categories, the most frequent first, some of them.
+    """
+
+    column: RuleColumn
+    rows: int
+    missing: int = 0
+    below: int = 0
+    above: int = 0
+    unseen: int = 0
+    examples: tuple[Value, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """Return what is new, a sentence for each kind."""
+        column = self.column
+        facts = [
+            (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
+            (self.above, f"a value above {_end(column, column.maximum)}, the greatest in training"),
+            (self.unseen, f"a value that training did not have: {', '.join(map(format_value, self.examples))}"),
+            (self.missing, "no value" if column.imputed is None else "no value, and one is imputed"),
+        ]
+        return [
+            f"column {column.name!r}: {counted(n, 'row')} ({n / self.rows:.1%}) with {words}" for n, words in facts if n
+        ]
+
+
+def _end(column: RuleColumn, number: Number | None) -> str:
+    return "" if number is None else column.show(number)
+
+
+def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
+    """Return the shift of each column that rules test, in their order; `RuleSet.assign` says what it raises.
+
+    Raises
+    ------
+    DataError
+        If there are no rows.
+    """
+    n_rows, columns = read_columns(rules.columns, rules.tested_columns, table)
+    if not n_rows:
+        raise DataError("there are no rows, so that no value is new")
+    return [_column_shift(rules.columns[feature], read, n_rows) for feature, read in columns.items()]
+
+
+def _column_shift(column: RuleColumn, read: Column, n_rows: int) -> ColumnShift:
+    missing = read.absent if read.imputed_rows is None else read.absent | read.imputed_rows
+    n_missing, values = int(np.count_nonzero(missing)), read.values[~missing]
+    if column.minimum is not None and column.maximum is not None:
+        below, above = compare(values, column.minimum), compare(values, column.maximum)
+        n_below = int(np.count_nonzero(below[0])) - int(np.count_nonzero(values == column.minimum))
+        return ColumnShift(column, n_rows, n_missing, n_below, int(np.count_nonzero(above[1])))
+    known = set(column.values)
+    found = Counter(value for value in values.tolist() if value not in known)
+    examples = tuple(value for value, _ in found.most_common(VALUES_SHOWN))
+    return ColumnShift(column, n_rows, n_missing, unseen=found.total(), examples=examples)
+
+
+def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
+    """Return the shift of each cluster, largest in training first, and that of rows without a cluster.
+
+    Raises
+    ------
+    DataError
+        If there are no rows.
+    """
+    total = sum(counts.values())
+    if not total:
+        raise DataError("there are no rows, so that no share has moved")
+    found = [(c.index, c.title, c.rows / rules.statistics.rows) for c in rules.by_size]
+    return [
+        Shift(index, title, counts.get(index, 0), counts.get(index, 0) / total, trained)
+        for index, title, trained in [*found, (None, "without a cluster", 0.0)]
+    ]
+
+
+def count_rows(rules: RuleSet, table: Table) -> Counts:
+    """Return the rows of each cluster of a table, by `RuleSet.assign`, which says what it raises."""
+    labels, counts = np.unique(rules.assign(table), return_counts=True)
+    return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
+
+
+def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str] | None = None) -> Counts:
+    """Return the rows of each cluster of a database's table, counted there by the SQL of the style ``drift``.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+        A table without a sample.
+    columns : mapping from str to str, optional
+        What the database calls columns of the rules that have another name there.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, or the database cannot be reached or refuses the query; the
+        message is then its own.
+    OptionError
+        If there is no table, or SQL for this database is not known.
+    """
+    if not rows.is_whole_table or dialect_of_database(rows.backend) is None:
+        raise OptionError(f"no query counts the clusters of {rows}: read the rows", option="table")
+    with open_rows(rows) as source:
+        return count_labels(rules, source, columns or {})
+
+
+def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str]) -> Counts:
+    """Return the rows of each cluster of an open table, as `count_in_database` does."""
+    names = find_tested_columns(rules, source, columns).names
+    dialect = str(dialect_of_database(source.rows.backend))
+    query = export(rules, "sql", style="drift", dialect=dialect, table=source.rows.name_parts, columns=names)
+    found = source.connection.exec_driver_sql(query).all()
+    return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}

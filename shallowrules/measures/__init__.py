@@ -1,0 +1,1 @@
+"""Figures of a clustering: exact sums, cost, agreement and histograms."""

@@ -1,0 +1,290 @@
+"""How short the explanations are, what the partition costs, and how far two partitions agree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
+from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, adds_up_exactly
+from shallowrules.trees.tree import Tree
+
+__all__ = [
+    "agreement",
+    "agreement_of_pairs",
+    "cost_around_means",
+    "cost_of_squares",
+    "exact_sums",
+    "partition_cost",
+    "precision_and_recall",
+    "squares_around",
+    "weighted_average_depth",
+    "weighted_average_explanation_size",
+]
+
+BLOCK = 65_536
+"""Rows whose ranges are found together where some do not count."""
+
+PRODUCT_ERROR = 2.0**-50
+"""Share of a mean from which the rounded products of equal rows and their weights may lead away, at most."""
+
+ONE = 1 << 1074
+"""The number 1 in the units of `exact_squares`."""
+
+
+def weighted_average_depth(tree: Tree) -> float:
+    """Return the questions that a training row is asked on average (WAD, the paper's Eq. 2)."""
+    return _average(tree.depth[tree.leaves], tree.weight[tree.leaves])
+
+
+def weighted_average_explanation_size(tree: Tree) -> float:
+    """Return the conditions in a training row's explanation on average (WAES, the paper's Eq. 3)."""
+    return _average(tree.explanation_size[tree.leaves], tree.weight[tree.leaves])
+
+
+def partition_cost(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    n_threads: int = 1,
+    ranges: Ranges | None = None,
+) -> float:
+    """Return the k-means cost of a partition, each cluster around its own mean (the paper's Eq. 1).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        The space that was clustered. Never copied whole; any number type, summed in float64.
+    labels : array-like of shape (n_rows,)
+        Cluster of each row; any values that compare.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights, none negative; 1 by default. Rows of weight 0 do not count, nor do those whose weight is beyond 300
+        decimal places smaller than the largest.
+    n_threads : int
+        The result does not depend on it.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
+
+    Returns
+    -------
+    float
+        In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
+        their distance from the origin. Without weights and with such as `exact_weights` gives it does not depend on the
+        order of the rows; with whole ones a row of weight 3 is three rows.
+    """
+    X, labels = np.asarray(X), _labels(labels)
+    weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
+    if not len(labels):
+        return 0.0
+    if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
+        X = X.astype(np.float64)
+    if labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < len(labels):
+        k, numbers = int(labels.max()) + 1, labels
+    else:
+        known, numbers = np.unique(labels, return_inverse=True)
+        k = len(known)
+    numbers = np.ascontiguousarray(numbers, dtype=np.int32)
+    sums = exact_sums(X, numbers, k, weight, n_threads, ranges)
+    if sums is not None:
+        return cost_around_means(sums, X, numbers, weight, n_threads)
+    if weight is None:
+        return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
+    # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
+    exponent = np.frexp(weight.max())[1]
+    cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent), n_threads)
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(cost, exponent))
+
+
+def squares_around(
+    grid: SumGrid,
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    points: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int = 1,
+) -> int | None:
+    """Return the exact sum of squared distances of rows to the point of their cluster, for `cost_of_squares`.
+
+    Each is rounded once, with its weight where the grid multiplies so; the parameters are those of `exact_squares`.
+    """
+    weight = None if weight is None else grid.scaled(weight)
+    rounds_products = grid.weight_exponent is not None
+    return exact_squares(X, labels, points, weight, n_threads, rounds_products=rounds_products)
+
+
+def cost_of_squares(
+    squares: int | None, grid: SumGrid, sums: NDArray[np.float64], weight: NDArray[np.float64]
+) -> float:
+    """Return the k-means cost of a partition from exact sums, of a table or of its parts.
+
+    Parameters
+    ----------
+    squares : int or None
+        What `squares_around` gives for the means, which `SumGrid.means` gives of the sums.
+    grid : SumGrid
+    sums : ndarray of float64, shape (n_grids, k, m)
+        Of the rows of each cluster, as `SumGrid.add_up` gives them.
+    weight : ndarray of float64, shape (k,)
+        Of each cluster.
+    """
+    if squares is None:
+        return math.inf
+    # What the rounding of the means adds to the squares is known and subtracted.
+    excess, scaled = grid.excess(sums, weight), grid.scaled(weight)
+    size = np.where(scaled > 0, scaled, 1.0)[:, None]
+    try:
+        total = squares / ONE  # Python divides integers with one rounding
+        cost = max(total - math.fsum((excess / size * excess).ravel().tolist()), 0.0)
+        if grid.weight_exponent is None:
+            return cost
+        # Equal rows cost nothing: what is left of them is what the rounding of products leaves.
+        means = np.nan_to_num(grid.means(sums, weight)) * PRODUCT_ERROR
+        with np.errstate(over="ignore"):
+            rounding = float((size * means * means).sum())
+        return 0.0 if cost <= rounding < math.inf else math.ldexp(cost, grid.weight_exponent)
+    except OverflowError:
+        return math.inf
+
+
+def exact_sums(
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+    ranges: Ranges | None = None,
+) -> GroupSums | None:
+    """Return the sums of clusters; None where they depend on the order of the rows, or there is nothing to add up.
+
+    Parameters
+    ----------
+    X : ndarray of float32 or float64, shape (n_rows, n_columns)
+    labels : ndarray of int32, shape (n_rows,)
+        From 0 to ``k - 1``.
+    k : int
+    weight : ndarray of float64, shape (n_rows,), optional
+        None negative.
+    n_threads : int
+        The result does not depend on it.
+    ranges : Ranges, optional
+        Those of the columns of `X`, where they are known.
+    """
+    if not adds_up_exactly(weight):
+        return None
+    size = np.bincount(labels, weight, k).astype(np.float64)
+    if not X.size or not size.any():
+        return None
+    ranges = _counted_ranges(X, weight, n_threads, ranges)
+    if not np.isfinite(ranges).all():
+        return None
+    grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
+    return GroupSums(grid, grid.add_up(X, labels, k, weight, n_threads), size)
+
+
+def cost_around_means(
+    sums: GroupSums,
+    X: NDArray[Any],
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+) -> float:
+    """Return the k-means cost of a partition whose sums are known; the parameters are those of `exact_sums`."""
+    squares = squares_around(sums.grid, X, labels, sums.means, weight, n_threads)
+    return cost_of_squares(squares, sums.grid, sums.parts, sums.size)
+
+
+def _counted_ranges(
+    X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int, known: Ranges | None
+) -> Ranges:
+    """Return the ranges of the rows that count, without a copy of all; those of all rows may be known."""
+    if weight is None or weight.all():
+        return column_ranges(X, n_threads) if known is None else known
+    low, high = [], []
+    for first in range(0, len(X), BLOCK):
+        rows = X[first : first + BLOCK][weight[first : first + BLOCK] > 0]
+        if len(rows):
+            found = column_ranges(rows, n_threads)
+            low.append(found.low)
+            high.append(found.high)
+    return Ranges(np.min(low, axis=0), np.max(high, axis=0))
+
+
+def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the share of weight that two labellings put in the same cluster.
+
+    Parameters
+    ----------
+    labels, reference : array-like of shape (n_rows,)
+        Cluster of each row; equal values mean the same cluster.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+        1 where nothing has a weight.
+    """
+    equal = _labels(labels) == _labels(reference)
+    return _average(equal, _weights(sample_weight, len(equal)), of_nothing=1.0)
+
+
+def precision_and_recall(
+    labels: ArrayLike, reference: ArrayLike, n_clusters: int, sample_weight: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far each cluster of a labelling is that of the reference, both ways.
+
+    Parameters
+    ----------
+    labels, reference : array-like of int, shape (n_rows,)
+        Clusters from 0 to ``n_clusters - 1``.
+    n_clusters : int
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    precision : ndarray of float64, shape (n_clusters,)
+        Share of the cluster's weight that the reference puts in it too; 0 for an empty cluster.
+    recall : ndarray of float64, shape (n_clusters,)
+        Share of the reference cluster's weight that the labelling puts in it too; 0 for an empty one.
+    """
+    labels, reference = np.asarray(labels), np.asarray(reference)
+    weight = None if sample_weight is None else _weights(sample_weight, len(labels))
+    equal = labels == reference
+    shared = np.bincount(labels[equal], None if weight is None else weight[equal], n_clusters)
+    return _shares(shared, np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))
+
+
+def agreement_of_pairs(pairs: NDArray[Any]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return agreement, precision and recall of two labellings of the same clusters.
+
+    Parameters
+    ----------
+    pairs : ndarray of numbers, shape (n_clusters, n_clusters)
+        Rows, or their weight, that the labelling puts into the cluster of the row and the reference into that of the
+        column.
+    """
+    shared = np.diagonal(pairs)
+    return float(shared.sum() / pairs.sum()), *_shares(shared, pairs.sum(axis=1), pairs.sum(axis=0))
+
+
+def _shares(shared: NDArray[Any], *totals: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return which share of two totals is shared, 0 of nothing."""
+    precision, recall = (np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in totals)
+    return precision, recall
+
+
+def _average(values: NDArray[Any], weights: NDArray[np.float64], *, of_nothing: float = 0.0) -> float:
+    return float(np.average(values, weights=weights)) if weights.any() else of_nothing
+
+
+def _labels(given: ArrayLike) -> NDArray[Any]:
+    """Return labels as an array; texts as objects: NumPy's own texts end before their last characters 0."""
+    listed = isinstance(given, list | tuple) and any(isinstance(label, str) for label in given)
+    return np.array(given, dtype=object) if listed else np.asarray(given)
+
+
+def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    return np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -1,0 +1,329 @@
+"""Which number of clusters: what each of several costs, how clear and stable its clusters are, and what rules cost."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+
+from shallowrules.clustering.reference import fit_clusterer
+from shallowrules.errors import OptionError
+from shallowrules.fitting import FitData, grow, is_whole
+from shallowrules.measures.metrics import partition_cost
+from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
+from shallowrules.models.tradeoff import import_pyplot
+from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import show_figure
+
+__all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
+
+SILHOUETTE_ROWS = 4000
+"""Rows of the sample whose silhouette is taken: the time grows with their square."""
+
+STABILITY_ROWS = 20_000
+"""Rows of the sample that is clustered from several seeds."""
+
+SEEDS = 5
+"""Clusterings of that sample that are compared with one another."""
+
+MAX_COUNTS = 1000
+"""Numbers of clusters that are compared, at most."""
+
+STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
+"""What a number of clusters has to have to be recommended, where one has: so much agreement over seeds, at most this
+extra cost of rules, and at least this share of the weight in its smallest cluster."""
+
+
+@dataclass(frozen=True)
+class ClusterCount:
+    """What a number of clusters leads to.
+
+    Attributes
+    ----------
+    k : int
+        Clusters that were asked for.
+    cost : float
+        k-means cost of the clustering without rules (the paper's Eq. 1), in squared units of the clustered space.
+    explained : float
+        Share of the squared deviations of all rows from their mean that lies between the clusters, from 0 to 1.
+    silhouette : float
+        Mean silhouette of a sample of rows in the clustering without rules, from -1 to 1; NaN where the sample has a
+        single cluster.
+    stability : float
+        Mean adjusted Rand index of every two clusterings of a sample from different seeds, 1 where all are equal.
+    price : float
+        Normalized cost of the rules, at least 1 in practice.
+    conditions : float
+        Conditions that explain a row on average (WAES).
+    n_rules : int
+    smallest : float
+        Share of the weight in the smallest cluster of the rules.
+    """
+
+    k: int
+    cost: float
+    explained: float
+    silhouette: float
+    stability: float
+    price: float
+    conditions: float
+    n_rules: int
+    smallest: float
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against it."""
+        found = []
+        if self.stability < STABLE:
+            found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
+        if self.price > 1 + CHEAP:
+            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
+        if self.smallest < SMALL:
+            found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
+        return tuple(found)
+
+
+class ClusterCounts(Sequence[ClusterCount]):
+    """Several numbers of clusters beside one another; `compare_cluster_counts` makes it, and ``print`` shows a table.
+
+    Attributes
+    ----------
+    counts : tuple of ClusterCount
+        By ascending k.
+    models : tuple of ExplainableKMeans
+        The fitted model of each.
+    """
+
+    def __init__(self, counts: Iterable[ClusterCount], models: Iterable[ExplainableKMeans]) -> None:
+        self.counts, self.models = tuple(counts), tuple(models)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.counts[place]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[ClusterCount]:
+        return iter(self.counts)
+
+    @property
+    def recommended(self) -> ClusterCount:
+        """The number with the clearest clusters, of those that nothing speaks against if there is one.
+
+        Clear is what has a large silhouette; of several that are as clear, it is the least number.
+        """
+        among = [count for count in self.counts if not count.doubts] or list(self.counts)
+        return max(among, key=lambda count: -math.inf if math.isnan(count.silhouette) else count.silhouette)
+
+    @property
+    def model(self) -> ExplainableKMeans:
+        """The fitted model of the recommended number."""
+        return self.models[self.counts.index(self.recommended)]
+
+    @property
+    def reason(self) -> str:
+        """Why that number is recommended, and what speaks against it, in a sentence."""
+        best = self.recommended
+        n_sound = sum(not count.doubts for count in self.counts)
+        silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
+        clear = f"the clearest clusters {silhouette}"
+        if not best.doubts:
+            sound = "whose clusters are stable, not tiny and cheap to explain"
+            if n_sound < len(self.counts):
+                several = f"{clear} of the {n_sound} numbers {sound}"
+                clear = several if n_sound > 1 else f"the only number {sound} {silhouette}"
+            return (
+                f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
+                f"rules cost {show_figure(best.price - 1, '.1%')} more with {best.conditions:.1f} conditions per row"
+            )
+        return (
+            f"{best.k} clusters: {clear}, but {', and '.join(best.doubts)}; so is every number that was tried in doubt"
+        )
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.
+
+        Returns
+        -------
+        dict from str to ndarray, shape (n_counts,)
+            A column per attribute of `ClusterCount`.
+        """
+        return {
+            name: np.array([getattr(count, name) for count in self.counts])
+            for name in ClusterCount.__dataclass_fields__
+        }
+
+    def __repr__(self) -> str:
+        return f"ClusterCounts({', '.join(str(count.k) for count in self.counts)}; recommended: {self.recommended.k})"
+
+    def __str__(self) -> str:
+        lines = ["  k  explained  silhouette  stability   price  conditions  rules  smallest"]
+        lines += [
+            f"{c.k:3d}  {c.explained:9.1%}  {show_figure(c.silhouette, '.3f'):>10}  {c.stability:9.3f}  "
+            f"{show_figure(c.price, '.3f'):>6}  {c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
+            for c in self.counts
+        ]
+        return "\n".join([*lines, self.reason])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the figures over k: how clear and stable clusters are, and what rules cost; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        axes : sequence of two matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        sequence of two matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        if axes is None:
+            axes = import_pyplot().subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
+        figures, (clear, price) = self.table(), axes
+        for name in ("silhouette", "stability", "explained"):
+            clear.plot(figures["k"], figures[name], "o-", label=name)
+        price.plot(figures["k"], 100 * (figures["price"] - 1), "o-", label="extra cost of rules, %")
+        price.plot(figures["k"], figures["conditions"], "o-", label="conditions per row")
+        for ax in axes:
+            ax.axvline(self.recommended.k, color="0.7", linewidth=1, zorder=0)
+            ax.set_xlabel("number of clusters")
+            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.legend()
+        return axes
+
+
+def compare_cluster_counts(
+    model: ExplainableKMeans,
+    X: Any,
+    counts: Iterable[int] = range(2, 13),
+    *,
+    sample_weight: ArrayLike | None = None,
+    on_count: Callable[[int], None] | None = None,
+) -> ClusterCounts:
+    """Return what each of several numbers of clusters leads to, and which to take.
+
+    Each number is fitted as the model fits it, so that its figures are those of that fit. Stability and silhouette are
+    those of samples, which weigh rows by how often they are drawn.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Says how to cluster and grow; its `n_clusters` is not used, and it is not changed.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+    counts : iterable of int
+        Numbers to try, 2 or more each, at most 1000.
+    sample_weight : array-like of shape (n_samples,), optional
+    on_count : callable, optional
+        Called with each number before it is fitted.
+
+    Returns
+    -------
+    ClusterCounts
+
+    Raises
+    ------
+    OptionError
+        If a number is below 2 or not whole, if there is none or more than 1000, or if the model has a clusterer, which
+        has its own.
+    DataError
+        If the table cannot be used as it is, or has fewer rows than clusters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> flowers = load_iris(as_frame=True).data
+    >>> compare_cluster_counts(ExplainableKMeans(random_state=0), flowers, range(2, 6)).recommended.k
+    2
+    """
+    given = list(islice(counts, MAX_COUNTS + 1))
+    if not given or not all(is_whole(k) and k >= 2 for k in given):
+        raise OptionError(f"counts must be whole numbers of clusters, each 2 or more, not {given[:5]}")
+    if len(given) > MAX_COUNTS:
+        raise OptionError(f"counts has more than {MAX_COUNTS:,} numbers of clusters: each is a fit, so compare fewer")
+    wanted = sorted({int(k) for k in given})
+    if model.clusterer is not None:
+        raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
+    total: float | None = None  # of all k: the clustered space is the same
+    found: list[ClusterCount] = []
+    models: list[ExplainableKMeans] = []
+    for k in wanted:
+        if on_count is not None:
+            on_count(k)
+        own = clone(model).set_params(n_clusters=k)
+        own.on_progress, own.on_best = model.on_progress, model.on_best
+        data = prepare_fit(own, X, None, sample_weight)
+        try:
+            [trees] = grow(data, [own.tradeoff], progress_of(own), log_of(own), own.on_best)
+        except OptionError as error:  # of a cut to keep, which some clusterings cannot start with
+            raise OptionError(*error.parts, f" (k = {k})", option=error.option) from error
+        fitted(own, data, trees[-1])
+        if total is None:
+            clustered = data.encoding.X_cluster
+            total = partition_cost(
+                clustered, np.zeros(len(clustered), np.int32), data.fit_weight, data.parameters.n_threads
+            )
+        found.append(_count(k, data, own.rules_, total, _seed(model)))
+        models.append(own)
+    return ClusterCounts(found, models)
+
+
+def _seed(model: ExplainableKMeans) -> int:
+    state = model.random_state
+    return state if isinstance(state, int) else 0
+
+
+def _count(k: int, data: FitData, rules: RuleSet, total: float, seed: int) -> ClusterCount:
+    """Return the figures of one fit; `total` is the cost of a single cluster."""
+    X, weight = data.encoding.X_cluster, data.fit_weight
+    statistics = rules.statistics
+    return ClusterCount(
+        k,
+        statistics.reference_cost,
+        1.0 - statistics.reference_cost / total if total > 0 else 1.0,
+        _silhouette(X, data.reference.labels, weight, seed),
+        _stability(X, weight, k, seed),
+        statistics.normalized_cost,
+        statistics.waes,
+        len(rules),
+        min(cluster.share for cluster in rules.clusters),
+    )
+
+
+def _drawn(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: int) -> NDArray[np.intp]:
+    """Return some rows, each as likely as it is heavy; all if they are few."""
+    counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
+    if len(counted) <= most:
+        return counted
+    shares = None if weight is None else weight[counted] / weight[counted].sum()
+    return np.sort(np.random.default_rng(seed).choice(counted, most, replace=False, p=shares))
+
+
+def _silhouette(X: NDArray[Any], labels: NDArray[np.int32], weight: NDArray[np.float64] | None, seed: int) -> float:
+    rows = _drawn(len(X), weight, SILHOUETTE_ROWS, seed)
+    n_clusters = len(np.unique(labels[rows]))
+    if not 2 <= n_clusters < len(rows):
+        return math.nan
+    return float(silhouette_score(X[rows], labels[rows]))
+
+
+def _stability(X: NDArray[Any], weight: NDArray[np.float64] | None, k: int, seed: int) -> float:
+    rows = np.ascontiguousarray(X[_drawn(len(X), weight, STABILITY_ROWS, seed)])
+    labels = [fit_clusterer(KMeans(k, n_init=1, random_state=seed + i), rows).labels_ for i in range(SEEDS)]
+    return float(np.mean([adjusted_rand_score(one, other) for one, other in combinations(labels, 2)]))

@@ -1,0 +1,689 @@
+"""`ExplainableKMeans`, the scikit-learn face: parameters, checks, attributes. `shallowrules.fitting` does the work."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from shallowrules.clustering.reference import Reference
+from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_extreme_weights, refuse_unusable
+from shallowrules.errors import DataError, OptionError, OptionName, check_choice, counted
+from shallowrules.fitting import (
+    Fit,
+    FitData,
+    FitParameters,
+    GivenTable,
+    finish,
+    grow,
+    is_whole,
+    prepare,
+    to_clustered_space,
+)
+from shallowrules.fitting.parts import PartsFit, fit_parts, refuse_options
+from shallowrules.partitions import open_partitions
+from shallowrules.partitions.memory import check_memory
+from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import normalized_cost
+from shallowrules.tables.labels import NO_CLUSTER, label_type
+from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.trees.growing import BASES, METHODS, GrownTree
+from shallowrules.trees.refining import REFINEMENTS
+from shallowrules.trees.thorough import BUDGET, Budget
+from shallowrules.trees.tree import Tree
+
+__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
+
+MAX_THREADS = 64
+"""Threads that `n_jobs` may ask for, at most, where there are not more cores."""
+
+
+class ExplainableKMeans(ClusterMixin, BaseEstimator):
+    """k-means whose clusters are explained by a shallow decision tree.
+
+    A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
+    little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
+    of X. Each cluster has one leaf, except by ExKMC, where one may have several or none.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, at least 1. Not used if `clusterer` is given.
+    method : {"exshallow", "exgreedy", "imm", "exkmc"}, default="exshallow"
+        What a cut costs. "exshallow" weighs cost against the length of rules, "exgreedy" counts cost alone,
+        "imm" the rows that are separated from their center, "exkmc" the cost of giving each side a single
+        center.
+    tradeoff : float, default=0.03
+        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only.
+    max_leaves : int or None, default=None
+        Of "exkmc" only: leaves at which to stop, at least one per cluster; None is one per cluster.
+        More leaves cost less and make more rules.
+    base : {"none", "imm"}, default="none"
+        Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
+    refine : {"full", "thorough", "none"}, default="full"
+        Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
+        greedy tree. "full" goes on from it to a tree of as many leaves
+        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
+        cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of some
+        thousand rows; the best trees are judged on all rows. "thorough" searches on for as long as `budget` says; an
+        interrupt then ends the search, and the best tree so far is taken.
+        If `clusterer` is None, a cluster may lose its leaf and another be cut in two; clusters are then numbered so
+        that as many rows as can be keep the number of their reference cluster.
+    budget : float or str, default=100
+        Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
+        seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
+    round_within : float or None, default=None
+        The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
+        0.2 %. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
+        keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
+        for others. Not for given labels.
+    keep : sequence of str, default=()
+        Cuts that the tree has to start with, such as ``["proline <= 750"]`` or ``["city = 'Ulm'"]``: the first is asked
+        first, the next wherever it has clusters on both sides. Their thresholds stay as they are. Not for ExKMC.
+    clusterer : estimator or array-like of shape (k, n_features) or (n_samples,), default=None
+        The clustering to explain. None clusters by
+        ``KMeans(n_clusters, n_init=10, random_state=random_state)``.
+
+        - Any scikit-learn clusterer, fitted or not: its centers are explained if it has them
+          (``cluster_centers_``, or ``means_`` of a mixture), else its labels. Rows that it calls noise (-1)
+          are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
+          unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
+        - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
+          behind the transformers, rules are in the columns of X. `scale` stays None.
+        - Numbers of shape (k, number of clustered columns): the centers themselves.
+        - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
+          out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
+          columns, the centers are the means of the labels.
+
+        Cluster i of the tree is center i, or the i-th label in ascending order: `classes_` says which label its rows
+        get.
+    cluster_columns : sequence of str or int, default=None
+        Columns of X to cluster by, by name or position; None takes all, or for given labels those to
+        explain by.
+    explain_columns : sequence of str or int, default=None
+        Columns of X that rules may test; None takes `cluster_columns`. X has the columns of both, in
+        `fit` as in `predict`; ``rules_.assign`` needs only those that rules test.
+    scale : {None, "minmax", "standard", "robust"}, default=None
+        Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
+        only). Rules stay in the units of X.
+    categories : {"auto"}, default="auto"
+        How columns that are not numeric enter. "auto": text and truth values of a dataframe become a column of 0
+        and 1 for each value, and rules ask for values by name. Columns of more than 50 values, or of another
+        in nearly every row, are refused by name, and so are dates.
+    category_weight : float, default=sqrt(1/2)
+        What these columns of 0 and 1 are multiplied by for the clustering. By default rows that differ in a
+        category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
+        differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
+    impute : {None, "median"}, default=None
+        None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
+        table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
+        so for new rows; in columns without a missing value in X they are refused later too.
+    transformer : scikit-learn transformer, default=None
+        In place of `scale`, `category_weight` and `impute`: what takes X to the space to cluster in. Fitted or
+        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
+        X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
+        ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
+    random_state : int, RandomState instance or None, default=None
+        Passed to KMeans. A number is from 0 to 2**32 - 1.
+    n_jobs : int or None, default=None
+        Threads for growing and refining; the tree does not depend on it. None is what OpenMP gives scikit-learn's
+        KMeans: one per physical core that the process may use, fewer under a limit of ``threadpoolctl``, of
+        ``OMP_NUM_THREADS``, or inside joblib's workers, which share the cores. A number above 0 is taken as it is,
+        up to 64 or the logical cores where these are more.
+        Below 0 it counts from the logical cores, as in joblib: -1 is all, -2 all but one.
+    verbose : int, default=0
+        1 reports each stage on standard output, 2 also how far growing is, every second.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each training row, by the tree: one of `classes_`. int64 where these need it.
+    classes_ : ndarray of int32 or int64, shape (k,)
+        The label of each cluster, ascending; row i of `cluster_centers_` and of `reference_centers_` belongs to
+        ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from 0
+        on, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
+    tree_ : Tree
+        The tree over the columns of X, thresholds in their units; where X has categories, over a column of 0 and 1
+        for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists
+        them. Its cluster i is ``classes_[i]``.
+    encoder_ : Encoder
+        What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
+        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
+    rules_ : RuleSet
+        One rule per leaf, with everything an exporter needs.
+    n_leaves_ : int
+    wad_, waes_ : float
+        Weighted average depth and explanation size (the paper's Eqs. 2 and 3).
+    inertia_ : float
+        k-means cost (Eq. 1) of the tree's partition, in squared units of the clustered space.
+    reference_labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of each row in the unrestricted clustering, one of `classes_`; -1 for noise and rows without a label.
+    reference_centers_ : ndarray of float64, shape (k, n_clustered)
+        Its centers, in the clustered space.
+    reference_inertia_ : float
+        Its cost, with the means of its labels.
+    normalized_cost_ : float
+        ``inertia_ / reference_inertia_``, the price of explainability.
+    cluster_centers_ : ndarray of float64, shape (k, n_model_columns)
+        Means of the tree's clusters in the units of X (shares for categories); the reference center where a cluster is
+        empty. Their columns are those of ``encoder_.columns`` that are not codes.
+    clusterer_ : estimator or None
+        The fitted clusterer.
+    scaler_ : estimator or None
+        The fitted scaler of ``scale``.
+    on_progress : callable or None
+        Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
+        the share of its work that is done, and at the end with 1. An exception from it ends the fit.
+    on_best : callable or None
+        Like `on_progress`: if set, a thorough search calls it with J of the best tree so far.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names that are all text.
+
+    Raises
+    ------
+    OptionError
+        If a parameter has a value that is not known or not allowed.
+    DataError
+        If the table cannot be used as it is.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira: Shallow decision trees for explainable k-means clustering, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> model = ExplainableKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> len(model.rules_)
+    3
+    """
+
+    on_progress: Callable[[float], None] | None = None
+    on_best: Callable[[float], None] | None = None
+
+    # Set by `fit`, all in one step.
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    encoder_: Encoder
+    scaler_: Any
+    clusterer_: Any
+    tree_: Tree
+    labels_: NDArray[Any]
+    classes_: NDArray[Any]
+    rules_: RuleSet
+    n_leaves_: int
+    wad_: float
+    waes_: float
+    inertia_: float
+    normalized_cost_: float
+    cluster_centers_: NDArray[np.float64]
+    reference_labels_: NDArray[Any]
+    reference_centers_: NDArray[np.float64]
+    reference_inertia_: float
+    _cluster_columns: list[int]
+    _clustered_centers: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: str = "exshallow",
+        tradeoff: float = 0.03,
+        max_leaves: int | None = None,
+        base: str = "none",
+        refine: str = "full",
+        budget: float | str = BUDGET,
+        round_within: float | None = None,
+        keep: Sequence[str] = (),
+        clusterer: Any = None,
+        cluster_columns: Sequence[str | int] | None = None,
+        explain_columns: Sequence[str | int] | None = None,
+        scale: str | None = None,
+        categories: str = "auto",
+        category_weight: float = CATEGORY_WEIGHT,
+        impute: str | None = None,
+        transformer: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.tradeoff = tradeoff
+        self.max_leaves = max_leaves
+        self.base = base
+        self.refine = refine
+        self.budget = budget
+        self.round_within = round_within
+        self.keep = keep
+        self.clusterer = clusterer
+        self.cluster_columns = cluster_columns
+        self.explain_columns = explain_columns
+        self.scale = scale
+        self.categories = categories
+        self.category_weight = category_weight
+        self.impute = impute
+        self.transformer = transformer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> ExplainableKMeans:
+        """Cluster the table, grow the tree, derive the rules.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, Table or mapping of columns, of shape (n_samples, n_features)
+            Numbers without missing or infinite values; in a dataframe also text and truth values.
+            float32 and float64 arrays are not copied, but for those up to 1 GiB whose columns are contiguous.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, none negative, not all 0. A row of weight 0 does not count but gets a label. A weight with a
+            fraction is rounded to a multiple of 2**-52 of the power of two above the sum of all, so that sums do not
+            depend on the order of the rows.
+
+        Returns
+        -------
+        self
+        """
+        data = prepare_fit(self, X, y, sample_weight)
+        [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
+        return fitted(self, data, trees[-1])
+
+    def fit_partitions(
+        self,
+        source: Any,
+        *,
+        centers: Any = None,
+        labels: str | None = None,
+        sample_weight: str | None = None,
+        memory: int | None = None,
+    ) -> ExplainableKMeans:
+        """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
+
+        The tree and its figures are those of `fit` on the whole table, from the same centers and however the rows are
+        cut into parts. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of
+        its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
+        grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
+        does with more than 65,536 distinct rows. With fewer, or over 128 clusters, the refined tree may be another one
+        then; its J too is never above the greedy tree's.
+
+        Parameters
+        ----------
+        source : str, Path, sequence of these, DatabaseRows, table of Dask or Spark, or Partitions
+            See `shallowrules.partitions.open_partitions`. All its columns are used but `labels` and `sample_weight`.
+        centers : array-like of shape (k, n_clustered) or fitted clusterer, default=None
+            Of scikit-learn (KMeans), dask-ml or Spark MLlib. None takes `clusterer`; where that is None too, KMeans on
+            a sample of distinct rows, moved by Lloyd's algorithm over all rows.
+        labels : str, default=None
+            The column of given labels to explain.
+        sample_weight : str, default=None
+            The column of weights.
+        memory : int, default=None
+            Bytes that the work in this process may take; None for half of what the machine has available.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If the table cannot be used; the message names the file or partition, the column and the rows.
+        OptionError
+            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
+            clusterer.
+        """
+        parameters, memory = _parameters(self), check_memory(memory)
+        refuse_options(parameters, centers, labels)
+        with open_partitions(source, memory=memory, n_threads=parameters.n_threads) as parts:
+            fit = fit_parts(
+                parts,
+                parameters,
+                centers=centers,
+                labels=labels,
+                weight=sample_weight,
+                memory=memory,
+                progress=progress_of(self),
+                log=log_of(self),
+            )
+        for message, category in fit.warnings:
+            warnings.warn(message, category, stacklevel=2)
+        unset = ("labels_", "reference_labels_")
+        kept = {name: value for name, value in vars(self).items() if name not in unset}
+        self.__dict__ = {**kept, **_parts_attributes(fit)}
+        return self
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
+        _, columns = self._model_columns(X)
+        return self.tree_.apply(columns)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
+        _, columns = self._model_columns(X)
+        return self.classes_[self.tree_.predict(columns)]
+
+    def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
+        """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return minus the k-means cost of X around the tree's clusters, in the space that was clustered.
+
+        Each row is charged its squared distance to the mean of the cluster that the tree gives it; on
+        the training rows this is minus ``inertia_``.
+        """
+        given, columns = self._model_columns(X)
+        weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
+        labels = self.tree_.predict(columns)
+        space = to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
+        gaps = space - self._clustered_centers[labels]
+        squares = np.einsum("ij,ij->i", gaps, gaps)
+        return -float(squares.sum() if weight is None else squares @ weight)
+
+    def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
+        """Return new rows, read, and their model columns."""
+        check_is_fitted(self)
+        given = _read(self, X, reset=False)
+        ranges = given.ranges(_thread_count(self.n_jobs))
+        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
+        return given, self.encoder_.transform(given.table, given.matrix)
+
+    def __copy__(self) -> ExplainableKMeans:
+        again = type(self).__new__(type(self))
+        again.__dict__ |= vars(self)
+        return again
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExplainableKMeans:
+        memo[id(self)] = again = type(self).__new__(type(self))
+        for call in (self.on_progress, self.on_best):
+            memo[id(call)] = call  # what it belongs to, such as a progress bar, is not the model's
+        again.__dict__ |= copy.deepcopy(vars(self), memo)
+        return again
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but functions of the user's, which may not be ones that pickle knows."""
+        calls = ("on_progress", "on_best")
+        return {name: value for name, value in super().__getstate__().items() if name not in calls}
+
+
+def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None) -> FitData:
+    """Check parameters and input as scikit-learn does, and cluster the table. The model is not changed.
+
+    Parameters are those of `ExplainableKMeans.fit`.
+    """
+    parameters = _parameters(model)
+    given = _read(copy.copy(model), X, reset=True)
+    n_rows = given.table.n_rows
+    if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
+        raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
+    weight = None
+    if sample_weight is not None:
+        weight = _read_weights(sample_weight, n_rows)
+        if (weight < 0).any():
+            raise DataError(
+                f"Negative values in data passed to `sample_weight`: {counted(int((weight < 0).sum()), 'row')}"
+            )
+    return prepare(given, parameters, weight, log_of(model))
+
+
+def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Return the weight of each row; one number is the weight of all."""
+    rows = np.broadcast_to(np.float64(0), (n_rows, 1))
+    given = [sample_weight] * n_rows if isinstance(sample_weight, Real) else sample_weight
+    column = Column.of("sample_weight", given)
+    missing = int(np.count_nonzero(column.absent))
+    if missing:
+        raise DataError(
+            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}: "
+            "a row that is not to count has the weight 0"
+        )
+    if column.type not in ("integer", "float", "boolean"):
+        raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")
+    weight = column.values.astype(np.float64)
+    if not weight.any():  # as scikit-learn words it
+        raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
+    infinite = int(np.count_nonzero(np.isinf(weight)))
+    if infinite:
+        raise DataError(
+            f"sample_weight is infinite in {infinite:,} of {counted(len(weight), 'row')}: give finite weights"
+        )
+    refuse_extreme_weights(weight)
+    checked: NDArray[np.float64] = _check_sample_weight(weight, rows, dtype=np.float64)
+    return checked
+
+
+def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> ExplainableKMeans:
+    """Finish a grown tree and make it the fit of the model, which is returned.
+
+    An earlier fit is replaced as a whole, in one step at the end, or not at all.
+    """
+    fit = finish(data, grown, model.tradeoff)
+    for message, category in fit.warnings:
+        warnings.warn(message, category, stacklevel=3)
+    attributes = _attributes(data, fit)
+    kept = {name: value for name, value in vars(model).items() if name != "feature_names_in_"}
+    model.__dict__ = {**kept, **attributes}
+    return model
+
+
+def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
+    """Return all attributes that a fit sets."""
+    reference = data.reference
+    attributes = _fit_attributes(fit, reference)
+    classes = attributes["classes_"]
+    attributes |= {
+        "n_features_in_": len(data.given.table.columns),
+        "clusterer_": data.clusterer,
+        "labels_": classes[fit.labels],
+        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
+        "_cluster_columns": data.cluster_columns,
+    }
+    if data.given.feature_names is not None:
+        attributes["feature_names_in_"] = data.given.feature_names
+    return attributes
+
+
+def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
+    """Return all attributes that a fit of parts sets."""
+    return _fit_attributes(fit, fit.reference) | {
+        "n_features_in_": len(fit.names),
+        "feature_names_in_": np.array(fit.names, dtype=object),
+        "clusterer_": None,
+        "_cluster_columns": fit.cluster_columns,
+    }
+
+
+def _fit_attributes(fit: Fit | PartsFit, reference: Reference) -> dict[str, Any]:
+    """Return the attributes that every fit sets."""
+    statistics = fit.rules.statistics
+    return {
+        "encoder_": fit.encoder,
+        "scaler_": fit.encoder.scaler,
+        "tree_": fit.tree,
+        "classes_": np.array(reference.classes, dtype=label_type(reference.classes)),
+        "rules_": fit.rules,
+        "n_leaves_": fit.tree.n_leaves,
+        "wad_": statistics.wad,
+        "waes_": statistics.waes,
+        "inertia_": statistics.cost,
+        "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
+        "cluster_centers_": fit.cluster_centers[:, [column.kind != "code" for column in fit.encoder.columns]],
+        "reference_centers_": reference.centers,
+        "reference_inertia_": statistics.reference_cost,
+        "_clustered_centers": fit.clustered_centers,
+    }
+
+
+def _parameters(model: ExplainableKMeans) -> FitParameters:
+    """Return the parameters of a model; OptionError for one that is not known or not allowed."""
+    check_choice("method", model.method, METHODS)
+    check_choice("refine", model.refine, REFINEMENTS)
+    Budget.of(model.budget)
+    check_choice("categories", model.categories, ("auto",))
+    if model.scale is not None:
+        check_choice("scale", model.scale, [name for name in SCALES if name is not None])
+    if model.impute is not None:
+        check_choice("impute", model.impute, ("median",))
+    if model.transformer is not None:
+        if not (model.scale is model.impute is None):
+            raise OptionError("transformer does what scale and impute do: leave these at None")
+        if not (model.cluster_columns is model.explain_columns is None):
+            raise OptionError(
+                "transformer chooses the columns, which are clustered and explained: leave cluster_columns and "
+                "explain_columns at None, or put it in a Pipeline in front of the clusterer"
+            )
+    check_choice("base", model.base, BASES)
+    for name, unset, option, needed in (
+        ("budget", BUDGET, "refine", "thorough"),
+        ("max_leaves", None, "method", "exkmc"),
+        ("base", "none", "method", "exkmc"),
+    ):
+        found = getattr(model, option)
+        if found != needed and getattr(model, name) != unset:
+            only, given = OptionName(option, needed), OptionName(option, found)
+            raise OptionError(OptionName(name), " applies to ", only, " only, not to ", given)
+    if model.max_leaves is not None and (not is_whole(model.max_leaves) or model.max_leaves < 1):
+        raise OptionError(
+            OptionName("max_leaves"), f" must be a whole number of at least n_clusters, not {model.max_leaves!r}"
+        )
+    if not is_whole(model.n_clusters) or model.n_clusters < 1:
+        raise OptionError(f"n_clusters must be a whole number of at least 1, not {model.n_clusters!r}")
+    if not isinstance(model.tradeoff, Real) or isinstance(model.tradeoff, bool) or not 0 <= model.tradeoff < 1e6:
+        raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {model.tradeoff!r}")
+    within = model.round_within
+    if within is not None and not (isinstance(within, Real) and not isinstance(within, bool) and 0 <= within < 1):
+        raise OptionError(
+            OptionName("round_within"), f" must be a share from 0 up to 1, such as 0.002 for 0.2 %, not {within!r}"
+        )
+    if isinstance(model.keep, str) or not all(isinstance(text, str) for text in model.keep):
+        raise OptionError(
+            OptionName("keep"), f" must be a list of conditions such as 'income <= 40', not {model.keep!r}"
+        )
+    if len(model.keep) and model.method == "exkmc":
+        raise OptionError(OptionName("keep"), " does not apply to ", OptionName("method", "exkmc"))
+    weight = model.category_weight
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
+        raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")
+    state = model.random_state
+    is_seed = is_whole(state) and 0 <= state < 2**32
+    if not (state is None or is_seed or isinstance(state, np.random.RandomState)):
+        raise OptionError(
+            OptionName("random_state"),
+            f" must be None, a whole number from 0 to 2**32 - 1 or a RandomState, not {state!r}",
+        )
+    names = [name for name in FitParameters.__dataclass_fields__ if name != "n_threads"]
+    return FitParameters(**{name: getattr(model, name) for name in names}, n_threads=_thread_count(model.n_jobs))
+
+
+def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
+    """Return X validated as scikit-learn does, but for missing and infinite values.
+
+    With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
+    """
+    matrix = None
+    if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
+        X = Table.of(X)
+    if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
+        table = Table.of(X)
+        if not table.n_rows or not table.columns:
+            raise DataError(
+                f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) while a minimum "
+                "of 1 is required: the table needs rows and columns"
+            )
+        if isinstance(X, Table):
+            _check_names(model, X.names, reset=reset)
+        else:
+            validate_data(model, X, reset=reset, skip_check_array=True)
+    else:
+        kind = _kind_of(X)
+        if kind in "mM":
+            times = np.asanyarray(X)  # what is masked stays missing
+            validate_data(model, np.asarray(times).view(np.int64), reset=reset, dtype=None)
+            table = Table.of(times)
+            return GivenTable(table, table, None, None)
+        numbers = validate_data(
+            model, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        if kind not in "?f":
+            X = np.asanyarray(X)
+        table = Table.of(numbers if kind in "?f" else X)
+        texts = [repr(column.name) for column in table.columns if column.type == "text"]
+        if texts:
+            raise DataError(
+                f"an array holds text in column {', '.join(texts)}: convert it to numbers, or give a dataframe, whose "
+                "text is used as categories"
+            )
+        if all(column.is_numeric for column in table.columns):
+            matrix = numbers
+    return GivenTable(X, table, matrix, getattr(model, "feature_names_in_", None))
+
+
+def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> None:
+    """Do for a Table what scikit-learn's validation does for a dataframe."""
+    if reset:
+        model.feature_names_in_ = np.array(names, dtype=object)
+        model.n_features_in_ = len(names)
+    elif names != list(getattr(model, "feature_names_in_", names)) or len(names) != model.n_features_in_:
+        raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
+
+
+def _kind_of(X: Any) -> str:
+    """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
+    try:
+        return str(np.asarray(X).dtype.kind)
+    except ValueError:
+        return "?"
+
+
+def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
+    """Return what prints a line, if the model is verbose."""
+
+    def log(message: str) -> None:
+        if model.verbose:
+            print(f"[ExplainableKMeans] {message}")
+
+    return log
+
+
+def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
+    """Return what is to be called with the share of growing that is done."""
+    if model.on_progress is not None or model.verbose < 2:
+        return model.on_progress
+    log = log_of(model)
+    started = last = time.monotonic()
+
+    def progress(share: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= 1.0:
+            last = now
+            log(f"growing: {share:.0%} after {now - started:.0f} s")
+
+    return progress
+
+
+def _thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads for `n_jobs`, which `ExplainableKMeans` documents."""
+    if n_jobs is None:
+        # Asked of scikit-learn, so that growing gets as many as the k-means before it. It counts physical cores: two
+        # threads of one core share the arithmetic and the cache that both kinds of work are made of.
+        return int(_openmp_effective_n_threads())
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
+    n_cores, wanted = int(cpu_count()), int(n_jobs)
+    return max(1, n_cores + 1 + wanted) if wanted < 0 else min(wanted, max(n_cores, MAX_THREADS))

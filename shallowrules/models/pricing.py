@@ -1,0 +1,232 @@
+"""What rules cost on a table, measured as a fit measures its own: before and after an edit, and beside a fresh tree."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from shallowrules.errors import ShallowRulesWarning, counted
+from shallowrules.fitting import Measuring, grow
+from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
+from shallowrules.rules import Changes, RuleSet, changes_between
+from shallowrules.rules.figures import normalized_cost, show_figure
+from shallowrules.rules.words.editing import edit
+
+__all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit", "notes_of_edits"]
+
+MIN_REFIT_GAIN = 0.05
+"""Share of their cost by which a fresh tree has to be cheaper than today's rules to pay."""
+
+EDITED = "edited by hand: "
+"""How the note begins that rules keep of an edit."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleEdit:
+    """Rules that a person has changed, and what that did.
+
+    Attributes
+    ----------
+    before, after : RuleSet
+        Both measured on the table.
+    changes : Changes
+        What has changed, and which rows changed their cluster; ``print`` shows it in words.
+    same_table : bool
+        Whether the table is, as far as figures tell, the one that the rules were made from.
+    """
+
+    before: RuleSet
+    after: RuleSet
+    changes: Changes
+    same_table: bool
+
+    def __str__(self) -> str:
+        one, other = self.before.statistics, self.after.statistics
+        before, now = (show_figure(statistics.normalized_cost, ".4g") for statistics in (one, other))
+        return "\n".join(
+            [
+                str(self.changes),
+                f"the cost {_change(other.normalized_cost, one.normalized_cost)}: {before} times that "
+                f"of the clustering without rules before, {now} times now",
+                f"conditions per row {one.waes:.3g} before, {other.waes:.3g} now",
+            ]
+        )
+
+
+def edit_rules(
+    rules: RuleSet,
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    text: str | None = None,
+    replacements: Iterable[str] = (),
+    merge: Iterable[Sequence[int]] = (),
+    sample_weight: ArrayLike | None = None,
+) -> RuleEdit:
+    """Change rules by hand, and measure on a table what that does.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    model : ExplainableKMeans
+        With the parameters that the rules were made with; it need not be fitted and is not changed. The table is
+        clustered by it again, so that `random_state` has to be a number. A warning says if that gives another
+        clustering than that of the rules.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+        As for ``fit``.
+    text : str, optional
+        All rules as ``print(rules)`` shows them, changed. Lines may be left out, added and put in another order.
+    replacements : iterable of str
+        Each as ``"proline: 750 -> 700"`` or ``"city: 'Ulm' -> 'Bonn'"``: in every rule that has the value.
+    merge : iterable of sequence of int
+        Clusters to make one, which keeps the lowest number, and its name and note if it has some.
+    sample_weight : array-like of shape (n_samples,), optional
+        As for ``fit``.
+
+    Returns
+    -------
+    RuleEdit
+        Of its rules, the names and notes that people gave are kept, and a note tells of the edit.
+
+    Raises
+    ------
+    OptionError
+        If a replacement cannot be read, or an option has another type.
+    DataError
+        If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> wines = load_wine(as_frame=True).data
+    >>> from shallowrules import ExplainableKMeans
+    >>> model = ExplainableKMeans(3, scale="minmax", random_state=0).fit(wines)
+    >>> print(model.rules_[0])
+    od280/od315_of_diluted_wines > 2.13 and proline <= 750
+    >>> found = edit_rules(model.rules_, model, wines, replacements=["proline: 750 -> 700"])
+    >>> print(found.after[1])
+    od280/od315_of_diluted_wines > 2.13 and proline <= 700
+    """
+    edited = edit(rules, text=text, replacements=replacements, merge=merge)
+    measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)
+    table = measuring.data.encoding.table
+    before = measuring.measure(rules.nodes)
+    if not measuring.is_same_clustering:
+        _warn_of_another_clustering(rules, before)
+    notes = notes_of_edits(rules)
+    after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
+    changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
+    if changes:
+        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost, " %")
+        n_changed = sum(moved.rows for moved in changes.moved)
+        what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
+        notes.append(f"{EDITED}{'; '.join(edited.words)} ({what})")
+    statistics = replace(
+        after.statistics,
+        notes=(*after.statistics.notes, *notes),
+        other_columns=rules.statistics.other_columns,
+    )
+    after = replace(after, statistics=statistics, settings=rules.settings)
+    return RuleEdit(before, after, replace(changes, new=after), measuring.is_same_clustering)
+
+
+def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
+    """Warn that rules are measured otherwise than when they were made."""
+    said, found = rules.statistics, before.statistics
+    cost, here = (show_figure(statistics.normalized_cost, ".4g") for statistics in (said, found))
+    warnings.warn(
+        f"by what the rules say of themselves they cost {cost} times what the clustering without "
+        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
+        f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
+        "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
+        ShallowRulesWarning,
+        stacklevel=3,
+    )
+
+
+@dataclass(frozen=True)
+class RefitGain:
+    """What rules cost on a table, and what a fresh tree for it would.
+
+    Attributes
+    ----------
+    now, fresh : float
+        k-means cost, as a multiple of that of a fresh clustering without rules.
+    conditions, fresh_conditions : float
+        Per row.
+    merged : bool
+        Whether clusters of the fresh tree were merged, as somebody merged those of the rules.
+    """
+
+    now: float
+    fresh: float
+    conditions: float
+    fresh_conditions: float
+    merged: bool = False
+
+    @property
+    def pays(self) -> bool:
+        """Whether the fresh tree is cheaper by as much as `MIN_REFIT_GAIN`."""
+        return self.fresh <= (1 - MIN_REFIT_GAIN) * self.now
+
+    def __str__(self) -> str:
+        verdict = "pays" if self.pays else f"does not pay: it gains less than {MIN_REFIT_GAIN:.0%}"
+        now, fresh = show_figure(self.now, ".4g"), show_figure(self.fresh, ".4g")
+        merged = ", its clusters merged as theirs are," if self.merged else ""
+        return (
+            f"a re-fit {verdict}. These rules cost {now} times what a fresh clustering of these rows does "
+            f"without rules, a fresh tree{merged} {fresh} ({_relative(self.fresh, self.now)}); conditions per "
+            f"row {self.conditions:.3g} and {self.fresh_conditions:.3g}"
+        )
+
+
+def measure_refit(
+    rules: RuleSet, model: ExplainableKMeans, X: Any, sample_weight: ArrayLike | None = None
+) -> RefitGain:
+    """Fit a table anew, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    model : ExplainableKMeans
+        With the parameters that the rules were made with; it is fitted.
+    X, sample_weight
+        As for ``fit``.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be fitted, or lacks a column that the rules test.
+    """
+    data = prepare_fit(model, X, None, sample_weight)
+    measuring = Measuring(data, rules)
+    now, conditions = measuring.price()
+    [trees] = grow(data, [model.tradeoff], progress_of(model), log_of(model), model.on_best)
+    fresh = fitted(model, data, trees[-1]).rules_
+    merged = bool(notes_of_edits(rules)) and len(rules.clusters) < len(fresh.clusters)
+    if merged:
+        known = {cluster.index for cluster in fresh.clusters}
+        groups = [[each for each in group if each in known] for group in measuring.together()]
+        edited = edit(fresh, merge=[group for group in groups if len(group) > 1])
+        fresh = Measuring(data, fresh).measure(edited.nodes, merged=edited.merged)
+    return RefitGain(now, fresh.statistics.normalized_cost, conditions, fresh.statistics.waes, merged)
+
+
+def notes_of_edits(rules: RuleSet) -> list[str]:
+    """Return what rules say of the edits that were made by hand."""
+    return [note for note in rules.statistics.notes if note.startswith(EDITED)]
+
+
+def _change(now: float, before: float, percent: str = "%") -> str:
+    """Return by how much a figure rises or falls, in words; `percent` as the other shares around it are written."""
+    said = f"{show_figure(100 * abs(normalized_cost(now, before) - 1), '.2f')}{percent}"
+    return "hardly changes" if said == f"0.00{percent}" else f"{'rises' if now > before else 'falls'} by {said}"
+
+
+def _relative(now: float, before: float) -> str:
+    """Return by how much a figure rose or fell."""
+    return show_figure(normalized_cost(now, before) - 1, "+.2%")

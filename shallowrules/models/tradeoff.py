@@ -1,0 +1,428 @@
+"""The search over the trade-off: every tree worth having between cheap and short (ExShallow*).
+
+The table is read and clustered once; the trees for all trade-offs are grown together. This replaces the
+binary search of the paper's section 4.4, which looks at one tree after the other and may miss some,
+because neither cost nor length are monotone in the trade-off.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
+from shallowrules.fitting import FitData, finish, grow
+from shallowrules.measures.metrics import (
+    partition_cost,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
+from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
+from shallowrules.rules import RulePath
+from shallowrules.rules.figures import normalized_cost, show_figure
+from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.thorough import BUDGET
+
+__all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
+
+TRADEOFFS: tuple[float, ...] = (
+    0.0,
+    *(0.0101, 0.0126, 0.0156, 0.0194, 0.0241),
+    0.03,
+    *(0.0373, 0.0464, 0.0576, 0.0716, 0.089, 0.111),
+    *(0.138, 0.171, 0.213, 0.264, 0.328, 0.408, 0.507),
+)
+"""The trade-offs that are tried: 0 (ExGreedy), and 19 evenly in ratio from 0.01 to 0.5, the default 0.03 among them.
+
+Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
+"""
+
+TIE = 1e-9
+"""Figures this close (relative) are equal: equal partitions are summed in different orders."""
+
+LARGEST = sys.float_info.max
+
+BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
+"""Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
+BETWEEN = 8
+"""Trade-offs tried on each side of the best, where no tree of `TRADEOFFS` meets the whole goal. Not tuned."""
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """A tree on the path, and what it is like.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The smallest of the trade-offs that gave it.
+    cost : float
+        Its normalized cost, that of the unrestricted clustering being 1.
+    conditions, questions : float
+        Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
+    n_leaves : int
+    refine : {"full", "thorough", "none"}
+        With which `refine` the estimator grows it at this trade-off; "none" is a greedy tree.
+    """
+
+    tradeoff: float
+    cost: float
+    conditions: float
+    questions: float
+    n_leaves: int
+    refine: str = "none"
+
+
+class TradeoffPath:
+    """The trees that no other beats on both cost and length; `tradeoff_path` makes it.
+
+    Iterating gives the `TradeoffPoint` of each, from the cheapest to the shortest; ``print`` shows them as a
+    table. The table that it was made from is kept, so that any tree of it can be had as a fitted model.
+
+    Attributes
+    ----------
+    points : tuple of TradeoffPoint
+        The non-dominated trees, cheapest first.
+    tradeoffs, costs, conditions : ndarray of float64, shape (n_tradeoffs,)
+        Every tree that was tried, by ascending trade-off, with its normalized cost and WAES: of a model with
+        ``refine="full"``, or "thorough", the greedy tree of each trade-off and a refined one.
+    """
+
+    def __init__(self, model: ExplainableKMeans, data: FitData, tradeoffs: Sequence[float]) -> None:
+        self._model = model
+        self._data = data
+        self._tried: list[tuple[TradeoffPoint, GrownTree]] = []
+        self._try(tradeoffs)
+
+    def _try(self, tradeoffs: Sequence[float]) -> None:
+        """Grow and measure the trees of more trade-offs, the refined ones beside the greedy ones."""
+        wanted = sorted(set(tradeoffs) - {point.tradeoff for point, _ in self._tried})
+        if not wanted:
+            return
+        measured: dict[int, TradeoffPoint] = {}
+        grown = grow(self._data, wanted, progress_of(self._model), log_of(self._model), self._model.on_best)
+        for tradeoff, trees in zip(wanted, grown, strict=True):
+            for refine, tree in zip(("none", self._model.refine), trees, strict=False):
+                if id(tree) not in measured:
+                    measured[id(tree)] = self._measure(tradeoff, tree)
+                point = replace(measured[id(tree)], tradeoff=tradeoff, refine=refine)
+                self._tried.append((point, tree))
+        self._tried.sort(key=lambda tried: tried[0].tradeoff)
+        found = [point for point, _ in self._tried]
+        self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
+        self.costs: NDArray[np.float64] = np.array([point.cost for point in found])
+        self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
+        self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
+
+    def _measure(self, tradeoff: float, grown: GrownTree) -> TradeoffPoint:
+        """Return what a grown tree costs and how long its rules are."""
+        tree = grown.as_tree()  # any threshold of a gap gives the same figures
+        cost = partition_cost(self._data.encoding.X_cluster, grown.labels, self._data.fit_weight)
+        return TradeoffPoint(
+            tradeoff,
+            normalized_cost(cost, self._data.reference_cost),
+            weighted_average_explanation_size(tree),
+            weighted_average_depth(tree),
+            tree.n_leaves,
+        )
+
+    def __iter__(self) -> Iterator[TradeoffPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"TradeoffPath({len(self)} trees from {len(np.unique(self.tradeoffs))} trade-offs)"
+
+    def __str__(self) -> str:
+        lines = ["tradeoff  refine       cost  conditions  questions  leaves"]
+        lines += [
+            f"{p.tradeoff:8.5f}  {p.refine:8}  {show_figure(p.cost, '.3f'):>7}  "
+            f"{p.conditions:10.2f}  {p.questions:9.2f}  {p.n_leaves:6d}"
+            for p in self.points
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.
+
+        Returns
+        -------
+        dict from str to ndarray, shape (n_points,)
+            Columns ``tradeoff``, ``cost``, ``conditions``, ``questions``, ``n_leaves`` and ``refine``, as in
+            `TradeoffPoint`.
+        """
+        names = TradeoffPoint.__dataclass_fields__
+        return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
+
+    def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
+        """Return the tree that meets a goal best, as a fitted model.
+
+        Parameters
+        ----------
+        max_cost : float, optional
+            Largest normalized cost, at least 1 in practice (1.05 is 5 % above the unrestricted clustering).
+        max_conditions : float, optional
+            Largest number of conditions that explain a row on average (WAES).
+
+        Returns
+        -------
+        ExplainableKMeans
+            The cheapest tree within both bounds. With `max_cost` alone, and with a warning where no tree is
+            within both, the shortest tree within `max_cost`. With its `tradeoff` and `refine` the estimator grows
+            the same tree.
+
+        Raises
+        ------
+        OptionError
+            If no bound is given, or one is not a finite number above 0.
+        DataError
+            If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
+        """
+        _check_goal(max_cost, max_conditions)
+        return self._select(max_cost, max_conditions)
+
+    def _select(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
+        point = _best(self.points, max_cost, max_conditions)
+        if not _meets(point, max_cost, max_conditions):
+            warnings.warn(
+                f"no tree has a cost of at most {max_cost:g} and at most {max_conditions:g} conditions per row; "
+                f"this one has {point.conditions:.4g}, the fewest at that cost",
+                ShallowRulesWarning,
+                stacklevel=3,
+            )
+        budget = self._model.budget if point.refine == "thorough" else BUDGET
+        model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine, budget=budget)
+        return fitted(model, self._data, next(tree for tried, tree in self._tried if tried is point))
+
+    def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
+        """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
+        for more in (BEYOND, ()):
+            wanted = list(more)
+            with suppress(DataError):  # nothing is within the bound that counts: larger ones may be
+                point = _best(self.points, max_cost, max_conditions)
+                if _meets(point, max_cost, max_conditions):
+                    return
+                tried = np.unique(self.tradeoffs)
+                place = int(np.searchsorted(tried, point.tradeoff))
+                sides = tried[max(0, place - 1) : place + 2]
+                for low, high in pairwise(sides.tolist()):
+                    wanted += np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
+            self._try(wanted)
+
+    def rule_sets(self) -> RulePath:
+        """Return the rules of every tree of the path, measured on the table: what the page's slider moves through.
+
+        Returns
+        -------
+        RulePath
+            ``rule_sets().to_json(path)`` writes them as one document.
+        """
+        trees = {id(point): tree for point, tree in self._tried}
+        return RulePath.of(
+            [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw cost against length, a point per tree; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            ax = import_pyplot().subplots()[1]
+        figures = self.table()
+        ax.plot(self.conditions, self.costs, ".", color="0.75", label="dominated")
+        ax.step(figures["conditions"], figures["cost"], "o-", where="pre", label="worth having")
+        for point in self.points:
+            ax.annotate(
+                f"{point.tradeoff:.2g}",
+                (point.conditions, point.cost),
+                textcoords="offset points",
+                xytext=(4, 4),
+                fontsize="small",
+            )
+        ax.set_xlabel("conditions that explain a row, on average (WAES)")
+        ax.set_ylabel("k-means cost, without rules = 1")
+        ax.legend()
+        return ax
+
+
+def import_pyplot() -> Any:
+    """Return matplotlib's pyplot; MissingExtraError if it is not installed."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtraError("plotting", "matplotlib", "plot") from None
+    return pyplot
+
+
+def tradeoff_path(
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    tradeoffs: Sequence[float] | None = None,
+    y: None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TradeoffPath:
+    """Return all trees worth having between the cheapest and the shortest.
+
+    The reference clustering is made once, and the trees of all trade-offs are grown together.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+    tradeoffs : sequence of float, optional
+        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them.
+    y : ignored
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    TradeoffPath
+
+    Raises
+    ------
+    OptionError
+        If the model's method has no trade-off, or a trade-off is not a number from 0 up to 1e6.
+    DataError
+        If the table cannot be used as it is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> path = tradeoff_path(ExplainableKMeans(3, random_state=0), load_iris().data)
+    >>> path.select(max_conditions=1.5).normalized_cost_ < 1.04
+    True
+    """
+    values = list(TRADEOFFS if tradeoffs is None else tradeoffs)
+    if not values or not all(isinstance(value, Real) and 0 <= value < 1e6 for value in values):
+        raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
+    if model.method != "exshallow":
+        given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
+        raise OptionError(given, " has no trade-off to search: use ", wanted)
+    model = _unfitted(model)
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), list(map(float, values)))
+
+
+def fit_to_goal(
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    max_cost: float | None = None,
+    max_conditions: float | None = None,
+    y: None = None,
+    sample_weight: ArrayLike | None = None,
+) -> ExplainableKMeans:
+    """Fit the trade-off to a goal for cost, for length, or for both (ExShallow*, the paper's section 4.4).
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
+    X : array-like, dataframe or Table of shape (n_samples, n_features)
+    max_cost, max_conditions : float, optional
+        As for `TradeoffPath.select`, which says which tree is taken. Where none of `TRADEOFFS` meets both,
+        larger ones are tried, and more around the one that comes nearest.
+    y : ignored
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    ExplainableKMeans
+        Fitted, its `tradeoff` the one that was found.
+
+    Raises
+    ------
+    OptionError, DataError
+        As `tradeoff_path` and `TradeoffPath.select` do.
+    """
+    _check_goal(max_cost, max_conditions)
+    path = tradeoff_path(model, X, y=y, sample_weight=sample_weight)
+    path._go_on(max_cost, max_conditions)
+    return path._select(max_cost, max_conditions)
+
+
+def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
+    """Return a new model of the same parameters, but for those given.
+
+    Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
+    """
+    again = type(model)(**{**model.get_params(deep=False), **parameters})
+    again.on_progress, again.on_best = model.on_progress, model.on_best
+    return again
+
+
+def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
+    """Raise OptionError unless at least one bound is given, and each is a finite number above 0."""
+    if max_cost is None and max_conditions is None:
+        raise OptionError("give a goal: ", OptionName("max_cost"), ", ", OptionName("max_conditions"), " or both")
+    for name, value in (("max_cost", max_cost), ("max_conditions", max_conditions)):
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not 0 < value <= LARGEST):
+            raise OptionError(OptionName(name), f" must be a number above 0, not {value!r}")
+
+
+def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:
+    """Whether a tree is within the bounds, but for rounding."""
+    return (max_cost is None or point.cost <= max_cost * (1 + TIE)) and (
+        max_conditions is None or point.conditions <= max_conditions * (1 + TIE)
+    )
+
+
+def _best(points: Sequence[TradeoffPoint], max_cost: float | None, max_conditions: float | None) -> TradeoffPoint:
+    """Return the point that `TradeoffPath.select` takes; `points` are non-dominated, cheapest first."""
+    within_both = [point for point in points if _meets(point, max_cost, max_conditions)]
+    if within_both:
+        return within_both[-1 if max_conditions is None else 0]
+    within_cost = [point for point in points if _meets(point, max_cost, None)]
+    if max_cost is None:
+        shortest = points[-1]
+        raise DataError(
+            f"no tree has at most {max_conditions:g} conditions per row: the shortest has {shortest.conditions:.4g}, "
+            f"at a cost of {show_figure(shortest.cost, '.4g')}; allow as many, or ask for fewer clusters"
+        )
+    if not within_cost:
+        raise DataError(
+            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {show_figure(points[0].cost, '.4g')}, "
+            f"with {points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
+        )
+    return within_cost[-1]
+
+
+def _non_dominated(points: Sequence[TradeoffPoint]) -> tuple[TradeoffPoint, ...]:
+    """Return the points that no other beats or equals on both figures, cheapest first, the first of equals."""
+    kept: list[TradeoffPoint] = []
+    for point in sorted(points, key=lambda point: (point.cost, point.conditions, point.tradeoff)):
+        if kept and point.conditions >= kept[-1].conditions * (1 - TIE):
+            continue
+        while kept and kept[-1].cost >= point.cost * (1 - TIE):  # cheaper by rounding only
+            kept.pop()
+        kept.append(point)
+    return tuple(kept)

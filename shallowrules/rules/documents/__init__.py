@@ -1,0 +1,1 @@
+"""Rules and paths of rules as JSON documents."""

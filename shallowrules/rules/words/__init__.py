@@ -1,0 +1,1 @@
+"""Rules as people read, name, compare and edit them."""

@@ -1,0 +1,315 @@
+"""What has changed from one set of rules to another, in words: rules, and the rows of a table that change cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError, counted
+from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf, printable
+from shallowrules.rules.figures import Cluster
+from shallowrules.rules.model import RuleSet
+from shallowrules.rules.nodes import Rule
+from shallowrules.tables.labels import NO_CLUSTER
+
+__all__ = ["ChangedRows", "Changes", "RuleChange", "changes_between", "match_clusters"]
+
+ROWS_SHOWN = 20
+"""Pairs of clusters between which rows move that are listed, most rows first."""
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """What became of a rule.
+
+    Attributes
+    ----------
+    cluster : int
+        Of the new rules; of the old ones where the rule is gone.
+    old, new : Rule or None
+        None where the rule was not there before, or is gone.
+    """
+
+    cluster: int
+    old: Rule | None
+    new: Rule | None
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Rows of a table that were in one cluster and are now in another, None for no cluster."""
+
+    old: int | None
+    new: int | None
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What has changed from one set of rules to another.
+
+    Attributes
+    ----------
+    old, new : RuleSet
+    pairs : mapping from int to int
+        The new cluster that each old one became, where there is one.
+    rules : tuple of RuleChange
+        Rules that moved, are new, or are gone; by cluster of the new rules, then of the old ones.
+    unchanged : int
+        Rules that stayed.
+    rows : int or None
+        Rows of the table that was compared; None where none was.
+    moved : tuple of ChangedRows
+        By number of rows, most first.
+    """
+
+    old: RuleSet
+    new: RuleSet
+    pairs: Mapping[int, int]
+    rules: tuple[RuleChange, ...]
+    unchanged: int
+    rows: int | None = None
+    moved: tuple[ChangedRows, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything changed."""
+        return bool(self.rules or self.moved or self._lines_of_clusters() or self._lines_of_columns())
+
+    def __str__(self) -> str:
+        if self._is_unrelated():
+            lines = ["the rules have nothing in common: no rule, and no column", *self._lines_of_columns()]
+            return "\n".join(map(printable, lines))
+        lines = [*self._lines_of_clusters(), *self._lines_of_columns(), *self._lines_of_rules(), *self._lines_of_rows()]
+        return "\n".join(map(printable, lines))
+
+    def _renumbered(self) -> list[tuple[int, int]]:
+        return [(old, new) for old, new in sorted(self.pairs.items()) if old != new]
+
+    def _is_unrelated(self) -> bool:
+        return self.rows is None and not self.pairs and not _may_be_related(self.old, self.new)
+
+    def _lines_of_clusters(self) -> list[str]:
+        old, new = _titles(self.old.clusters), _titles(self.new.clusters)
+        lines = [f"cluster {old[index]} is now cluster {new[other]}" for index, other in self._renumbered()]
+        names, others = ({each.index: each for each in rules.clusters} for rules in (self.old, self.new))
+        lines += [
+            f"cluster {new[other]} was called {names[index].name!r}"
+            for index, other in sorted(self.pairs.items())
+            if index == other and _given(names[index]) != _given(others[other])
+        ]
+        lines += [f"cluster {title} is gone" for index, title in old.items() if index not in self.pairs]
+        lines += [f"cluster {title} is new" for index, title in new.items() if index not in self.pairs.values()]
+        return lines
+
+    def _lines_of_columns(self) -> list[str]:
+        old, new = _tested(self.old), _tested(self.new)
+        lines = [f"column {name} is no longer asked for" for name in sorted(old - new)]
+        return lines + [f"column {name} is asked for now" for name in sorted(new - old)]
+
+    def _lines_of_rules(self) -> list[str]:
+        old, new = _titles(self.old.clusters), _titles(self.new.clusters)
+        lines = []
+        for change in self.rules:
+            if change.new is None:
+                lines.append(f"cluster {old[change.cluster]}: {_the_rule(change.old)} is gone")
+            elif change.old is None:
+                lines.append(f"cluster {new[change.cluster]}: {_the_rule(change.new)} is new")
+            else:
+                lines.append(f"cluster {new[change.cluster]}: {change.old} is now {change.new}")
+        if not self.rules:
+            return [*lines, f"all {counted(self.unchanged, 'rule')} are as they were"]
+        return [*lines, f"{counted(self.unchanged, 'other rule')} as before"] if self.unchanged else lines
+
+    def _lines_of_rows(self) -> list[str]:
+        if self.rows is None:
+            return []
+        old, new = _titles(self.old.clusters), _titles(self.new.clusters)
+        n_moved = sum(moved.rows for moved in self.moved)
+        lines = [f"{n_moved:,} of {counted(self.rows, 'row')} change cluster ({n_moved / self.rows:.1%})"]
+        for moved in self.moved[:ROWS_SHOWN]:
+            before = "no cluster" if moved.old is None else f"cluster {old[moved.old]}"
+            after = "no cluster" if moved.new is None else f"cluster {new[moved.new]}"
+            lines.append(f"  {counted(moved.rows, 'row')} from {before} to {after}")
+        rest = self.moved[ROWS_SHOWN:]
+        if rest:
+            lines.append(f"  {counted(sum(moved.rows for moved in rest), 'row')} between {len(rest):,} other pairs")
+        return lines
+
+
+def changes_between(
+    old: RuleSet,
+    new: RuleSet,
+    table: Any = None,
+    *,
+    labels: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    same_numbers: bool = False,
+) -> Changes:
+    """Return what has changed from one set of rules to another.
+
+    Parameters
+    ----------
+    old, new : RuleSet
+    table : Table, dataframe, mapping of columns or array-like of shape (n_rows, n_columns), optional
+        Rows to label by both. With it, clusters are matched by the rows that they share, without it where they have the
+        same rules, so that other numbers for the same clusters do not show as changes; what is left, by number, where
+        both test some column.
+    labels : (array, array) of int, shape (n_rows,), optional
+        What both give to the rows of a table, in place of it.
+    same_numbers : bool
+        Whether a cluster is the one that had its number before, as where somebody edited the rules.
+
+    Raises
+    ------
+    DataError
+        If the table lacks a column that either tests, or holds values of another type, or has no rows.
+    """
+    counts: Counter[tuple[int, int]] | None = None
+    if table is not None:
+        labels = old.assign(table), new.assign(table)
+    if labels is not None:
+        counts = count_pairs(*labels)
+        if not counts:
+            raise DataError("the table has no rows, so that none can change its cluster")
+    pairs: dict[int, int] = {}
+    if not same_numbers:
+        pairs = _match_rules(old, new) if counts is None else match_clusters(counts)
+    if same_numbers or counts is not None or _may_be_related(old, new):
+        left = set(_titles(new.clusters)) - set(pairs.values())
+        pairs |= {index: index for index in _titles(old.clusters) if index not in pairs and index in left}
+    rules, unchanged = _rule_changes(old, new, pairs)
+    if counts is None:
+        return Changes(old, new, pairs, rules, unchanged)
+    moved = [
+        ChangedRows(_known(one), _known(other), rows)
+        for (one, other), rows in counts.items()
+        if pairs.get(one, one if one == NO_CLUSTER else None) != other
+    ]
+    moved.sort(key=lambda each: (-each.rows, str(each.old), str(each.new)))
+    return Changes(old, new, pairs, rules, unchanged, sum(counts.values()), tuple(moved))
+
+
+def count_pairs(old: Any, new: Any) -> Counter[tuple[int, int]]:
+    """Return the rows of each pair of labels, from the labels of the rows by two sets of rules."""
+    pairs, rows = np.unique(np.column_stack([old, new]).astype(np.int64), axis=0, return_counts=True)
+    return Counter({(int(one), int(other)): int(n) for (one, other), n in zip(pairs.tolist(), rows, strict=True)})
+
+
+def match_clusters(counts: Mapping[tuple[int, int], int]) -> dict[int, int]:
+    """Return the new cluster for each old one, so that they share the most rows in all; not where they share none.
+
+    `counts` are the rows by old and new label. No new cluster is that of two old ones.
+    """
+    from scipy.optimize import linear_sum_assignment  # whose import takes longer than most commands that read rules
+
+    old, new = (sorted({pair[side] for pair in counts if pair[side] != NO_CLUSTER}) for side in (0, 1))
+    shared = np.array([[counts.get((one, other), 0) for other in new] for one in old]).reshape(len(old), len(new))
+    rows, columns = linear_sum_assignment(-shared)
+    return {old[i]: new[j] for i, j in zip(rows.tolist(), columns.tolist(), strict=True) if shared[i, j]}
+
+
+def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
+    """Return the new cluster for each old one that has the same rules."""
+    by_rules = {frozenset(map(_exactly, new.rules_of(cluster.index))): cluster.index for cluster in new.clusters}
+    found = {cluster.index: frozenset(map(_exactly, old.rules_of(cluster.index))) for cluster in old.clusters}
+    return {index: by_rules.pop(rules) for index, rules in found.items() if rules in by_rules}
+
+
+def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
+    """Return whether both test some column, or one of them none."""
+    before, now = _tested(old), _tested(new)
+    return bool(before & now) or not before or not now
+
+
+def _given(cluster: Cluster) -> str | None:
+    """Return the name that a person gave to a cluster."""
+    return cluster.name if cluster.is_named else None
+
+
+def _tested(rules: RuleSet) -> set[str]:
+    return {rules.columns[i].name for i in rules.tested_columns}
+
+
+def _known(label: int) -> int | None:
+    return None if label == NO_CLUSTER else label
+
+
+def _titles(clusters: Iterable[Cluster]) -> dict[int, str]:
+    return {cluster.index: cluster.title for cluster in clusters}
+
+
+def _the_rule(rule: Rule | None) -> str:
+    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that takes every row"
+
+
+def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple[tuple[RuleChange, ...], int]:
+    """Return how the rules of matched clusters changed, and how many did not."""
+    changes: list[RuleChange] = []
+    unchanged = 0
+    before = {new_index: index for index, new_index in pairs.items()}
+    for cluster in new.clusters:
+        ours = list(new.rules_of(cluster.index))
+        theirs = list(old.rules_of(before[cluster.index])) if cluster.index in before else []
+        for key in (_exactly, _shape):
+            for rule in list(ours):
+                other = next((each for each in theirs if key(each) == key(rule)), None)
+                if other is None:
+                    continue
+                ours.remove(rule)
+                theirs.remove(other)
+                if key is _exactly:
+                    unchanged += 1
+                else:
+                    changes.append(RuleChange(cluster.index, other, rule))
+        changes += [RuleChange(cluster.index, None, rule) for rule in ours]
+        changes += [RuleChange(before[cluster.index], rule, None) for rule in theirs]
+    for cluster in old.clusters:
+        if cluster.index not in pairs:
+            changes += [RuleChange(cluster.index, rule, None) for rule in old.rules_of(cluster.index)]
+    return tuple(changes), unchanged
+
+
+def _exactly(rule: Rule) -> Hashable:
+    """Return what is equal for rules that hold for the same rows."""
+    return frozenset(map(_Asked(), rule.conditions))
+
+
+def _shape(rule: Rule) -> Hashable:
+    """Return what is equal for rules that differ in their values alone."""
+    return frozenset(map(_AskedSide(), rule.conditions))
+
+
+class _Asked(ConditionVisitor[Hashable]):
+    """What a condition asks, of a column by its name."""
+
+    def between(self, condition: Between) -> Hashable:
+        """Return the bounds."""
+        return condition.column.name, condition.lower, condition.upper
+
+    def one_of(self, condition: OneOf) -> Hashable:
+        """Return the categories."""
+        return condition.column.name, True, frozenset(condition.values)
+
+    def none_of(self, condition: NoneOf) -> Hashable:
+        """Return the categories."""
+        return condition.column.name, False, frozenset(condition.values)
+
+
+class _AskedSide(ConditionVisitor[Hashable]):
+    """Of which column a condition asks, and on which side."""
+
+    def between(self, condition: Between) -> Hashable:
+        """Return which bounds there are."""
+        return condition.column.name, condition.lower is None, condition.upper is None
+
+    def one_of(self, condition: OneOf) -> Hashable:
+        """Return that it asks for categories."""
+        return condition.column.name, True
+
+    def none_of(self, condition: NoneOf) -> Hashable:
+        """Return that it excludes categories."""
+        return condition.column.name, False

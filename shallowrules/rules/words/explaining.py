@@ -1,0 +1,226 @@
+"""Why a row has its cluster: what the tree asked of it, and the smallest change of one value that would move it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.conditions import (
+    Between,
+    Condition,
+    ConditionVisitor,
+    NoneOf,
+    OneOf,
+    both,
+    printable,
+)
+from shallowrules.rules.figures import Cluster
+from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
+from shallowrules.tables.conversion import INT64, Number
+from shallowrules.tables.table import Value
+
+__all__ = ["Explanation", "Move", "Row", "Step", "explain_row"]
+
+Row = Mapping[int, Number | Value | None]
+"""The values of a row as the rules compare them, by the number of their column, None for a missing one."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the tree asked of one column: the row's value, and the condition that it met."""
+
+    value: Number | Value
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"{self.condition.column.name} is {self.condition.column.show(self.value)}: {self.condition}"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of one value that gives a row another cluster.
+
+    Attributes
+    ----------
+    column : RuleColumn
+    value : int, float, str or bool
+        What the row has.
+    to : int, float, str, bool or None
+        The nearest value that moves it; None for any category that training did not have.
+    above : int, float or None
+        The threshold just above which `to` is, where it is.
+    distance : float
+        Between both, in ranges of the training values of the column; to another category it is 1.
+    cluster : Cluster
+        What the row would be in.
+    """
+
+    column: RuleColumn
+    value: Number | Value
+    to: Number | Value | None
+    above: Number | None
+    distance: float
+    cluster: Cluster
+
+    def __str__(self) -> str:
+        if self.above is not None:
+            just = "" if self.column.is_time else "just "  # a duration, which has no next one that a person would say
+            target = f"{just}above {self.column.show(self.above)}"
+        else:
+            target = "another value" if self.to is None else self.column.show(self.to)
+        return (
+            f"{self.column.name} from {self.column.show(self.value)} to {target} makes it cluster {self.cluster.title}"
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a row has its cluster.
+
+    Attributes
+    ----------
+    cluster : Cluster or None
+        None where the tree asks for a value that is missing.
+    rule : Rule or None
+        The rule that the row meets.
+    steps : tuple of Step
+        What the tree asked of the row, one step per column, in the order in which it asks: the conditions of the rule,
+        or what was met before a value was missing.
+    missing : RuleColumn or None
+        The column whose value is missing.
+    move : Move or None
+        The smallest change of one value that would move the row; None if no such change does.
+    """
+
+    cluster: Cluster | None
+    rule: Rule | None
+    steps: tuple[Step, ...]
+    missing: RuleColumn | None = None
+    move: Move | None = None
+
+    def __str__(self) -> str:
+        if self.cluster is None:
+            assert self.missing is not None
+            lines = [f"in no cluster: {self.missing.name} is missing, and the tree asks for it"]
+        else:
+            lines = [f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")]
+        lines += [f"  {step}" for step in self.steps]
+        if self.move is not None:
+            lines.append(f"the smallest change of one value that would move it: {self.move}")
+        elif self.cluster is not None:
+            lines.append("no change of one value alone would move it to another cluster")
+        return "\n".join(map(printable, lines))
+
+
+def explain_row(
+    nodes: Sequence[Node], columns: Sequence[RuleColumn], rules: Sequence[Rule], clusters: Sequence[Cluster], row: Row
+) -> Explanation:
+    """Return why a row has its cluster; the other parameters are those of a `RuleSet`.
+
+    Of changes that are equally small, the first is taken in the order of the rules.
+    """
+    by_index = {cluster.index: cluster for cluster in clusters}
+    met: dict[int, Condition] = {}
+    place = 0
+    while not isinstance(node := nodes[place], Leaf):
+        value = row[node.column]
+        if value is None:
+            return Explanation(None, None, _steps(met, row), missing=columns[node.column])
+        goes_left = value <= node.threshold if isinstance(node, Cut) else value in node.values  # type: ignore[operator]
+        condition: Condition = node.condition(columns[node.column], goes_left)
+        met[node.column] = both(met[node.column], condition) if node.column in met else condition
+        place = node.left if goes_left else node.right
+    own = next(rule for rule in rules if rule.leaf == place)
+    move = _smallest_move(rules, by_index, own.cluster, row)
+    return Explanation(by_index[own.cluster], own, _steps(met, row), move=move)
+
+
+def _steps(met: Mapping[int, Condition], row: Row) -> tuple[Step, ...]:
+    return tuple(Step(value, met[feature]) for feature in met if (value := row[feature]) is not None)
+
+
+def _smallest_move(rules: Sequence[Rule], clusters: Mapping[int, Cluster], own: int, row: Row) -> Move | None:
+    best: Move | None = None
+    for rule in rules:
+        if rule.cluster == own:
+            continue
+        failing = [condition for condition in rule.conditions if not _Meets(row[condition.feature])(condition)]
+        if len(failing) != 1:
+            continue
+        [condition] = failing
+        value = row[condition.feature]
+        target = None if value is None else _Target(value)(condition)
+        if target is None or value is None:
+            continue
+        to, above, distance = target
+        if math.isfinite(distance) and (best is None or distance < best.distance):
+            best = Move(condition.column, value, to, above, distance, clusters[rule.cluster])
+    return best
+
+
+class _Meets(ConditionVisitor[bool]):
+    """Whether a value meets a condition."""
+
+    def __init__(self, value: Number | Value | None) -> None:
+        self.value = value
+
+    def between(self, condition: Between) -> bool:
+        """Return whether it is between the bounds."""
+        value, lower, upper = self.value, condition.lower, condition.upper
+        if not isinstance(value, int | float):
+            return False
+        return (lower is None or value > lower) and (upper is None or value <= upper)
+
+    def one_of(self, condition: OneOf) -> bool:
+        """Return whether it is one of the categories."""
+        return self.value in condition.values
+
+    def none_of(self, condition: NoneOf) -> bool:
+        """Return whether it is another category."""
+        return self.value is not None and self.value not in condition.values
+
+
+Target = tuple[Number | Value | None, Number | None, float]
+
+
+class _Target(ConditionVisitor[Target | None]):
+    """The value next to a row's that meets a condition which the row's does not, as `Move` has it: to, above, distance.
+
+    None where there is no such value.
+    """
+
+    def __init__(self, value: Number | Value) -> None:
+        self.value = value
+
+    def between(self, condition: Between) -> Target | None:
+        """Return the nearest number between the bounds."""
+        column, lower, upper = condition.column, condition.lower, condition.upper
+        assert isinstance(self.value, int | float)
+        above = lower if lower is not None and not self.value > lower else None
+        integer = column.is_whole
+        if above is None:
+            assert upper is not None  # else the value would meet the condition
+            to = upper if integer else float(upper)
+        else:
+            to = math.floor(above) + 1 if integer else math.nextafter(above, math.inf)
+        if not _Meets(to)(condition) or (integer and to not in INT64):
+            return None  # no number is between the bounds
+        assert column.minimum is not None
+        assert column.maximum is not None
+        span = float(column.maximum) - float(column.minimum)
+        distance = abs(float(to) - float(self.value)) / (span if span > 0 else 1.0)
+        return to, None if integer and column.type != "duration" else above, distance
+
+    def one_of(self, condition: OneOf) -> Target | None:
+        """Return the most frequent of the categories."""
+        if not condition.values:
+            return None
+        known = [value for value in condition.column.values if value in condition.values]
+        return (known or list(condition.values))[0], None, 1.0
+
+    def none_of(self, condition: NoneOf) -> Target | None:
+        """Return the most frequent of the other categories."""
+        others = [value for value in condition.column.values if value not in condition.values]
+        return others[0] if others else None, None, 1.0

@@ -1,0 +1,1 @@
+"""Tables as typed raw columns: their values, how text is read as numbers and times, and labels."""

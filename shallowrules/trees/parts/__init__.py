@@ -1,0 +1,1 @@
+"""A tree grown and refined over a table in parts."""

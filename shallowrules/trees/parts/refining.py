@@ -1,0 +1,340 @@
+"""Refining over parts: trees are searched for on some rows of the table, and judged on all of them.
+
+As `shallowrules.trees.refining` does with a large table: the rows searched on are those of the lowest keys in each
+cluster of the greedy tree, which do not depend on the cut into parts, and sums over all rows are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel import row_keys
+from shallowrules.clustering.centers import reference_labels
+from shallowrules.encoding.rows import RowEncoder
+from shallowrules.measures.sums import ExactSums
+from shallowrules.partitions import Part, Partitions
+from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Progress
+from shallowrules.trees.parts.leaf_sums import with_leaf_sums
+from shallowrules.trees.refining import Refinement, Search, aim_of, numbered
+from shallowrules.trees.searching import CodedTable, Found, broad_sizes, highest_keys, key_order, leaf_means, sampled
+from shallowrules.trees.thorough import Thorough
+from shallowrules.trees.tree import LEAF
+
+__all__ = ["PartsReference", "refine_parts"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartsReference:
+    """The clustering that a tree over parts explains.
+
+    Parameters
+    ----------
+    centers : ndarray of float64, shape (n_centers, m)
+        Those that rows are nearest to.
+    kept : ndarray of int, shape (k,)
+        The centers that the tree explains; others have no rows.
+    explain_centers : ndarray of float64, shape (k, d)
+        The kept ones in the columns that rules may test.
+    means : ndarray of float64, shape (n_centers, m)
+        Of the rows nearest to each.
+    weight : ndarray of float64, shape (n_centers,)
+    """
+
+    centers: NDArray[np.float64]
+    kept: NDArray[np.intp]
+    explain_centers: NDArray[np.float64]
+    means: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+def refine_parts(
+    parts: Partitions,
+    encode: RowEncoder,
+    tree: GrownTree,
+    reference: PartsReference,
+    *,
+    tradeoff: float,
+    moves_leaves: bool,
+    random_seed: int,
+    thorough: Thorough | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Refinement | None:
+    """Find a tree of lower J than the greedy one, as `refining.refine` does with a large table.
+
+    Parameters
+    ----------
+    parts : Partitions
+    encode : RowEncoder
+    tree : GrownTree
+        The greedy tree, with a leaf for each kept center.
+    reference : PartsReference
+    tradeoff, moves_leaves, random_seed, thorough, n_threads, progress
+        As for `refining.refine`.
+
+    Returns
+    -------
+    Refinement or None
+        Its J over all rows is never above that of `tree`. None if the clustering costs nothing.
+    """
+    k, leaves = len(reference.kept), tree.leaves
+    counts, weights = (
+        np.bincount(tree.center[leaves], of_node[leaves], k).astype(np.float64) for of_node in (tree.rows, tree.weight)
+    )
+    found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
+    reference_cost = found.squares.cost(reference.weight)
+    total = float(weights.sum())
+    aim = aim_of(tradeoff, reference_cost, total, total, k, moves_leaves=moves_leaves)
+    if not aim.unit > 0:
+        return None
+    broad = found.lowest.table(weights, n_threads)
+    coded = broad.coded
+    data = GrowthData(coded.X_explain, coded.X_cluster, reference.explain_centers, reference.centers[reference.kept])
+    search = Search(tree, data, int(tree.rows[0]), aim, random_seed, thorough, progress)
+    outcome = search.finalists(broad)
+    greedy, *finalists = _judged(parts, encode, reference, broad, [tree, *(one.tree for one in outcome.found)])
+    best = search.choose([one.found for one in finalists], greedy.found)
+    for one in finalists:
+        if one.found is best:
+            tree = with_leaf_sums(parts, encode, one.found.tree)
+            tree = numbered(tree, one.shared) if aim.moves_leaves else tree
+    return outcome.refinement(tree, greedy.found, best, aim, total)
+
+
+# The rows to search on -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """The distinct rows of the lowest keys in each cluster, by cluster and key, with the weight of all equal rows.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (k,)
+        How many of each cluster, at most.
+    """
+
+    sizes: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    X_explain: NDArray[Any]
+    X_cluster: NDArray[Any] | None
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        sizes: NDArray[np.int64],
+        labels: NDArray[np.int32],
+        keys: NDArray[np.uint64],
+        X_explain: NDArray[Any],
+        X_cluster: NDArray[Any] | None,
+        weight: NDArray[np.float64],
+    ) -> Lowest:
+        """Return those among some rows; `X_cluster` is None where there is one space."""
+        order = key_order(keys, X_explain, np.arange(len(keys)), labels)
+        labels, keys, X_explain = labels[order], keys[order], X_explain[order]
+        is_new = np.ones(len(order), dtype=bool)
+        is_new[1:] = (
+            (labels[1:] != labels[:-1]) | (keys[1:] != keys[:-1]) | (X_explain[1:] != X_explain[:-1]).any(axis=1)
+        )
+        first = np.flatnonzero(is_new)
+        weight = np.add.reduceat(weight[order], first) if len(first) else weight
+        ends = np.searchsorted(labels[first], np.arange(len(sizes)), side="left")
+        is_low = np.arange(len(first)) - ends[labels[first]] < sizes[labels[first]]
+        low = first[is_low]
+        cluster = None if X_cluster is None else X_cluster[order[low]]
+        return cls(sizes, labels[low], keys[low], X_explain[low], cluster, weight[is_low])
+
+    def merged(self, other: Lowest) -> Lowest:
+        """Return those among the rows of both."""
+        X_cluster = None
+        if self.X_cluster is not None and other.X_cluster is not None:
+            X_cluster = np.concatenate([self.X_cluster, other.X_cluster])
+        return Lowest.of(
+            self.sizes,
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.X_explain, other.X_explain]),
+            X_cluster,
+            np.concatenate([self.weight, other.weight]),
+        )
+
+    def table(self, weights: NDArray[np.float64], n_threads: int) -> CodedTable:
+        """Return the rows as a table in which the clusters have such weights."""
+        X_explain = np.ascontiguousarray(self.X_explain)
+        X_cluster = X_explain if self.X_cluster is None else np.ascontiguousarray(self.X_cluster)
+        return sampled(X_explain, X_cluster, self.keys, self.labels, self.weight, weights, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Sums of squares of rows around a point for each of some groups, and of the differences from it, both exact.
+
+    Parameters
+    ----------
+    squares : ExactSums
+        By group.
+    gaps : ExactSums
+        By group and column.
+    """
+
+    squares: ExactSums
+    gaps: ExactSums
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        labels: NDArray[np.integer],
+        around: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> Squares:
+        """Return those of some rows; `around` has a point near the mean of each group, shape (k, m)."""
+        k, m = around.shape
+        squares = np.zeros(len(X))
+        gaps = ExactSums((0,) * (k * m))
+        for j in range(m):  # column by column, so that a row's sum does not depend on its neighbors
+            gap = X[:, j] - around[labels, j]
+            squares += gap * gap
+            gaps = gaps.merged(ExactSums.of(gap if weight is None else gap * weight, labels * m + j, k * m))
+        return cls(ExactSums.of(squares if weight is None else squares * weight, labels, k), gaps)
+
+    def merged(self, other: Squares) -> Squares:
+        """Return the sums of both parts."""
+        return Squares(self.squares.merged(other.squares), self.gaps.merged(other.gaps))
+
+    def cost(self, weight: NDArray[np.float64]) -> float:
+        """Return the squares around the means of the groups, whose weights these are."""
+        excess = self.gaps.rounded().reshape(len(weight), -1)
+        total = ExactSums((sum(self.squares.units),)).rounded()[0]
+        return max(float(total - (excess / np.where(weight > 0, weight, 1.0)[:, None] * excess).sum()), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """The rows to search on, and the squares around the means of the clustering."""
+
+    lowest: Lowest
+    squares: Squares
+
+    def merged(self, other: Looked) -> Looked:
+        """Return those of both parts."""
+        return Looked(self.lowest.merged(other.lowest), self.squares.merged(other.squares))
+
+
+def _look(
+    parts: Partitions,
+    encode: RowEncoder,
+    tree: CutTree,
+    reference: PartsReference,
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> Looked:
+    """Return the rows to search on; in one pass, or in two where many rows are equal."""
+    sizes = np.minimum(broad_sizes(weights), counts)
+    highest = highest_keys(sizes, counts)
+    found: Looked = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    n_found = np.bincount(found.lowest.labels, minlength=len(sizes))
+    any_key = np.uint64(np.iinfo(np.uint64).max)
+    short = (n_found < sizes) & (highest < any_key)
+    if not short.any():
+        return found
+    highest = np.where(short, any_key, highest)
+    again: Looked = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    return again
+
+
+def _look_part(
+    part: Part, state: tuple[RowEncoder, CutTree, PartsReference, NDArray[np.int64], NDArray[np.uint64]]
+) -> Looked:
+    encode, tree, reference, sizes, highest = state
+    rows = encode(part)
+    labels = tree.center[tree.route(rows.X_explain, 1)]
+    keys = row_keys(rows.X_cluster, np.arange(len(labels), dtype=np.int32))
+    low = np.flatnonzero(keys <= highest[labels])
+    weight = np.ones(len(labels)) if rows.weight is None else rows.weight
+    X_cluster = None if rows.X_cluster is rows.X_explain else rows.X_cluster[low]
+    lowest = Lowest.of(sizes, labels[low], keys[low], rows.X_explain[low], X_cluster, weight[low])
+    clusters = reference_labels(rows, reference.centers)
+    return Looked(lowest, Squares.of(rows.X_cluster, clusters, reference.means, rows.weight))
+
+
+# Trees judged on all rows --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTree:
+    """A tree with its figures on all rows.
+
+    Parameters
+    ----------
+    found : Found
+    shared : ndarray of float64, shape (k, k)
+        The weight that each leaf, by its center, shares with each cluster of the reference.
+    """
+
+    found: Found
+    shared: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSums:
+    """What is added up for some trees."""
+
+    squares: tuple[Squares, ...]
+    shared: tuple[NDArray[np.float64], ...]
+
+    def merged(self, other: TreeSums) -> TreeSums:
+        """Return the sums of both parts."""
+        return TreeSums(
+            tuple(one.merged(another) for one, another in zip(self.squares, other.squares, strict=True)),
+            tuple(one + another for one, another in zip(self.shared, other.shared, strict=True)),
+        )
+
+
+def _judged(
+    parts: Partitions, encode: RowEncoder, reference: PartsReference, broad: CodedTable, trees: Sequence[CutTree]
+) -> list[JudgedTree]:
+    """Return trees with their figures on all rows, in one pass."""
+    k = len(reference.kept)
+    means = [leaf_means(broad, tree, k)[1] for tree in trees]
+    found: TreeSums = parts.map_reduce(_judge_part, (encode, reference, list(trees), means))
+    judged = []
+    for tree, squares, shared in zip(trees, found.squares, found.shared, strict=True):
+        weight = shared.sum(axis=1)  # of each leaf, by its center
+        conditions = float((weight[tree.center[tree.leaves]] * _conditions(tree)).sum())
+        judged.append(JudgedTree(Found(tree, (squares.cost(weight), conditions), False), shared))
+    return judged
+
+
+def _judge_part(
+    part: Part, state: tuple[RowEncoder, PartsReference, list[CutTree], list[NDArray[np.float64]]]
+) -> TreeSums:
+    encode, reference, trees, means = state
+    rows, k = encode(part), len(reference.kept)
+    place = np.zeros(len(reference.centers), dtype=np.intp)
+    place[reference.kept] = np.arange(k)
+    clusters = place[reference_labels(rows, reference.centers)]
+    squares, shared = [], []
+    for tree, around in zip(trees, means, strict=True):
+        labels = tree.center[tree.route(rows.X_explain, 1)]
+        squares.append(Squares.of(rows.X_cluster, labels, around, rows.weight))
+        pairs = np.bincount(labels.astype(np.intp) * k + clusters, rows.weight, k * k)
+        shared.append(pairs.astype(np.float64).reshape(k, k))
+    return TreeSums(tuple(squares), tuple(shared))
+
+
+def _conditions(tree: CutTree) -> NDArray[np.int64]:
+    """Return the number of conditions that explain each leaf: the features that are cut, and on which side."""
+    paths: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(tree.feature)
+    for node, feature in enumerate(tree.feature.tolist()):
+        if feature != LEAF:
+            paths[tree.left[node]] = paths[node] | {(feature, False)}
+            paths[tree.right[node]] = paths[node] | {(feature, True)}
+    return np.array([len(paths[leaf]) for leaf in tree.leaves])

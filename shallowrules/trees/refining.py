@@ -1,0 +1,496 @@
+"""Refining: from the greedy tree to one that costs less and is shorter to explain, from the same centers.
+
+The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAES``. Three ways lead to lower ones,
+each in the kernel:
+
+- looking ahead: of several cuts of a node, the one whose finished subtree has the lowest J;
+- improving a finished tree: every node's cut in turn, with the means of the leaves; and taking away a leaf that is
+  hardly missed in order to cut another in two;
+- perturb and repair: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
+  change kept if J fell.
+
+Trees are searched for on a sample of the rows and judged on all of them; only the best is improved on all rows. So a
+large table takes no more than a few passes over its rows.
+
+Inside, costs and conditions are sums over the weight of rows. A condition of a row of weight 1 costs the condition
+penalty, ``tradeoff * reference cost / total weight``, so that ``cost + penalty * conditions`` is J times the reference
+cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.trees.growing import (
+    GrownTree,
+    GrowthData,
+    Objectives,
+    Progress,
+    UniqueRows,
+    renumber_centers,
+    routed,
+    with_gaps,
+)
+from shallowrules.trees.searching import (
+    FEWER_STREAM_PASSES,
+    MAX_ROWS_BESIDE,
+    MIN_STREAM_VISITS,
+    ROUND_FACTORS,
+    STREAM_PASSES,
+    TIE,
+    Aim,
+    Coded,
+    CodedTable,
+    Found,
+    code_rows,
+    coded_table,
+    different,
+    few_of,
+    look_ahead,
+    part_of,
+    rounded,
+    sample_of,
+    side_by_side,
+    wide_ahead,
+)
+from shallowrules.trees.thorough import Thorough, note_of, search_on
+
+__all__ = ["REFINEMENTS", "Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
+
+REFINEMENTS = ("full", "thorough", "none")
+
+# How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
+# cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
+
+N_STREAMS = 2
+"""Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
+twice the length gains little more."""
+MAX_LOOKAHEAD_CLUSTERS = 128
+"""Beyond this many clusters the greedy tree is only improved: the sample would have fewer than `MIN_CLUSTER_ROWS` rows
+for each."""
+MAX_MOVABLE_CLUSTERS = 512
+"""Beyond this many clusters leaves stay where they are. A bound on the work; not tuned."""
+MAX_JUDGED = 4
+"""Trees from the sample that are judged on all rows, those of the lowest J on the sample."""
+PENALTY_FACTORS = (1.5, 3.0)
+"""Where the best tree is longer than the greedy one, or dearer, one that is neither is searched for with the condition
+penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean WAES both
+fall."""
+PENALTY_PASSES = 10.0
+"""Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
+others by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes find much the same."""
+MIN_GAIN_SHARE = 0.8
+"""A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
+after a thorough search, which is asked for the lowest J."""
+MAX_IMPROVED_ROWS = 1 << 16
+"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
+BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """A refined tree, and how it compares.
+
+    Attributes
+    ----------
+    tree : GrownTree
+        The greedy tree itself if none is better.
+    before, after : tuple of float
+        Normalized cost and WAES of the greedy tree and of this one.
+    tradeoff : float
+    n_sampled : int
+        Distinct rows on which trees were grown ahead; 0 if there were too many clusters for it.
+    bound_reached : bool
+        Whether the bound on the work ended it before nothing better was found.
+    """
+
+    tree: GrownTree
+    before: tuple[float, float]
+    after: tuple[float, float]
+    tradeoff: float
+    n_sampled: int
+    bound_reached: bool
+
+    def summary(self) -> str:
+        """Say what was found, in a line."""
+        (cost, waes), (new_cost, new_waes) = self.before, self.after
+        before, after = self.objectives
+        where = (
+            f"on {self.n_sampled} rows"
+            if self.n_sampled
+            else f"nothing ahead for over {MAX_LOOKAHEAD_CLUSTERS} clusters"
+        )
+        return (
+            f"refined ({where}): cost {cost:.4f} -> {new_cost:.4f}, conditions {waes:.3f} -> {new_waes:.3f}, "
+            f"J {before:.4f} -> {after:.4f}" + (f"; {BOUND_REACHED}" if self.bound_reached else "")
+        )
+
+    @property
+    def objectives(self) -> tuple[float, float]:
+        """J of the greedy tree and of this one, which is no higher."""
+        before, after = (cost + self.tradeoff * waes for cost, waes in (self.before, self.after))
+        return before, after
+
+
+def refine(
+    tree: GrownTree,
+    unique: UniqueRows,
+    *,
+    tradeoff: float,
+    reference_cost: float,
+    reference_labels: NDArray[np.int32],
+    moves_leaves: bool = True,
+    random_seed: int = 0,
+    thorough: Thorough | None = None,
+    coded: Future[Coded] | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Refinement | None:
+    """Find a tree of lower J than the greedy one from the same centers, as many leaves, none empty.
+
+    Parameters
+    ----------
+    tree : GrownTree
+        The greedy tree, with a leaf for each center.
+    unique : UniqueRows
+        The rows that it was grown from.
+    tradeoff : float
+        The paper's lambda in J.
+    reference_cost : float
+        Cost of the unrestricted clustering.
+    reference_labels : ndarray of int32, shape (n_rows,)
+        Its clusters: by them the leaves are numbered again if leaves moved.
+    moves_leaves : bool
+        Whether a cluster may lose its leaf, and another be cut in two: not where clusters have names.
+    random_seed : int
+        Not negative. With it the search is the same for the same table.
+    thorough : Thorough, optional
+        To search on for as long as it says.
+    coded : Future, optional
+        What `code_rows` returns of the rows, if they were coded while the tree was grown.
+    n_threads : int
+        The result does not depend on it.
+    progress : callable, optional
+        As for `shallowrules.trees.growing.grow`.
+
+    Returns
+    -------
+    Refinement or None
+        Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
+    """
+    data, kernel_weight = unique.data, unique.total_weight
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k, moves_leaves=moves_leaves)
+    if not aim.unit > 0:
+        return None
+    search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
+    by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
+    rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
+    table = coded_table(rows, tree, n_threads)
+    if by_part:
+        whole = WholeTable(data, kernel_weight / data.total_weight, n_threads)
+        with ThreadPoolExecutor(1) as beside:  # most of the time a search keeps one thread busy
+            judged = beside.submit(replace(whole, n_threads=1).judge, tree) if n_threads > 1 else None
+            outcome = search.finalists(few_of(table))
+        greedy = whole.judge(tree) if judged is None else judged.result()
+        outcome = replace(outcome, found=[whole.judge(routed(one.tree, data, n_threads)) for one in outcome.found])
+    else:
+        greedy = table.measure(tree, aim)
+        outcome = search.run(table, greedy)
+    best = search.choose(outcome.found, greedy)
+    if best is not greedy:
+        if not by_part:
+            best = table.measure(best.tree, aim)  # what was perturbed has no gaps yet
+        refined = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
+        if by_part:
+            refined = with_gaps(refined, data, n_threads)
+        if aim.moves_leaves:
+            refined = numbered(refined, _shared_weights(refined, data, reference_labels))
+        tree = refined
+    return outcome.refinement(tree, greedy, best, aim, kernel_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """A large table, on which trees are judged that were found on a part of it.
+
+    Attributes
+    ----------
+    data : GrowthData
+    unit : float
+        What the kernel counts for a unit of weight.
+    n_threads : int
+    """
+
+    data: GrowthData
+    unit: float
+    n_threads: int
+
+    def judge(self, tree: GrownTree) -> Found:
+        """Return a tree with its figures on all rows, which depend on no order of these; each center has one leaf."""
+        data = self.data
+        labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
+        cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
+        conditions = weighted_average_explanation_size(tree.as_tree()) * float(tree.weight[0])
+        return Found(tree, (cost * self.unit, conditions * self.unit), False)
+
+
+def aim_of(
+    tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int, *, moves_leaves: bool
+) -> Aim:
+    """Return what is searched for.
+
+    Parameters
+    ----------
+    reference_cost, total_weight : float
+        Cost of the unrestricted clustering, and the weight of all rows.
+    kernel_weight : float
+        That weight as the kernel sums it, which may count rows in its place.
+    k : int
+        Number of centers.
+    moves_leaves : bool
+        As for `refine`.
+    """
+    penalty = rounded(tradeoff * reference_cost / total_weight)
+    unit = reference_cost * kernel_weight / total_weight
+    return Aim(tradeoff, penalty, moves_leaves and k <= MAX_MOVABLE_CLUSTERS, unit, reference_cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    found : list of Found
+    notes : tuple of str
+    n_sampled : int
+        As in `Refinement`.
+    bound_reached : bool
+    """
+
+    found: list[Found]
+    notes: tuple[str, ...]
+    n_sampled: int
+    bound_reached: bool
+
+    def refinement(self, tree: GrownTree, greedy: Found, best: Found, aim: Aim, kernel_weight: float) -> Refinement:
+        """Return the refinement whose tree this is, from the greedy tree and the chosen one on all rows."""
+        before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
+        notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
+        own, of_greedy = (cost + aim.tradeoff * waes for cost, waes in (after, before))
+        objectives = Objectives(own, of_greedy, aim.reference_cost, aim.tradeoff)
+        tree = replace(tree, notes=notes, objectives=objectives)
+        return Refinement(tree, before, after, aim.tradeoff, self.n_sampled, self.bound_reached)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for trees of lower J than the greedy one.
+
+    Attributes
+    ----------
+    tree : GrownTree
+        The greedy one.
+    data : GrowthData
+        The centers, and rows in whose columns trees are grown.
+    n_rows : int
+        Distinct rows of the table.
+    aim : Aim
+    random_seed : int
+    thorough : Thorough or None
+    progress : callable or None
+    """
+
+    tree: GrownTree
+    data: GrowthData
+    n_rows: int
+    aim: Aim
+    random_seed: int
+    thorough: Thorough | None
+    progress: Progress | None
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether trees are grown ahead: not for very many clusters."""
+        return self.data.k <= MAX_LOOKAHEAD_CLUSTERS
+
+    def run(self, table: CodedTable, greedy: Found) -> Outcome:
+        """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
+        if self.is_ahead:
+            sample = sample_of(table)
+            found, notes = self._searched(sample, table, greedy)
+            return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
+        found = [table.improve(self.tree, self.aim, self.progress)]
+        found += self._neither_dearer_nor_longer(table, found, greedy)
+        return Outcome(found, (), 0, bound_reached=True)
+
+    def finalists(self, broad: CodedTable) -> Outcome:
+        """Search on a part of the rows of a large table; what is found is to be judged on all of them."""
+        greedy, objective = broad.measure(self.tree, self.aim), self.aim.objective
+        outcome = self.run(broad, greedy)
+        best = min(outcome.found, key=objective)
+        return replace(outcome, found=different([best, self._pick([greedy, *outcome.found], greedy)], self.aim))
+
+    def choose(self, found: list[Found], greedy: Found) -> Found:
+        """Return the best of some trees, all judged on the same rows, or the greedy one if none is better."""
+        best, objective = self._pick([*found, greedy], greedy), self.aim.objective
+        return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
+
+    def _pick(self, found: list[Found], greedy: Found) -> Found:
+        """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain."""
+        objective = self.aim.objective
+        best = min(found, key=objective)
+        no_worse = [one for one in found if one.no_worse_than(greedy)]
+        other = min(no_worse, key=objective)  # the greedy one is among them
+        gain, other_gain = (objective(greedy) - objective(one) for one in (best, other))
+        min_share = MIN_GAIN_SHARE if self.thorough is None else 1.0
+        return other if other_gain >= min_share * gain else best
+
+    def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
+        """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
+
+        An interrupt ends a thorough search wherever it is, with the trees found by then.
+
+        Parameters
+        ----------
+        greedy : Found
+            The greedy tree as it is on `broad`.
+        """
+        aim, thorough = self.aim, self.thorough
+        on_sample: list[Found] = []
+        found = [greedy]
+        first, later = (
+            (self.progress, None) if thorough is None else (part_of(self.progress, 0, 10), _behind(self.progress, 0.1))
+        )
+        notes: tuple[str, ...] = ()
+        try:
+            if thorough is not None:
+                thorough.tell(found, aim)
+            for some in self._ahead(sample, first):
+                on_sample += some
+                if thorough is not None and sample is broad:
+                    thorough.tell([greedy, *on_sample], aim)
+            found += _judged(on_sample, sample, broad, aim)
+            if sample is not broad:
+                found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
+            if thorough is not None:
+                thorough.tell(found, aim)
+                more, note = search_on(
+                    thorough, sample, broad, self.tree, self.data, found, aim, self.random_seed, later
+                )
+                found, notes = [*found, *more], (note,)
+            found += self._neither_dearer_nor_longer(broad, found, greedy)
+        except KeyboardInterrupt:
+            if thorough is None:
+                raise
+            if len(found) == 1:
+                found += _judged(on_sample, sample, broad, aim)
+            notes = notes or (note_of(0, interrupted=True),)
+        return found, notes
+
+    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
+        """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better, on the sample.
+
+        Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
+        `progress` is told of, these are two thirds.
+        """
+        aim = self.aim
+
+        def wide(progress: Progress | None) -> list[Found]:
+            return wide_ahead(sample.alone, self.tree, self.data, aim, progress)
+
+        def ahead(progress: Progress | None) -> list[Found]:
+            return look_ahead(sample.alone, self.tree, self.data, aim, n_rounds, progress)
+
+        def improved(progress: Progress | None) -> list[Found]:
+            return [sample.alone.improve(self.tree, aim, progress)]
+
+        def stream(number: int, progress: Progress | None) -> list[Found]:
+            return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
+
+        rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
+        n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
+        first = [ahead, wide] if aim.moves_leaves else [ahead, wide, improved]
+        found = side_by_side(first, sample.n_threads, part_of(progress, 0, 3)) or improved(None)
+        yield found
+        if not aim.moves_leaves:
+            return
+        start = min(found, key=aim.objective)
+        fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
+        passes = STREAM_PASSES if rounds_are_cheap else fewer
+        streams = [partial(stream, number) for number in range(N_STREAMS)]
+        yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
+
+    def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
+        """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
+        aim = self.aim
+        best = min(found, key=aim.objective)
+        if best.no_worse_than(greedy):
+            return []
+        longer = best.figures[1] > greedy.figures[1]
+        is_small = len(table.rows) <= MAX_ROWS_BESIDE
+
+        def searched(number: int, _: Progress | None = None) -> list[Found]:
+            factor = PENALTY_FACTORS[number]
+            other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
+            start = min([*found, greedy], key=other.objective)
+            if is_small and self.is_ahead and aim.moves_leaves:
+                return table.perturb(start.tree, other, self._stream_seed(N_STREAMS + number), PENALTY_PASSES)[:1]
+            return [(table.alone if is_small else table).improve(start.tree, other)]
+
+        tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
+        if table.n_threads > 1 and is_small:
+            more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
+        else:
+            more = (one for task in tasks for one in task())
+        tried = []
+        for one in more:
+            tried.append(one)
+            if one.no_worse_than(greedy):
+                break
+        return tried
+
+    def _stream_seed(self, number: int) -> int:
+        """Return the seed of a search by perturb and repair; those of a thorough search are lower."""
+        return (self.random_seed << 24) + (1 << 23) + number
+
+
+def _behind(progress: Progress | None, begin: float) -> Progress | None:
+    """Return what takes the share done of the work that is left after a share of it."""
+    return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
+
+
+def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim) -> list[Found]:
+    """Return trees of the sample as they are on more rows, not more than a few."""
+    if sample is broad:
+        return found
+    return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
+
+
+def _shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the weight that each leaf, by its center, shares with each cluster of the reference."""
+    k, known, weight = data.k, (tree.labels >= 0) & (reference_labels >= 0), data.weight
+    pairs = tree.labels[known].astype(np.int64) * k + reference_labels[known]
+    return np.bincount(pairs, None if weight is None else weight[known], k * k).astype(np.float64).reshape(k, k)
+
+
+def numbered(tree: GrownTree, shared: NDArray[np.float64]) -> GrownTree:
+    """Return a tree whose leaves are numbered so that most weight keeps the number of its reference cluster.
+
+    Parameters
+    ----------
+    shared : ndarray of float64, shape (k, k)
+        The weight that each leaf, by its center, shares with each cluster of the reference.
+    """
+    _, number = linear_sum_assignment(-shared)
+    if np.trace(shared) >= shared[np.arange(len(shared)), number].sum() * (1 - TIE):
+        return tree
+    return renumber_centers(tree, number)

@@ -1,0 +1,346 @@
+"""Rounder thresholds: cuts that leave the gap between rows where J hardly knows the difference.
+
+For each cut there are some thresholds of fewer digits near its gap. What one of them alone does to J is known exactly
+from the rows between it and the cut: those come into other leaves. Of all cuts together that choice is taken which has
+the fewest digits while these changes add up to what J may rise by (a knapsack, solved exactly). What rows do that two
+cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf lost all its rows, a
+smaller choice is taken.
+
+All sums are exact, so that the choice depends neither on the order of rows nor on how a table is cut into parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.encoding import Encoder
+from shallowrules.errors import OptionError, OptionName, counted
+from shallowrules.measures.summation import SumGrid
+from shallowrules.tables.table import Table
+from shallowrules.trees.growing import GrownTree, Objectives
+from shallowrules.trees.moved_rows import (
+    Changes,
+    Edges,
+    Groups,
+    Leaves,
+    Moving,
+    RoundedRows,
+    sum_both,
+    sum_changes,
+    sum_leaves,
+    sum_moves,
+)
+from shallowrules.trees.placing import RounderCut, place_thresholds, rounder_cuts
+from shallowrules.trees.tree import LEAF, Tree
+
+__all__ = ["ROUND_WITHIN", "check_round_within", "round_thresholds", "rounds"]
+
+ROUND_WITHIN = 0.0005
+"""The share of J that thresholds of a refined tree are rounded within where nothing else is asked for."""
+
+SHARES = (1.0, 0.7, 0.4, 0.15, 0.0)
+"""Of what J may rise by: choices that are tried, for where two cuts move the same rows their changes do not add up."""
+
+
+def rounds(within: float | None, grown: GrownTree) -> bool:
+    """Return whether a tree's thresholds are to be rounded: by default those of a refined tree are."""
+    return within > 0 if within is not None else grown.objectives is not None
+
+
+def check_round_within(within: float | None, *, labelled: bool) -> None:
+    """Raise OptionError for thresholds that are asked to be rounded where rules follow given labels."""
+    if within and labelled:
+        raise OptionError(
+            OptionName("round_within", within),
+            " does not apply to given labels: thresholds stay where these part. Leave it out",
+        )
+
+
+Run = Callable[[Callable[[RoundedRows, Any], Any], Any], Any]
+"""Calls a function with the rows of a table, or of each of its parts, and a state; returns the merged results."""
+
+
+def round_thresholds(
+    grown: GrownTree,
+    encoder: Encoder,
+    table: Table,
+    grid: SumGrid,
+    run: Run,
+    objectives: Objectives,
+    *,
+    within: float | None,
+    in_parts: bool = False,
+    n_threads: int = 1,
+) -> GrownTree:
+    """Return a tree whose thresholds have as few digits as a bound on J allows.
+
+    Parameters
+    ----------
+    grown : GrownTree
+        Over the model columns. Rows follow its gaps.
+    encoder : Encoder
+    table : Table
+        Nothing but the types of its columns matters.
+    grid : SumGrid
+        For sums of the clustered columns.
+    run : callable
+        As `Run` says; the functions can be pickled.
+    objectives : Objectives
+        J of the tree, and of the greedy one.
+    within : float or None
+        The share of J that it may rise by, above 0. None for `ROUND_WITHIN`, but never above J of the greedy tree.
+    in_parts : bool
+        Whether `run` sees the rows in parts, so that no function knows all of them.
+    n_threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    GrownTree
+        The given one if no threshold can be rounder. Else with `threshold`, the rows and weights of its nodes, and a
+        note that says what changed; without `labels`, and its gaps are no longer those of its rows.
+    """
+    cuts = rounder_cuts(grown, encoder, table)
+    if not cuts or not objectives.reference_cost > 0:
+        return grown
+    rise = (ROUND_WITHIN if within is None else within) * objectives.own
+    if within is None:
+        rise = min(rise, objectives.greedy - objectives.own) * (1 - 1e-9)
+    on = Moving(place_thresholds(grown, encoder, table), grid, n_threads)
+    leaves: Leaves
+    groups: Groups
+    if in_parts:
+        leaves = run(sum_leaves, (on, cuts))
+        cuts = leaves.few_moved(on.tree, cuts)
+        if not cuts:
+            return grown
+        groups = run(sum_moves, (on, cuts))
+    else:
+        leaves, groups = run(sum_both, (on, cuts))
+        cuts = leaves.few_moved(on.tree, cuts)
+    pricing = _Pricing.of(on, leaves, objectives)
+    options = _priced(groups, cuts, pricing)
+    choices: dict[bytes, NDArray[np.float64]] = {}
+    for share in SHARES:
+        threshold = _fewest_digits(on.tree, options, rise * share * objectives.reference_cost)
+        choices.setdefault(threshold.tobytes(), threshold)
+    choices.pop(on.tree.threshold.tobytes(), None)
+    if not choices:
+        return grown
+    first, *others = choices.values()  # hardly ever are the others needed, and then in one more pass
+    for some in ([first], others):
+        changes: Changes = run(sum_changes, (on, some)) if some else Changes([])
+        for threshold, moved in zip(some, changes.moved, strict=True):
+            cost = pricing.rise(moved)
+            if cost <= rise * objectives.reference_cost:
+                paid = objectives.reference_cost * objectives.own  # 0 where each cluster's rows are equal
+                share = cost / paid if paid > 0 else 0.0
+                return _with_thresholds(grown, threshold, pricing, moved, share)
+    return grown
+
+
+# What it costs -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Pricing:
+    """What rows that move to other leaves add to J, in units of the cost.
+
+    Parameters
+    ----------
+    tree : Tree
+        With the rows and weights of its leaves as they were added up.
+    grid : SumGrid
+    means : ndarray of float64, shape (n_clusters, m)
+    weight : ndarray of float64, shape (n_clusters,)
+    penalty : float
+        The cost of a condition of a row of weight 1.
+    """
+
+    tree: Tree
+    grid: SumGrid
+    means: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    penalty: float
+
+    @classmethod
+    def of(cls, on: Moving, leaves: Leaves, objectives: Objectives) -> _Pricing:
+        tree, k = on.tree, int(on.tree.cluster.max()) + 1
+        weight = np.zeros(k)
+        sums = np.zeros((leaves.sums.shape[0], k, leaves.sums.shape[2]))
+        for leaf in tree.leaves:
+            weight[tree.cluster[leaf]] += leaves.weight[leaf]
+            sums[:, tree.cluster[leaf]] += leaves.sums[:, leaf]
+        penalty = objectives.tradeoff * objectives.reference_cost / float(weight.sum())
+        tree = replace(tree, rows=leaves.rows, weight=leaves.weight)
+        return cls(tree, on.grid, on.grid.means(sums, weight), weight, penalty)
+
+    def rise(self, groups: Groups) -> float:
+        """Return what is added if rows move; infinity if a leaf loses all."""
+        moved = _Moved.of(groups, self)
+        return moved.rises([0, len(groups.keys)])[-1]
+
+    @cached_property
+    def conditions(self) -> NDArray[np.int32]:
+        """How many conditions each node has."""
+        return self.tree.explanation_size
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """Groups of rows that move, with what each adds.
+
+    A row x that goes from cluster a to b adds ``|x - m_b|² - |x - m_a|²`` around the means as they were, and what its
+    conditions cost. The means move along: see `rises`.
+
+    Parameters
+    ----------
+    pricing : _Pricing
+    place, source, target : ndarray of int64, shape (n,)
+        The interval that they lie in, ascending, and the leaves that they come from and to.
+    rows : ndarray of int64, shape (n,)
+    weight, added : ndarray of float64, shape (n,)
+    around : ndarray of float64, shape (2, n, m)
+        The sums of the rows around the means of the clusters that they come from and to.
+    """
+
+    pricing: _Pricing
+    place: NDArray[np.int64]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    added: NDArray[np.float64]
+    around: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, groups: Groups, pricing: _Pricing) -> _Moved:
+        """Return the groups of rows of a tree."""
+        tree, means, weight = pricing.tree, pricing.means, groups.weight
+        place, pair = np.divmod(groups.keys, tree.n_nodes**2)
+        source, target = np.divmod(pair, tree.n_nodes)
+        a, b = (means[tree.cluster[leaf]] for leaf in (source, target))
+        sums = pricing.grid.sums(groups.sums)
+        with np.errstate(over="ignore", invalid="ignore"):
+            added = -2 * ((sums - weight[:, None] * (a / 2 + b / 2)) * (b - a)).sum(axis=1)
+            added += pricing.penalty * weight * (pricing.conditions[target] - pricing.conditions[source])
+            around = np.stack([sums - weight[:, None] * a, sums - weight[:, None] * b])
+        return cls(pricing, place, source, target, groups.rows, weight, added, around)
+
+    def rises(self, ends: Sequence[int]) -> list[float]:
+        """Return what is added if the groups move from the first of some places up, or down, to each of the others.
+
+        It is infinity if a leaf loses all its rows. A cluster of the new weight W whose rows then sum to d around its
+        mean as it was costs ``|d|² / W`` less.
+        """
+        tree, pricing = self.pricing.tree, self.pricing
+        low, high = min(ends), max(ends)
+        leaves, leaf = np.unique(np.concatenate([self.source[low:high], self.target[low:high]]), return_inverse=True)
+        clusters, cluster = np.unique(tree.cluster[leaves], return_inverse=True)
+        source, target = leaf[: high - low], leaf[high - low :]
+        rows, weight = tree.rows[leaves].copy(), pricing.weight[clusters].copy()
+        around, added = np.zeros((len(clusters), self.around.shape[2])), 0.0
+        rises = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for begin, end in pairwise(ends):
+                first, last = sorted((begin, end))
+                if first < last:
+                    some = slice(first, last)
+                    added += float(self.added[some].sum())
+                    for sign, leaf, sums in ((-1, source, self.around[0]), (1, target, self.around[1])):
+                        of_group = leaf[first - low : last - low]
+                        np.add.at(rows, of_group, sign * self.rows[some])
+                        np.add.at(weight, cluster[of_group], sign * self.weight[some])
+                        np.add.at(around, cluster[of_group], sign * sums[some])
+                total = math.inf
+                if rows.all():
+                    changed = around.any(axis=1)
+                    total = added - float((around[changed] / weight[changed, None] * around[changed]).sum())
+                rises.append(total if math.isfinite(total) else math.inf)
+        return rises
+
+
+def _priced(
+    groups: Groups, cuts: Mapping[int, Sequence[RounderCut]], pricing: _Pricing
+) -> dict[int, list[tuple[RounderCut, float]]]:
+    """Return for each node its candidates with what each alone adds, those that leave no leaf empty."""
+    tree, found = pricing.tree, {}
+    edges, moved = Edges.of(tree, cuts), _Moved.of(groups, pricing)
+    ends = np.searchsorted(moved.place, np.arange(len(edges.values)), side="right")  # of the groups up to each edge
+    for node, some in cuts.items():
+        own = edges.place(node, float(tree.threshold[node]))
+        place_of = {cut.threshold: edges.place(node, cut.threshold) for cut in some}
+        rise = {own: 0.0}  # a scaler may bring a candidate to the threshold itself
+        for places in (
+            sorted(place for place in place_of.values() if place > own),
+            sorted((place for place in place_of.values() if place < own), reverse=True),
+        ):
+            if places:
+                rise |= zip(places, moved.rises([int(ends[place]) for place in (own, *places)]), strict=True)
+        priced = [(cut, rise[place_of[cut.threshold]]) for cut in some]
+        if any(math.isfinite(rise) for _, rise in priced):
+            found[node] = [(cut, rise) for cut, rise in priced if math.isfinite(rise)]
+    return found
+
+
+def _fewest_digits(
+    tree: Tree, options: Mapping[int, Sequence[tuple[RounderCut, float]]], room: float
+) -> NDArray[np.float64]:
+    """Return the thresholds that save most digits and add at most `room`; of equal choices those that add least."""
+    threshold = tree.threshold.copy()
+    most = sum(max(cut.saved for cut, _ in some) for some in options.values())
+    least = np.full(most + 1, math.inf)  # what the choices that save so many digits add at least
+    least[0] = 0.0
+    taken: list[tuple[int, Sequence[tuple[RounderCut, float]], NDArray[np.intp]]] = []
+    for node, some in options.items():
+        best, which = least.copy(), np.full(most + 1, -1)
+        for i, (cut, rise) in enumerate(some):
+            through = np.full(most + 1, math.inf)
+            through[cut.saved :] = least[: most + 1 - cut.saved] + rise
+            better = through < best
+            best[better], which[better] = through[better], i
+        least = best
+        taken.append((node, some, which))
+    within = np.flatnonzero(least <= room)
+    saved = int(within[-1]) if len(within) else 0
+    for node, some, which in reversed(taken):
+        if which[saved] >= 0:
+            cut = some[which[saved]][0]
+            threshold[node] = cut.threshold
+            saved -= cut.saved
+    return threshold
+
+
+def _with_thresholds(
+    grown: GrownTree, threshold: NDArray[np.float64], pricing: _Pricing, moved: Groups, share: float
+) -> GrownTree:
+    """Return the tree with such thresholds and what they move; `share` is the change of J."""
+    tree = pricing.tree
+    rows, weight = tree.rows.copy(), tree.weight.copy()
+    for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):
+        np.add.at(rows, leaf, sign * moved.rows)
+        np.add.at(weight, leaf, sign * moved.weight)
+    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
+        left, right = tree.left[node], tree.right[node]
+        rows[node], weight[node] = rows[left] + rows[right], weight[left] + weight[right]
+    n_moved = int(moved.rows.sum())
+    notes = grown.notes
+    if n_moved:
+        n_rounded = int(np.count_nonzero(threshold != tree.threshold))
+        said = f"{100 * abs(share):.2f} %"
+        change = "hardly changed" if said == "0.00 %" else f"{said} {'higher' if share > 0 else 'lower'}"
+        notes += (
+            f"{counted(n_rounded, 'threshold')} rounded: {counted(n_moved, 'row')} of {int(rows[0]):,} in another "
+            f"cluster for it, the objective {change}",
+        )
+    return replace(
+        grown, cut=threshold, threshold=threshold, rows=rows, weight=weight, labels=np.empty(0, np.int32), notes=notes
+    )

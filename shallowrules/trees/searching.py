@@ -1,0 +1,532 @@
+"""Searching: trees of lower J, found on a table's rows or on a sample of them.
+
+A table is here as the kernel takes it: its distinct rows and their codes. `refining` says in which order trees are
+searched for, and which one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree, perturb_tree, row_keys
+from shallowrules.measures.summation import group_means
+from shallowrules.trees.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
+from shallowrules.trees.tree import LEAF
+
+__all__ = [
+    "FEWER_STREAM_PASSES",
+    "MAX_ROWS_BESIDE",
+    "MIN_STREAM_VISITS",
+    "TIE",
+    "Aim",
+    "Coded",
+    "CodedTable",
+    "Found",
+    "broad_sizes",
+    "code_rows",
+    "coded_table",
+    "different",
+    "few_of",
+    "group_centers",
+    "grown_ahead",
+    "highest_keys",
+    "is_coded_beside",
+    "key_order",
+    "leaf_means",
+    "look_ahead",
+    "part_of",
+    "rounded",
+    "sample_of",
+    "sampled",
+    "side_by_side",
+    "some_of",
+    "wide_ahead",
+]
+
+SAMPLE_ROWS = 4096
+"""Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
+more, and it takes longer."""
+BROAD_ROWS = 32768
+"""Distinct rows of a large table on which the best trees of the sample are judged and improved. Not tuned."""
+MIN_CLUSTER_ROWS = 32
+"""Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
+LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
+"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08 %
+more on seven of the tables and takes one to two growths longer; so much perturb and repair gains in a third of that."""
+ROUND_FACTORS = (1.0, 0.6, 1.6)
+"""Rounds of looking ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and
+third start from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
+MAX_TREES = 6.0
+"""A round takes at most the work of this many greedy trees on the sample."""
+WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
+"""Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
+Without it diabetes gains 3.2 % in place of 4.1; on all rows of the sample digits gains 0.5 % more, and takes longer.
+The work of 12 trees gains no more than that of 8, and that of 6 gains 0.04 to 0.12 % less on three of the tables."""
+MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
+"""Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
+rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 65.0, 36.0, 22e3
+"""A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is the table or
+nearly so, where a visit costs more growths. On a very small table more again, so that it visits so many rows in all."""
+LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
+"""Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
+and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
+steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1 % less
+on some tables."""
+N_KEPT = 2
+"""Trees of such a search that are judged on all rows where it had a sample: the best one after each of so many parts of
+the work. Later ones fit the sample closer, and not always the table."""
+MAX_BINS = 512
+"""Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
+MAX_PASSES, MAX_VISITED_VALUES = 40.0, 3e7
+"""An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
+in any case. The second was lowered from 4e7 until growth and refinement of 1,000,000 x 10, k = 50, took less than
+its k-means with two threads (0.57 of it)."""
+MAX_SORTED_ROWS = 1 << 16
+"""Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
+of sorting; not tuned."""
+MAX_ROWS_BESIDE = 32767
+"""Tables of at most this many rows are searched on by tasks side by side, each with one thread."""
+TINY = 1e-300
+TIE = 1e-9
+"""Relative difference below which two sums are equal: equal partitions are summed in different orders."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is searched for.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The paper's lambda: what proposes cuts while a tree grows.
+    penalty : float
+        What a condition of a row of weight 1 costs: ``cost + penalty * conditions`` is J times the reference cost.
+    moves_leaves : bool
+        Whether a cluster may lose its leaf, and another be cut in two.
+    unit : float
+        The reference cost, as the kernel sums it.
+    reference_cost : float
+        The reference cost itself.
+    """
+
+    tradeoff: float
+    penalty: float
+    moves_leaves: bool
+    unit: float
+    reference_cost: float
+
+    def objective(self, found: Found) -> float:
+        """Return J of a tree times the reference cost."""
+        return found.figures[0] + self.penalty * found.figures[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A tree, with its cost and the conditions of its rows, both summed by weight."""
+
+    tree: CutTree
+    figures: tuple[float, float]
+    bound_reached: bool
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal trees."""
+        return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
+
+    def no_worse_than(self, other: Found) -> bool:
+        """Whether it is neither dearer nor longer."""
+        return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
+
+
+def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a tree that the kernel takes."""
+    return {name: getattr(tree, name) for name in ("feature", "left", "right", "center", "cut")}
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Distinct rows, and their codes in the explained columns.
+
+    Attributes
+    ----------
+    coded : CodedRows
+        Without codes trees can only be measured.
+    keys : ndarray of uint64, shape (r,)
+        Numbers that look random and tell nothing but the values of a row.
+    labels : ndarray of int32, shape (r,)
+        The leaf of each row in the greedy tree, as its center.
+    n_threads : int
+    """
+
+    coded: CodedRows
+    keys: NDArray[np.uint64]
+    labels: NDArray[np.int32]
+    n_threads: int
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Distinct rows of the table."""
+        return self.coded.rows
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None:
+        """Their weight, None where all are equal."""
+        return self.coded.weight
+
+    @property
+    def alone(self) -> CodedTable:
+        """The same rows for one thread: what searches side by side are given."""
+        return replace(self, n_threads=1)
+
+    def measure(self, tree: CutTree, aim: Aim) -> Found:
+        """Return a tree, whose every leaf has some of these rows, with its gaps and figures on them."""
+        return replace(self._improve(tree, aim, 0.0, None), bound_reached=False)
+
+    def improve(self, tree: CutTree, aim: Aim, progress: Progress | None = None) -> Found:
+        """Improve a tree whose every leaf has some of these rows."""
+        max_passes = min(MAX_PASSES, max(2.0, MAX_VISITED_VALUES / self.coded.codes.size))
+        return self._improve(tree, aim, max_passes, progress)
+
+    def _improve(self, tree: CutTree, aim: Aim, max_passes: float, progress: Progress | None) -> Found:
+        found = improve_tree(
+            self.coded,
+            _arrays(tree),
+            condition_penalty=aim.penalty,
+            max_passes=max_passes,
+            moves_leaves=aim.moves_leaves,
+            n_threads=self.n_threads,
+            progress=progress,
+        )
+        return Found(preordered(found), found["after"], found["ended"])
+
+    def perturb(
+        self, tree: CutTree, aim: Aim, seed: int, passes: float, progress: Progress | None = None
+    ) -> list[Found]:
+        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first."""
+        found = perturb_tree(
+            self.coded,
+            _arrays(tree),
+            condition_penalty=aim.penalty,
+            max_passes=passes,
+            moves_leaves=aim.moves_leaves,
+            seed=seed,
+            n_trees=N_KEPT,
+            settings=(LEAF_SHARE, MIN_STEP, MAX_RISE),
+            progress=progress,
+        )
+        return [
+            Found(preordered(one | {"lower": one["cut"], "upper": one["cut"]}), one["after"], False)
+            for one in reversed(found)
+        ]
+
+    def leaf_of_rows(self, tree: CutTree) -> NDArray[np.int32]:
+        """Return the leaf of each row."""
+        return tree.route(self.coded.X_explain, self.n_threads)[self.rows]
+
+
+Coded = tuple[CodedRows, NDArray[np.uint64]]
+"""The rows of a table with their codes, and their keys."""
+
+
+def is_coded_beside(unique: UniqueRows, n_threads: int) -> bool:
+    """Return whether a table may be coded while its tree is grown, which leaves a thread free and its rows in place."""
+    return n_threads > 1 and unique.weight is None and len(unique.first) <= MAX_ROWS_BESIDE
+
+
+def code_rows(unique: UniqueRows, n_threads: int, *, with_codes: bool) -> Coded:
+    """Return the rows of a table, their codes and their keys; small tables in the order of the keys."""
+    weight, data = unique.weight, unique.data
+    rows = unique.first if weight is None else unique.order  # weights are in the kernel's order; the table's is faster
+    keys = row_keys(data.X_cluster, rows, n_threads)
+    if len(keys) <= MAX_SORTED_ROWS:
+        order = key_order(keys, data.X_explain, rows, np.zeros(len(keys), np.int8))
+        rows, keys, weight = rows[order], keys[order], None if weight is None else weight[order]
+    if with_codes:
+        codes, single_valued = _codes(data.X_explain, rows, n_threads)
+    else:
+        codes, single_valued = np.empty((0, 0), np.uint16), np.zeros((data.X_explain.shape[1], 1), np.uint8)
+    return CodedRows(data.X_explain, data.X_cluster, rows, weight, codes, single_valued), keys
+
+
+def coded_table(coded: Coded, tree: GrownTree, n_threads: int) -> CodedTable:
+    """Return the rows of a table as trees are searched on them; `tree` is the greedy one."""
+    rows, keys = coded
+    return CodedTable(rows, keys, tree.labels[rows.rows], n_threads)
+
+
+def key_order(
+    keys: NDArray[np.uint64], X_explain: NDArray[Any], rows: NDArray[np.integer], labels: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """Return the order of some rows by their labels and keys; rows of one key by their explained columns."""
+    order = np.lexsort((keys, labels))
+    in_order, label_of = keys[order], labels[order]
+    is_next = (in_order[1:] == in_order[:-1]) & (label_of[1:] == label_of[:-1])
+    if is_next.any():  # they differ in other columns than the clustered ones
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = is_next
+        run = np.cumsum(~tied)
+        tied[:-1] |= is_next
+        places = np.flatnonzero(tied)
+        among = order[places]
+        order[places] = among[np.lexsort((*X_explain[rows[among]].T[::-1], run[places]))]
+    return order
+
+
+def _codes(
+    X_explain: NDArray[Any], rows: NDArray[np.int32], n_threads: int
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Return the codes of rows, and which codes have one value."""
+    some_center = X_explain[rows[:1]].astype(np.float64)  # `encode` wants one
+    codes, _, _, single_valued, _ = encode(X_explain, rows, some_center, n_threads, ranks=MAX_BINS)
+    return np.ascontiguousarray(codes.T), single_valued
+
+
+def rounded(number: float) -> float:
+    """Return a number without its last digits, which depend on the order in which rows were summed."""
+    mantissa, exponent = np.frexp(number)
+    return float(np.ldexp(np.round(np.ldexp(mantissa, 36)), exponent - 36))
+
+
+def sample_of(table: CodedTable) -> CodedTable:
+    """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
+
+    They are spread evenly over the column of the largest variance, rows of equal values there in the order of their
+    keys: whatever the order of the table.
+    """
+    n_rows, X_cluster = len(table.rows), table.coded.X_cluster
+    if n_rows <= 1.25 * SAMPLE_ROWS:
+        return table
+    widest = int(np.argmax(np.var(X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
+    order = np.lexsort((table.keys, X_cluster[table.rows, widest], table.labels))
+    counts = np.bincount(table.labels)
+    sizes = np.minimum(counts, _sizes(counts, SAMPLE_ROWS))
+    first = np.cumsum(counts) - counts
+    places = [order[first[c] + np.arange(sizes[c]) * counts[c] // sizes[c]] for c in np.flatnonzero(counts)]
+    return _part(table, np.concatenate(places))
+
+
+def few_of(table: CodedTable) -> CodedTable:
+    """Return `BROAD_ROWS` rows of a large table, of each cluster those of the lowest keys, weighted as by `sample_of`.
+
+    All rows are looked at, and few are sorted.
+    """
+    counts = np.bincount(table.labels)
+    sizes = np.minimum(counts, broad_sizes(np.bincount(table.labels, table.weight)))
+    low = np.flatnonzero(table.keys <= highest_keys(sizes, counts)[table.labels])
+    found = np.bincount(table.labels[low], minlength=len(counts))
+    if (found < sizes).any():  # many rows have one key
+        low, found = np.arange(len(table.keys)), counts
+    low = low[key_order(table.keys[low], table.coded.X_explain, table.rows[low], table.labels[low])]
+    first = np.cumsum(found) - found
+    return _part(table, np.concatenate([low[first[c] : first[c] + sizes[c]] for c in np.flatnonzero(counts)]))
+
+
+def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many rows of each cluster of a large table are searched on, if it has them, by its weight."""
+    return _sizes(weights, BROAD_ROWS)
+
+
+def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return for each cluster a key below which as good as surely so many of its distinct rows are."""
+    share = np.minimum((sizes + 6 * np.sqrt(sizes) + 6) / np.maximum(counts, 1), 1.0)
+    highest: NDArray[np.uint64] = np.ldexp(share, 64).clip(max=2.0**64 - 2048).astype(np.uint64)
+    highest[share == 1.0] = np.iinfo(np.uint64).max
+    return highest
+
+
+def some_of(table: CodedTable, n_rows: int) -> CodedTable:
+    """Return about so many rows at even distances, weighted as by `sample_of`; `table` if it has no more."""
+    step = -(-len(table.rows) // n_rows)
+    return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
+
+
+def _sizes(weights: NDArray[Any], n_sampled: int) -> NDArray[np.int64]:
+    """Return how many rows of each cluster a sample has, if there are so many."""
+    shares = np.round(n_sampled * weights / weights.sum()).astype(np.int64)
+    return np.where(weights > 0, np.maximum(MIN_CLUSTER_ROWS, shares), 0)
+
+
+def _part(table: CodedTable, places: NDArray[np.intp]) -> CodedTable:
+    """Return the rows at some places, weighted so that the clusters keep their weight."""
+    coded, labels = table.coded, table.labels[places]
+    rows = table.rows[places]
+    X_explain = np.ascontiguousarray(coded.X_explain[rows])
+    X_cluster = X_explain if coded.X_cluster is coded.X_explain else np.ascontiguousarray(coded.X_cluster[rows])
+    own = np.ones(len(places)) if table.weight is None else table.weight[places]
+    totals = np.bincount(table.labels, table.weight).astype(np.float64)
+    codes = (coded.codes[places], coded.single_valued) if coded.codes.size else None
+    return sampled(X_explain, X_cluster, table.keys[places], labels, own, totals, table.n_threads, codes)
+
+
+def sampled(
+    X_explain: NDArray[Any],
+    X_cluster: NDArray[Any],
+    keys: NDArray[np.uint64],
+    labels: NDArray[np.int32],
+    own: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    n_threads: int,
+    codes: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None = None,
+) -> CodedTable:
+    """Return rows of a table as a table, weighted so that the clusters keep their weight.
+
+    Parameters
+    ----------
+    X_explain, X_cluster : ndarray of float32 or float64, shapes (r, d) and (r, m)
+        Distinct rows, contiguous.
+    keys, labels
+        As in `CodedTable`.
+    own : ndarray of float64, shape (r,)
+        The weight that each has in the table.
+    totals : ndarray of float64, shape (k,)
+        The weight of each cluster there.
+    n_threads : int
+    codes : tuple of ndarray, optional
+        Codes of the rows, and which have one value; by default found anew.
+    """
+    slots = np.arange(len(labels), dtype=np.int32)
+    scale = totals / np.maximum(np.bincount(labels, own, len(totals)), TINY)
+    weight = own * scale[labels]
+    equal = None if (weight == weight[0]).all() else weight  # all costs are scaled alike
+    codes = _codes(X_explain, slots, n_threads) if codes is None else codes
+    return CodedTable(CodedRows(X_explain, X_cluster, slots, equal, *codes), keys, labels, n_threads)
+
+
+def different(found: list[Found], aim: Aim) -> list[Found]:
+    """Return the trees that differ, those of the lowest J first."""
+    by_key = {one.key: one for one in found}
+    return sorted(by_key.values(), key=aim.objective)
+
+
+Centers = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Centers in the explained and in the clustered columns."""
+
+
+def look_ahead(
+    sample: CodedTable, tree: GrownTree, data: GrowthData, aim: Aim, n_rounds: int, progress: Progress | None = None
+) -> list[Found]:
+    """Grow a tree ahead in each round, from the means of the best one's leaves, and improve it; all on the sample."""
+    centers = data.explain_centers, data.cluster_centers
+    shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
+    found: list[Found] = []
+    for i, factor in enumerate(ROUND_FACTORS[:n_rounds]):
+        if found:
+            centers = leaf_means(sample, min(found, key=aim.objective).tree, data.k)
+        part = part_of(progress, i, n_rounds)
+        found += grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, part)
+    return found
+
+
+def wide_ahead(
+    sample: CodedTable, tree: GrownTree, data: GrowthData, aim: Aim, progress: Progress | None = None
+) -> list[Found]:
+    """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these."""
+    centers = data.explain_centers, data.cluster_centers
+    few = some_of(sample, WIDE_ROWS)
+    return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, WIDE_TREES, progress)
+
+
+def grown_ahead(
+    few: CodedTable,
+    sample: CodedTable,
+    tree: GrownTree,
+    data: GrowthData,
+    centers: Centers,
+    aim: Aim,
+    factor: float,
+    shape: tuple[int, int],
+    max_trees: float,
+    progress: Progress | None,
+) -> list[Found]:
+    """Grow a tree ahead from some centers and improve it on the sample; none if a center got no leaf.
+
+    Parameters
+    ----------
+    few : CodedTable
+        Rows of the sample to grow it on, or the sample.
+    tree : GrownTree
+        The greedy one: how deep it is says what a tree takes.
+    factor : float
+        What the trade-off that proposes cuts is multiplied by.
+    shape : tuple of int
+        Levels of the tree on which cuts are tried, and how many of a node.
+    max_trees : float
+        At most the work of this many greedy trees.
+    """
+    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
+    coded = few.coded
+    inputs = GrowthInput(
+        coded.X_explain,
+        coded.X_cluster,
+        coded.rows.copy(),
+        None if coded.weight is None else coded.weight.copy(),
+        explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
+        cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
+    )
+    max_work = max_trees * wad * min(len(few.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
+    nodes = grow_ahead(
+        inputs,
+        factor * aim.tradeoff,
+        (*shape, aim.penalty, max_work),
+        ranks=min(max(len(few.rows) // RANK_ROWS, MIN_RANKS), MAX_RANKS),
+        n_threads=few.n_threads,
+        progress=progress,
+    )
+    ahead = Forest(nodes).tree()
+    if ahead.n_leaves < data.k:
+        return []
+    return [sample.improve(ahead, aim)]
+
+
+def leaf_means(sample: CodedTable, tree: CutTree, k: int) -> Centers:
+    """Return the means of a tree's leaves in the order of centers."""
+    return group_centers(sample, tree.center[sample.leaf_of_rows(tree)], k)
+
+
+def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Centers:
+    """Return the means of groups of rows, each of which has some."""
+    X_explain, X_cluster, rows = sample.coded.X_explain, sample.coded.X_cluster, sample.rows
+    explain_means = group_means(X_explain[rows], labels, k, sample.weight)
+    if X_cluster is X_explain:
+        return explain_means, explain_means
+    return explain_means, group_means(X_cluster[rows], labels, k, sample.weight)
+
+
+def side_by_side(
+    tasks: Sequence[Callable[[Progress | None], list[Found]]], n_threads: int, progress: Progress | None
+) -> list[Found]:
+    """Return what several searches find, in their order; they run at the same time where there are threads.
+
+    Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
+    the others: they look, as often as they would tell theirs.
+    """
+    if n_threads == 1 or len(tasks) == 1:
+        return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]
+    ended = False
+
+    def look(share: float) -> None:
+        if ended:
+            raise InterruptedError
+
+    with ThreadPoolExecutor(n_threads - 1) as threads:
+        others = [threads.submit(task, look) for task in tasks[1:]]
+        try:
+            found = tasks[0](progress)
+            return found + [one for other in others for one in other.result()]
+        except BaseException:
+            ended = True
+            raise
+
+
+def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
+    """Return what takes the share done of one of several equal parts of the work."""
+    if progress is None or n_parts == 1:
+        return progress
+    return lambda share: progress((part + share) / n_parts)

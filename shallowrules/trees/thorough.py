@@ -1,0 +1,210 @@
+"""Searching thoroughly: rounds of looking ahead, perturb and repair, for as long as the user grants.
+
+Each round grows a tree ahead, from other centers, with another trade-off or with more cuts tried than the one before,
+and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and, where
+the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of the
+clustering that is explained.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import OptionError, OptionName
+from shallowrules.trees.growing import GrownTree, GrowthData, Progress
+from shallowrules.trees.searching import (
+    ROUND_FACTORS,
+    STREAM_PASSES,
+    Aim,
+    CodedTable,
+    Found,
+    group_centers,
+    grown_ahead,
+    leaf_means,
+    side_by_side,
+)
+
+__all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
+
+BUDGET = 100
+"""Growths that a thorough search takes by default."""
+PASSES_PER_GROWTH = 9.0
+"""Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
+5 growths more for looking ahead."""
+MIN_GROWTHS_PER_ROUND = 2.0
+"""What a round counts at least. On a million rows it takes as long as about two greedy trees."""
+SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
+"""Levels on which cuts are tried ahead, and how many of a node, in turn. Digits alone needs more than the first."""
+MAX_TREES = 12.0
+"""Looking ahead takes at most the work of this many greedy trees on the sample."""
+STREAMS_PER_ROUND = 2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a thorough search may take: a number of growths, or of seconds.
+
+    Attributes
+    ----------
+    growths : float
+        Infinite where there is a number of seconds.
+    seconds : float
+    """
+
+    growths: float = math.inf
+    seconds: float = math.inf
+
+    @classmethod
+    def of(cls, given: Any) -> Budget:
+        """Read ``100``, ``"100"`` or ``"30s"``."""
+        number: float | None = given
+        in_seconds = isinstance(given, str) and given.strip().endswith("s")
+        if isinstance(given, str):
+            try:
+                number = float(given.strip().removesuffix("s"))
+            except ValueError:
+                number = None
+        if not isinstance(number, Real) or isinstance(number, bool) or not 0 < number < 1e9:
+            raise OptionError(
+                OptionName("budget"), f" must be a number of growths above 0, or of seconds as in '30s', not {given!r}"
+            )
+        return cls(seconds=float(number)) if in_seconds else cls(growths=float(number))
+
+
+@dataclass(frozen=True, eq=False)
+class Thorough:
+    """What a thorough search is given.
+
+    Attributes
+    ----------
+    budget : Budget
+    start : callable, or None
+        Takes rows of the clustered space, their weights or None, and a seed; returns the cluster of each in another
+        start of k-means. None where the clustering is given.
+    log : callable
+        Takes a line about the best tree so far.
+    tell_best : callable, or None
+        Takes J of the best tree so far.
+    """
+
+    budget: Budget
+    start: Callable[[NDArray[Any], NDArray[np.float64] | None, int], NDArray[np.int32]] | None
+    log: Callable[[str], None]
+    tell_best: Callable[[float], None] | None = None
+
+    def tell(self, found: list[Found], aim: Aim) -> float:
+        """Tell J of the best of some trees, and return it."""
+        best = min(map(aim.objective, found)) / aim.unit
+        if self.tell_best is not None:
+            self.tell_best(best)
+        return best
+
+
+def note_of(growths: float, *, interrupted: bool) -> str:
+    """Return the note that says what a search spent: with these growths as the budget it is the same."""
+    return f"searched thoroughly for a better tree: {growths:g} growths" + (", interrupted" if interrupted else "")
+
+
+def search_on(
+    thorough: Thorough,
+    sample: CodedTable,
+    broad: CodedTable,
+    tree: GrownTree,
+    data: GrowthData,
+    found: list[Found],
+    aim: Aim,
+    seed: int,
+    progress: Progress | None,
+) -> tuple[list[Found], str]:
+    """Search for better trees than those found until the budget is spent or the user interrupts.
+
+    Parameters
+    ----------
+    sample, broad : CodedTable
+        Rows on which trees are grown ahead; rows on which they are perturbed and were found before.
+    seed : int
+
+    Returns
+    -------
+    list of Found
+    str
+        What is to be noted.
+    """
+    growths_per_round = max(
+        STREAMS_PER_ROUND * STREAM_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
+        MIN_GROWTHS_PER_ROUND,
+    )
+    more: list[Found] = []
+    n_done, interrupted = 0, False
+    try:
+        for number, part in _rounds(thorough.budget, growths_per_round, progress):
+            best = min([*found, *more], key=aim.objective)
+            more += _round(thorough, sample, broad, tree, data, best, aim, (seed << 24) + 2 * number, number, part)
+            n_done = number + 1
+            thorough.log(f"round {n_done}: J {thorough.tell([best, *more], aim):.4f}")
+    except KeyboardInterrupt:
+        interrupted = True
+    return more, note_of(math.ceil(100 * n_done * growths_per_round) / 100, interrupted=interrupted)
+
+
+def _rounds(
+    budget: Budget, growths_per_round: float, progress: Progress | None
+) -> Iterator[tuple[int, Progress | None]]:
+    """Yield the number of each round, and what takes the share of it that is done."""
+    n_rounds = max(1, math.floor(budget.growths / growths_per_round)) if budget.growths < math.inf else None
+    begin = time.monotonic()
+
+    def tell(share: float) -> None:
+        assert progress is not None
+        if n_rounds is None:
+            progress(min((time.monotonic() - begin) / budget.seconds, 1.0))
+        else:
+            progress((number + share) / n_rounds)
+
+    for number in count():
+        if number == n_rounds or (number and time.monotonic() - begin >= budget.seconds):
+            return
+        yield number, None if progress is None else tell
+
+
+def _round(
+    thorough: Thorough,
+    sample: CodedTable,
+    broad: CodedTable,
+    tree: GrownTree,
+    data: GrowthData,
+    best: Found,
+    aim: Aim,
+    seed: int,
+    number: int,
+    progress: Progress | None,
+) -> list[Found]:
+    """Grow a tree ahead and perturb it, and perturb the best one so far."""
+    centers = leaf_means(broad, best.tree, data.k)
+    if thorough.start is not None and number % 2 == 0:
+        coded = broad.coded
+        labels = thorough.start(coded.X_cluster[coded.rows], coded.weight, (seed ^ seed >> 24) % (1 << 32))
+        if len(np.unique(labels)) == data.k:
+            centers = group_centers(broad, labels, data.k)
+    factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
+
+    def from_ahead(progress: Progress | None) -> list[Found]:
+        ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
+        measured = [broad.alone.measure(one.tree, aim) for one in ahead]
+        if not ahead or not aim.moves_leaves:
+            return measured
+        return measured + broad.perturb(ahead[0].tree, aim, seed, STREAM_PASSES, progress)
+
+    def from_best(progress: Progress | None) -> list[Found]:
+        return broad.perturb(best.tree, aim, seed + 1, STREAM_PASSES, progress) if aim.moves_leaves else []
+
+    return side_by_side([from_ahead, from_best], broad.n_threads, progress)

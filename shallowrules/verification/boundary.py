@@ -1,0 +1,235 @@
+"""Rows that are hard for some form of the rules: on thresholds and beside them, missing, of look-alikes, as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import numpy as np
+
+from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.tables.conversion import INT64
+from shallowrules.tables.table import Column, Table
+from shallowrules.tables.times import time_range
+
+__all__ = ["boundary_table", "boundary_texts", "in_single_precision", "texts_without_number"]
+
+INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
+
+UINT64 = range(2**64)
+
+NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
+"""Texts that an engine's own cast may take for a number, and the rules do not."""
+
+
+def boundary_table(rules: RuleSet) -> Table:
+    """Return rows around the box of every rule, in the tested columns.
+
+    From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
+    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). Of a text each
+    category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
+    in other capitals, with a blank or an accent more.
+    """
+    tested = rules.tested_columns
+    rows = [row for rule in rules for row in _around(rules, rule, _Hard())]
+    columns = [_column(rules.columns[feature], [row[feature] for row in rows]) for feature in tested]
+    return Table(tuple(columns), len(rows) if tested else 0)
+
+
+def boundary_texts(rules: RuleSet) -> Table:
+    """Return the finite rows of `boundary_table` as a reader gives them that does not know how to convert text.
+
+    There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
+    """
+    hard = _HardTexts(rules)
+    rows = [row for rule in rules for row in _around(rules, rule, hard)]
+    converted = [feature for feature in rules.tested_columns if rules.columns[feature].from_text]
+    return _text_table(rules, [row for row in rows if all(_is_finite(row[feature]) for feature in converted)])
+
+
+def texts_without_number(rules: RuleSet) -> Table:
+    """Return a row in the box of every rule for each text that is no number in each column that it reads from text.
+
+    Such a text is no missing value either: it is not imputed.
+    """
+    rows: list[dict[int, Cell]] = []
+    for rule in rules:
+        inside = _inside(rules, rule)
+        for condition in rule.conditions:
+            if condition.column.from_text:
+                other = "1.5" if condition.column.decimal == "," else "1,5"
+                texts = [text for text in (*NO_NUMBERS, other) if text.strip(" ") not in condition.column.nulls]
+                rows += [{**inside, condition.feature: _Written(text)} for text in texts]
+    return _text_table(rules, rows)
+
+
+class _Written(str):
+    """A text as it stands in a file, in which no decimal separator is put."""
+
+
+def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
+    """Return rows whose columns that are read from text are text, by the conversion of each."""
+    columns = []
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        values = [row[feature] for row in rows]
+        if column.from_text:
+            texts = np.array([_spell(column, value) for value in values], dtype=object)
+            columns.append(Column(column.name, "text", texts))
+        else:
+            columns.append(_column(column, values))
+    return Table(tuple(columns), len(rows))
+
+
+def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
+    """Return values as a column of the type that the rules compare."""
+    if not column.is_numeric:
+        return Column(column.name, column.type, np.array(values, dtype=object))
+    missing = np.array([value is None for value in values], dtype=bool)
+    dtype = np.float64 if not column.is_whole else np.uint64 if _held(column) is UINT64 else np.int64
+    filled = np.array([0 if value is None else value for value in values], dtype=dtype)
+    return Column(column.name, column.type, filled, missing if missing.any() else None)
+
+
+def _is_finite(value: Cell) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _spell(column: RuleColumn, value: Cell) -> str | None:
+    """Return a number as it may stand in a file, or a word for "no value"."""
+    if value is None:
+        words = column.conversion.words
+        return f" {words[0]} " if words else None
+    text = f" {value}"
+    return text if isinstance(value, _Written) else text.replace(".", column.conversion.decimal)
+
+
+Cell = int | float | str | bool | None
+
+
+def _inside(rules: RuleSet, rule: Rule) -> dict[int, Cell]:
+    """Return a row inside the box of a rule, in the tested columns."""
+    within = _Within()
+    inside: dict[int, Cell] = {}
+    for feature in rules.tested_columns:
+        column = rules.columns[feature]
+        inside[feature] = within(Between(feature, column) if column.is_numeric else NoneOf(feature, column, ()))
+    for condition in rule.conditions:
+        inside[condition.feature] = within(condition)
+    return inside
+
+
+def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]]:
+    inside = _inside(rules, rule)
+    yield inside
+    for condition in rule.conditions:
+        yield from ({**inside, condition.feature: value} for value in hard(condition))
+
+
+def _held(column: RuleColumn) -> range:
+    """Return the whole numbers that a column can hold: unsigned ones if it had one beyond a signed 64-bit integer."""
+    if column.is_time:
+        return time_range(column.type)
+    return UINT64 if column.maximum is not None and column.maximum > INT64[-1] else INT64
+
+
+class _Within(ConditionVisitor[Cell]):
+    """A value that meets a condition, as far as 64 bits and the categories can hold one."""
+
+    def between(self, condition: Between) -> Cell:
+        """Return the upper bound, else the number next to the lower one, else the smallest."""
+        column, lower, upper = condition.column, condition.lower, condition.upper
+        if column.is_whole:
+            smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
+            held = _held(column)
+            return max(held[0], min(smallest if upper is None else int(upper), held[-1]))
+        if upper is not None:
+            return float(upper)
+        return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
+
+    def one_of(self, condition: OneOf) -> Cell:
+        """Return the first of the categories."""
+        return next(iter(condition.values), "no such category")
+
+    def none_of(self, condition: NoneOf) -> Cell:
+        """Return the column's first category that is not among them."""
+        others = (value for value in condition.column.values if value not in condition.values)
+        return next(others, "no such category")
+
+
+class _Hard(ConditionVisitor[list[Cell]]):
+    """Values on the edge of a condition, and those that engines take for others."""
+
+    def between(self, condition: Between) -> list[Cell]:
+        """Return each bound and its neighbours, missing values and the ends of the type."""
+        bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
+        hard: list[Cell]
+        if condition.column.is_whole:
+            near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
+            held = _held(condition.column)
+            hard = [None, held[0], held[-1], *(value for value in near if value in held)]
+        else:
+            hard = [None, math.nan, -math.inf, math.inf]
+            for bound in bounds:
+                hard += [math.nextafter(bound, -math.inf), float(bound), math.nextafter(bound, math.inf)]
+        return hard if condition.column.is_time else [*hard, *condition.column.conversion.null_numbers]
+
+    def one_of(self, condition: OneOf) -> list[Cell]:
+        """Return the categories and texts that resemble them."""
+        return self._around(condition)
+
+    def none_of(self, condition: NoneOf) -> list[Cell]:
+        """Return the categories and texts that resemble them."""
+        return self._around(condition)
+
+    def _around(self, condition: OneOf | NoneOf) -> list[Cell]:
+        if condition.column.type == "boolean":
+            return [None, True, False]
+        return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
+
+
+class _HardTexts(_Hard):
+    """Such values for columns that are text, where infinity has many names, and whole numbers may have fractions."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        numbers: dict[int, set[float]] = {}
+        for node in rules.nodes:
+            if isinstance(node, Cut):
+                column = rules.columns[node.column]
+                numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
+        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbours.
+        self.fractional = {
+            feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
+        }
+
+    def between(self, condition: Between) -> list[Cell]:
+        """Return infinities, and fractions on both sides of each bound, too."""
+        hard = super().between(condition)
+        column = condition.column
+        is_fractional = condition.feature in self.fractional
+        if column.is_whole and column.from_text and is_fractional:
+            for bound in (condition.lower, condition.upper):
+                if bound is not None:
+                    hard += [bound - 0.5, bound + 0.4, bound + 0.6, f"{bound}.0", f"{bound}e0", "1e200", "-1e200"]
+        if column.from_text and (column.type == "float" or is_fractional):
+            hard += INFINITIES
+        return hard
+
+
+def _similar(values: Sequence[str]) -> Iterator[str]:
+    """Give categories, and texts that a collation or a careless comparison takes for them."""
+    for value in values:
+        yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
+
+
+def in_single_precision(boundary: Table) -> Table:
+    """Return the rows as a column of single-precision floats can hold them."""
+    columns = []
+    for column in boundary.columns:
+        values = column.values
+        if column.type == "float":
+            with np.errstate(over="ignore"):
+                values = values.astype(np.float32)
+        columns.append(Column(column.name, column.type, values, column.missing))
+    return Table(tuple(columns), boundary.n_rows)

@@ -1,0 +1,100 @@
+"""SQLite, in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import ClassVar, Self
+
+from shallowrules.errors import EngineError
+from shallowrules.verification.engines.base import INT64, Cell, Engine, Row, as_text
+from shallowrules.verification.engines.columns import (
+    ColumnType,
+    Doubles,
+    Texts,
+    Truths,
+    dates,
+    moments,
+    signed,
+)
+
+__all__ = ["SQLite"]
+
+
+class SQLite(Engine):
+    """The SQLite that comes with Python."""
+
+    dialect = "sqlite"
+    title = "SQLite"
+    types: ClassVar[Mapping[str, str]] = {
+        "integer": "INTEGER",
+        "float": "REAL",
+        "float32": "REAL",
+        "text": "TEXT",
+        "date": "DATE",
+        "timestamp": "DATETIME",
+        "boolean": "INTEGER",
+    }
+    columns = (
+        ColumnType("REAL", Doubles(nan=False)),
+        ColumnType("INTEGER", signed(64)),
+        ColumnType("NUMERIC", Doubles(nan=False)),
+        ColumnType("BIGINT UNSIGNED", signed(64)),
+        ColumnType("", Doubles(nan=False), "no type, numbers"),
+        ColumnType("TEXT", Texts()),
+        ColumnType("VARCHAR(20) COLLATE NOCASE", Texts()),
+        ColumnType("CHAR(20) COLLATE RTRIM", Texts()),
+        ColumnType("", Texts(), "no type, texts"),
+        ColumnType("INTEGER", Truths(), "INTEGER, 0 and 1"),
+        ColumnType("DATE", dates()),
+        ColumnType("DATETIME", moments()),
+        ColumnType("TEXT", moments(unit=10**6), "TEXT, points in time"),
+    )
+    holds_nan = False
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self.version = sqlite3.sqlite_version
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Do nothing: it comes with Python."""
+
+    @classmethod
+    @contextmanager
+    def open(cls) -> Iterator[Self]:
+        """Open a database in memory."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+            yield cls(database)
+
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
+        """Make and fill a table."""
+        self.query(self._declare(table, columns))
+        insertion = f"INSERT INTO {self.quote(table)} VALUES ({', '.join('?' * len(columns))})"
+        self.query("BEGIN")
+        try:
+            self._database.executemany(insertion, (tuple(map(_bound, row)) for row in rows))
+        except (sqlite3.Error, UnicodeError) as error:
+            raise EngineError(self.title, insertion, str(error)) from error
+        finally:
+            self.query("COMMIT")
+
+    def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
+        """Run a statement."""
+        try:
+            for first in before:
+                self._database.execute(first)
+            found = self._database.execute(statement).fetchall()
+        except (sqlite3.Error, UnicodeError) as error:
+            raise EngineError(self.title, statement, str(error)) from error
+        return [tuple(map(as_text, row)) for row in found]
+
+
+def _bound(value: Cell) -> Cell:
+    """Return a value as the driver takes it: what is beyond 64 bits as text, which a column of numbers converts."""
+    if isinstance(value, Decimal | date | timedelta) or (isinstance(value, int) and value not in INT64):
+        return as_text(value)
+    return value
