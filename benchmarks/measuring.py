@@ -28,7 +28,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from shallowrules import RuleSet, Tree
+from shallowrules import RuleSet, Tree, rules_of_tree
 from shallowrules.encoding import fit_scaler
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -196,7 +196,7 @@ def fit_cart(X: NDArray[np.float64], clusterer: KMeans, seed: int) -> DecisionTr
 
 def explain(tree: Tree, X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans) -> RuleSet:
     """Return the rules of any tree, measured against the clustering that it explains."""
-    return RuleSet.from_tree(tree, X, reference=clusterer.labels_, clustered=X_cluster)
+    return rules_of_tree(tree, X, reference=clusterer.labels_, clustered=X_cluster)
 
 
 def explain_by_cart(X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans, seed: int) -> RuleSet:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallowrules.exporters import check_exporter, export, exporter_names
+    from shallowrules.fitting.describing import rules_of_tree
     from shallowrules.models.choosing import ClusterCounts, compare_cluster_counts
     from shallowrules.models.estimator import ExplainableKMeans
     from shallowrules.models.pricing import RuleEdit, edit_rules
@@ -38,6 +39,7 @@ __all__ = [
     "export",
     "exporter_names",
     "fit_to_goal",
+    "rules_of_tree",
     "tradeoff_path",
 ]
 
@@ -55,6 +57,7 @@ _HOMES = {
     "export": "exporters",
     "exporter_names": "exporters",
     "fit_to_goal": "models.tradeoff",
+    "rules_of_tree": "fitting.describing",
     "tradeoff_path": "models.tradeoff",
 }
 """The module of each public name."""

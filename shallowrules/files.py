@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all, and temporary files; what every JSON file that is read must hold to."""
+"""How files are read, written whole or not at all, and kept for a while; what every JSON file must hold to."""
 
 from __future__ import annotations
 
@@ -9,18 +9,30 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import DataError
 
-__all__ = ["FULL", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
+__all__ = ["FULL", "Reading", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file that finds no room."""
 
 MAX_WHOLE = 2**28
 """Bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file of rows is read: the options of `shallowrules.sources.read_table`, which documents them."""
+
+    delimiter: str | None = None
+    decimal: str = "."
+    null: Sequence[str] = ()
+    encoding: str = "utf-8"
+    keep_text: Sequence[str] = ()
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

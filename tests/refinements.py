@@ -12,7 +12,7 @@ from strategies import Problem
 from tables import blobs
 
 from shallowrules import ExplainableKMeans
-from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import growing
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.refining import Refinement, refine
@@ -45,7 +45,7 @@ def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
     cost = partition_cost(problem.X_cluster, grown.labels, problem.weight)
     return (
         cost / partition_cost(problem.X_cluster, nearest(problem), problem.weight),
-        weighted_average_explanation_size(grown.as_tree()),
+        grown.as_tree().waes,
     )
 
 

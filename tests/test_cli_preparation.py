@@ -12,12 +12,12 @@ import pytest
 
 from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.cli.preparation import prepare
 from shallowrules.errors import DataError, OptionError
+from shallowrules.files import Reading
 from shallowrules.tables.table import Column
 
-READING = ReadingOptions(None, ".", (), "utf-8")
+READING = Reading()
 
 
 def options(**changed):

@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from shallowrules import ExplainableKMeans, RuleSet, Tree
+from shallowrules import ExplainableKMeans, RuleSet, Tree, rules_of_tree
 from shallowrules.errors import DataError
 
 X = np.array([[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]])
@@ -23,7 +23,7 @@ def tree_of(labels):
 
 
 def rules_by(reference, labels=LABELS, **options):
-    return RuleSet.from_tree(tree_of(labels), X, reference=reference, **options)
+    return rules_of_tree(tree_of(labels), X, reference=reference, **options)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_row_without_a_label_is_left_out(reference):
     statistics = rules.statistics
     assert (statistics.rows, statistics.left_out, statistics.weighted, statistics.agreement) == (4, 2, False, 1.0)
     kept = [0, 1, 3, 4]
-    alone = RuleSet.from_tree(tree_of(LABELS), X[kept], reference=np.array(LABELS)[kept])
+    alone = rules_of_tree(tree_of(LABELS), X[kept], reference=np.array(LABELS)[kept])
     assert [(c.index, c.rows, c.means) for c in rules.clusters] == [(c.index, c.rows, c.means) for c in alone.clusters]
     assert (statistics.cost, statistics.waes) == (alone.statistics.cost, alone.statistics.waes)
 

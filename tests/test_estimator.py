@@ -311,6 +311,19 @@ def test_a_model_that_is_watched_can_be_pickled_and_copied(six_groups):
     assert model.on_progress is watch
 
 
+def test_a_pickle_from_before_modules_moved_is_read(six_groups):
+    model = ExplainableKMeans(3, random_state=0).fit(six_groups)
+    pickled = pickle.dumps(model, protocol=0)  # names in lines of their own
+    moved = {
+        b"shallowrules.models.estimator": b"shallowrules.estimator",
+        b"shallowrules.trees.tree": b"shallowrules.tree",
+    }
+    for now, then in moved.items():
+        assert now in pickled
+        pickled = pickled.replace(now, then)
+    same_model(pickle.loads(pickled), model)
+
+
 def test_pickle_clone_and_pipeline(six_groups):
     model = ExplainableKMeans(6, random_state=0).fit(six_groups)
     same_model(pickle.loads(pickle.dumps(model)), model)

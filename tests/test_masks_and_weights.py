@@ -8,7 +8,7 @@ from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shallowrules import ExplainableKMeans, RuleSet
+from shallowrules import ExplainableKMeans, rules_of_tree
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tables.table import Column, Table
 
@@ -53,7 +53,7 @@ def test_a_masked_label_is_none(labels, row):
     fitted = ExplainableKMeans(clusterer=held).fit(X)
     assert fitted.rules_.statistics.left_out == 1
     assert fitted.reference_labels_[row] == -1
-    rules = RuleSet.from_tree(fitted.tree_, X, reference=held)
+    rules = rules_of_tree(fitted.tree_, X, reference=held)
     assert rules.statistics.left_out == 1
 
 
@@ -68,7 +68,7 @@ def test_masked_weights_and_centers_are_refused():
     with pytest.raises((DataError, ValueError), match="NaN"):
         model().fit(X, sample_weight=masked(np.ones(24), 0))
     with pytest.raises((DataError, ValueError), match="sample_weight"):
-        RuleSet.from_tree(model().fit(X).tree_, X, sample_weight=masked(np.ones(24), 0))
+        rules_of_tree(model().fit(X).tree_, X, sample_weight=masked(np.ones(24), 0))
     with pytest.raises(OptionError, match="not finite numbers"):
         ExplainableKMeans(clusterer=masked(X[[0, 9, 20]], (0, 0))).fit(X)
 
@@ -96,4 +96,4 @@ def test_weights_and_values_that_overflow_together_are_refused():
 
 def test_extreme_weights_of_any_tree_are_refused():
     with pytest.raises(DataError, match=r"the largest weight is 1.0e\+300: .* multiply all weights by one constant"):
-        RuleSet.from_tree(model().fit(X).tree_, X, sample_weight=np.full(24, 1e300))
+        rules_of_tree(model().fit(X).tree_, X, sample_weight=np.full(24, 1e300))

@@ -16,8 +16,6 @@ from shallowrules.measures.metrics import (
     agreement,
     partition_cost,
     precision_and_recall,
-    weighted_average_depth,
-    weighted_average_explanation_size,
 )
 from shallowrules.measures.summation import exact_weights
 from shallowrules.trees.tree import Tree
@@ -48,20 +46,20 @@ STUMP = make_tree([-1], [-1], [-1], [10])
 
 
 def test_depth_is_weighted_by_the_rows_that_go_there():
-    assert weighted_average_depth(CATERPILLAR) == pytest.approx((1 * 1 + 2 * 2 + 3 * 3 + 3 * 4) / 10)
+    assert CATERPILLAR.wad == pytest.approx((1 * 1 + 2 * 2 + 3 * 3 + 3 * 4) / 10)
 
 
 def test_an_explanation_counts_a_feature_and_direction_once():
     # Leaf 1: {<=}; leaves 3 and 5: {>, <=}; leaf 6: {>}.
-    assert weighted_average_explanation_size(CATERPILLAR) == pytest.approx((1 * 1 + 2 * 2 + 2 * 3 + 1 * 4) / 10)
+    assert CATERPILLAR.waes == pytest.approx((1 * 1 + 2 * 2 + 2 * 3 + 1 * 4) / 10)
 
 
 def test_without_repeated_features_an_explanation_is_the_path():
-    assert weighted_average_explanation_size(VARIED) == weighted_average_depth(VARIED)
+    assert VARIED.waes == VARIED.wad
 
 
 def test_a_single_leaf_asks_and_explains_nothing():
-    assert weighted_average_depth(STUMP) == weighted_average_explanation_size(STUMP) == 0
+    assert STUMP.wad == STUMP.waes == 0
 
 
 def exact_cost(X: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> float:

@@ -13,9 +13,9 @@ from databases import marked
 from numbercases import MISSING, NEITHER, READINGS, TEXTS
 from rulesets import make_rules
 
-from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.errors import DataError
 from shallowrules.exporters import export
+from shallowrules.files import Reading
 from shallowrules.labelling.files import label_file
 from shallowrules.verification.engines import ENGINES
 
@@ -238,7 +238,7 @@ def labelled(folder, rules, texts):
     source, target = folder / "texts.csv", folder / "labelled.csv"
     with source.open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["row", "x"], *enumerate(texts)])
-    counts = label_file(rules, str(source), target, ReadingOptions(None, ".", (), "utf-8"), "cluster")
+    counts = label_file(rules, str(source), target, Reading(), "cluster")
     with target.open(newline="") as file:
         found = [row["cluster"] for row in csv.DictReader(file)]
     return counts, [-1 if label == "" else int(label) for label in found]

@@ -26,6 +26,7 @@ PUBLIC = [
     "export",
     "exporter_names",
     "fit_to_goal",
+    "rules_of_tree",
     "tradeoff_path",
 ]
 
@@ -37,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shallowrules import (
     ClusterCounts, ExplainableKMeans, RuleEdit, RuleSet, TradeoffPath, Tree, check_exporter, compare_cluster_counts,
-    edit_rules, export, exporter_names, fit_to_goal, tradeoff_path
+    edit_rules, export, exporter_names, fit_to_goal, rules_of_tree, tradeoff_path
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -65,7 +66,7 @@ assert_type(counts.model, ExplainableKMeans)
 edited: RuleEdit = edit_rules(rules, model, X, replacements=["x0: 1 -> 2"], merge=[(0, 1)])
 assert_type(edited.after, RuleSet)
 cart = Tree.from_sklearn(DecisionTreeClassifier().fit(X, labels))
-assert_type(RuleSet.from_tree(cart, X, reference=labels), RuleSet)
+assert_type(rules_of_tree(cart, X, reference=labels), RuleSet)
 ExplainableKMeans(3, method="exkmc", max_leaves=9, base="imm")
 """
 

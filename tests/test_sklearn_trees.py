@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from shallowrules import ExplainableKMeans, RuleSet, Tree, export
+from shallowrules import ExplainableKMeans, RuleSet, Tree, export, rules_of_tree
 from shallowrules.errors import DataError, OptionError
-from shallowrules.measures.metrics import partition_cost, weighted_average_depth
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees.tree import _widest_below
 from shallowrules.verification import verify
 
@@ -103,7 +103,7 @@ def test_tree_rules_python_and_sql_agree_on_integers_and_floats(seed, largest, n
     frame = pd.DataFrame({"a": whole[:, 0], "b": whole[:, 1], "x": real})
     y = np.array(["no", "so", "yes"])[random.integers(0, 3, 80)]
     classifier = DecisionTreeClassifier(max_leaf_nodes=12, random_state=0).fit(frame, y)
-    rules = RuleSet.from_tree(Tree.from_sklearn(classifier), frame, reference=y)
+    rules = rules_of_tree(Tree.from_sklearn(classifier), frame, reference=y)
     found = rules.assign(frame)
     assert np.array_equal(classifier.classes_[found], classifier.predict(frame))
     assert all(
@@ -137,7 +137,7 @@ def test_clusters_have_the_names_of_the_classes(labels, names):
     y = np.array(labels * 4)
     tree = Tree.from_sklearn(DecisionTreeClassifier().fit(X, y))
     assert tree.names == names
-    rules = RuleSet.from_tree(tree, X, reference=y)
+    rules = rules_of_tree(tree, X, reference=y)
     assert {cluster.name for cluster in rules.clusters} == set(names)
     assert rules.statistics.agreement == 1
     named = {cluster.index: cluster.name for cluster in rules.clusters}
@@ -150,7 +150,7 @@ def test_rules_of_a_classifier_are_measured_as_the_estimator_measures_its_own():
     X = load_wine(as_frame=True).data
     clusterer = KMeans(3, n_init=10, random_state=0).fit(StandardScaler().fit_transform(X))
     model = ExplainableKMeans(clusterer=clusterer, scale="standard").fit(X)
-    again = RuleSet.from_tree(
+    again = rules_of_tree(
         model.tree_, X, reference=clusterer.labels_, clustered=model.scaler_.transform(X.to_numpy()), method="exshallow"
     )
     ours, theirs = model.rules_.to_dict(), again.to_dict()
@@ -171,9 +171,9 @@ def test_weights_count_and_rows_of_weight_zero_do_not():
     X, weight = random.normal(size=(90, 2)), random.integers(0, 3, 90).astype(float)
     y = random.integers(0, 3, 90)
     tree = Tree.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y))
-    weighted = RuleSet.from_tree(tree, X, reference=y, sample_weight=weight).statistics
+    weighted = rules_of_tree(tree, X, reference=y, sample_weight=weight).statistics
     times = weight.astype(int)
-    repeated = RuleSet.from_tree(tree, np.repeat(X, times, axis=0), reference=np.repeat(y, times)).statistics
+    repeated = rules_of_tree(tree, np.repeat(X, times, axis=0), reference=np.repeat(y, times)).statistics
     for name in ("weight", "cost", "reference_cost", "normalized_cost", "agreement", "wad", "waes"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name)), name
     assert weighted.rows == np.count_nonzero(weight)
@@ -182,7 +182,7 @@ def test_weights_count_and_rows_of_weight_zero_do_not():
 def test_without_a_reference_the_tree_is_its_own():
     X = np.random.default_rng(0).normal(size=(50, 2))
     y = (X[:, 0] > 0).astype(int)
-    statistics = RuleSet.from_tree(Tree.from_sklearn(DecisionTreeClassifier().fit(X, y)), X).statistics
+    statistics = rules_of_tree(Tree.from_sklearn(DecisionTreeClassifier().fit(X, y)), X).statistics
     assert (statistics.normalized_cost, statistics.agreement, statistics.method) == (1.0, 1.0, "cart")
     assert statistics.cost == pytest.approx(partition_cost(X, y))
 
@@ -190,13 +190,13 @@ def test_without_a_reference_the_tree_is_its_own():
 def test_a_tree_counted_on_other_rows_has_their_lengths():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     tree = Tree.from_sklearn(DecisionTreeClassifier().fit(X, [0, 0, 1, 2]))
-    assert weighted_average_depth(tree) == 1.5
-    assert weighted_average_depth(tree.count([[0.5], [0.0], [9.0]])) == pytest.approx(4 / 3)
+    assert tree.wad == 1.5
+    assert tree.count([[0.5], [0.0], [9.0]]).wad == pytest.approx(4 / 3)
 
 
 def test_a_tree_of_one_class_is_one_rule_for_every_row():
     X = np.zeros((3, 2))
-    rules = RuleSet.from_tree(Tree.from_sklearn(DecisionTreeClassifier().fit(X, ["a"] * 3)), X)
+    rules = rules_of_tree(Tree.from_sklearn(DecisionTreeClassifier().fit(X, ["a"] * 3)), X)
     assert [str(rule) for rule in rules] == ["every row"]
     assert rules.assign(X).tolist() == [0, 0, 0]
 
@@ -208,7 +208,7 @@ def many_leaves() -> tuple[RuleSet, pd.DataFrame, DecisionTreeClassifier]:
     y = ((frame.x * 2).round().astype(int) + frame.n) % 4
     y[0] = 4
     classifier = DecisionTreeClassifier(max_leaf_nodes=14, min_samples_leaf=5, random_state=0).fit(frame, y)
-    return RuleSet.from_tree(Tree.from_sklearn(classifier), frame, reference=y), frame, classifier
+    return rules_of_tree(Tree.from_sklearn(classifier), frame, reference=y), frame, classifier
 
 
 def test_clusters_of_several_leaves_and_of_none_go_through_every_form(tmp_path):
@@ -280,12 +280,12 @@ def test_a_classifier_that_is_not_fitted_is_refused():
 def test_tables_and_labels_that_do_not_fit_are_refused(X, options, message):
     tree = Tree.from_sklearn(DecisionTreeClassifier().fit([[0, 0], [0, 1]], [0, 1]))
     with pytest.raises(DataError, match=message):
-        RuleSet.from_tree(tree, X, **options)
+        rules_of_tree(tree, X, **options)
 
 
 def test_a_cluster_that_no_row_reaches_is_described_by_the_means_of_the_table():
     tree = Tree.from_sklearn(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]))
-    empty = RuleSet.from_tree(tree, [[2.0], [4.0]]).clusters[0]
+    empty = rules_of_tree(tree, [[2.0], [4.0]]).clusters[0]
     assert (empty.rows, empty.share, empty.means) == (0, 0.0, (3.0,))
 
 

@@ -12,12 +12,13 @@ from shallowrules.cli.escaping import join_words
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions
-from shallowrules.cli.options.reading import ReadingOptions, Tables, show_tables
+from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
 from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
 from shallowrules.errors import DataError, counted
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
@@ -32,7 +33,7 @@ def fit_rules(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
     growing: MethodOptions,
-    reading: ReadingOptions,
+    reading: Reading,
     check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
     names: ClusterNames | NamedRules | None = None,
@@ -80,7 +81,7 @@ def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleS
 def prepare_model(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
-    reading: ReadingOptions,
+    reading: Reading,
     parameters: dict[str, Any],
     check: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[LoadedTable, ExplainableKMeans]:

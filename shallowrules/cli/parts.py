@@ -15,10 +15,11 @@ from shallowrules.cli.doubts import show_doubts
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions
-from shallowrules.cli.options.reading import ReadingOptions, Tables, show_tables
+from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import together
 from shallowrules.cli.output import progress, show_message
+from shallowrules.files import Reading
 from shallowrules.errors import OptionError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def fit_rules_in_parts(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
     growing: MethodOptions,
-    reading: ReadingOptions,
+    reading: Reading,
     memory: int,
     check: Callable[[Sequence[str]], None] | None = None,
     names: ClusterNames | NamedRules | None = None,
@@ -141,7 +142,7 @@ def fit_rules_in_parts(
             scale_notes,
         )
         from shallowrules.models.estimator import ExplainableKMeans
-        from shallowrules.partitions import Reading, open_partitions
+        from shallowrules.partitions import open_partitions
 
     _refuse_options(chosen, growing)
     named, counts = named_roles(chosen), None
@@ -161,7 +162,7 @@ def fit_rules_in_parts(
         list(rows) if isinstance(rows, tuple) else rows,
         columns=columns_to_read(chosen, named),
         exclude=chosen.exclude,
-        reading=Reading(**vars(reading)),
+        reading=reading,
         memory=memory,
         n_threads=os.cpu_count() or 1,
     ) as parts:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from shallowrules.cli.advice import RefusedTable, Remedy, column_list, exclude, remedy_of, way_out, worded
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.encoding import categories, impute_table
 from shallowrules.encoding.checks import (
     find_infinite,
@@ -34,6 +33,7 @@ from shallowrules.errors import (
     ShallowRulesWarning,
     counted,
 )
+from shallowrules.files import Reading
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, input_files, open_source
 from shallowrules.tables.conversion import Conversion
@@ -91,7 +91,7 @@ class LoadedTable:
     other_columns: tuple[str, ...] = ()
 
 
-def prepare(where: Where, fit: FitOptions, reading: ReadingOptions) -> LoadedTable:
+def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
     """Read a table and choose its rows and columns.
 
     Raises
@@ -160,7 +160,7 @@ def _columns_of(refusals: Sequence[Refusal]) -> set[str]:
     return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
 
 
-def working_remedy(where: Where, fit: FitOptions, reading: ReadingOptions, refused: RefusedTable) -> Remedy | None:
+def working_remedy(where: Where, fit: FitOptions, reading: Reading, refused: RefusedTable) -> Remedy | None:
     """Return options with which the table is not refused, tried out; None where none are found."""
     if not all(map(os.path.isfile, input_files(where))):
         return None  # a pipe is read once
@@ -179,7 +179,7 @@ def working_remedy(where: Where, fit: FitOptions, reading: ReadingOptions, refus
     return None
 
 
-def _remedied(fit: FitOptions, reading: ReadingOptions, remedy: Remedy) -> tuple[FitOptions, ReadingOptions]:
+def _remedied(fit: FitOptions, reading: Reading, remedy: Remedy) -> tuple[FitOptions, Reading]:
     """Return the options as a remedy changes them."""
     fit = replace(
         fit,
@@ -211,7 +211,7 @@ class ChosenColumns:
     padded: set[str]
 
 
-def _read(where: Where, fit: FitOptions, reading: ReadingOptions, refusals: list[Refusal]) -> ChosenColumns:
+def _read(where: Where, fit: FitOptions, reading: Reading, refusals: list[Refusal]) -> ChosenColumns:
     """Return the columns that the options choose; what is wrong with them is added to the refusals."""
     named = named_roles(fit)
     columns = columns_to_read(fit, named)
@@ -339,7 +339,7 @@ def columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
     return None if columns is None else list(dict.fromkeys(columns))
 
 
-def _labels_as_written(source: Source, labels: Column, reading: ReadingOptions) -> Column:
+def _labels_as_written(source: Source, labels: Column, reading: Reading) -> Column:
     """Return labels as they stand in the source: truth values that a CSV file has as words are these words."""
     if labels.type != "boolean":
         return labels

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.encoding import Encoder
+from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.errors import DataError
-from shallowrules.fitting.survey import Roles
 from shallowrules.partitions import Part, Partitions
 
 __all__ = ["MAX_DISTINCT", "with_all_codes"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.encoding import Encoder
-from shallowrules.fitting.survey import Roles
+from shallowrules.encoding.roles import Roles
 from shallowrules.partitions import Part
 from shallowrules.tables.table import Table
 

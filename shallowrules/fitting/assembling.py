@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
-from shallowrules.measures.metrics import weighted_average_depth
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
@@ -133,7 +132,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         reference_cost=measured.reference_cost,
         normalized_cost=normalized_cost(measured.cost, measured.reference_cost, finite=True),
         agreement=measured.agreement,
-        wad=weighted_average_depth(tree),
+        wad=tree.wad,
         # By raw columns, of which the tree may test several images.
         waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
         labelled=record.labelled,

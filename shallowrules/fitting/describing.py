@@ -49,12 +49,48 @@ def rules_of_tree(
     tree: Tree,
     X: Any,
     *,
-    reference: ArrayLike | None,
-    clustered: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    method: str,
+    reference: ArrayLike | None = None,
+    clustered: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    method: str = "cart",
 ) -> RuleSet:
-    """Return any tree's rules, measured on a table; the parameters are those of `RuleSet.from_tree`."""
+    """Return any tree's rules, measured on a table as the package's own trees are.
+
+    Parameters
+    ----------
+    tree : Tree
+        For example one of `Tree.from_sklearn`, over the columns of `X`.
+    X : Table, dataframe or array-like of shape (n_rows, n_columns)
+        The raw columns, complete. Names and types of the rules' columns are theirs.
+    reference : array-like of shape (n_rows,), optional
+        The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
+        precision and recall are against it; by default it is what the tree itself predicts. A row whose
+        label is missing (None, NaN) is left out, as in ``fit``.
+    clustered : array-like of shape (n_rows, m), optional
+        The space in which costs are measured; by default `X`.
+    sample_weight : array-like of shape (n_rows,), optional
+        None negative, not all 0.
+    method : str
+        What to call the way in which the tree was made.
+
+    Returns
+    -------
+    RuleSet
+
+    Raises
+    ------
+    DataError
+        If the table, the labels or the weights do not fit the tree or one another.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
+    >>> rules_of_tree(Tree.from_sklearn(cart), X, reference=y).statistics.waes
+    1.36
+    """
     table = Table.of(X)
     _check_columns(tree, table)
     n_rows = table.n_rows

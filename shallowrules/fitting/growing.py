@@ -18,7 +18,7 @@ from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
-from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid, WeightFacts
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
@@ -147,7 +147,7 @@ def _objectives(data: FitData, tree: GrownTree, tradeoff: float) -> Objectives:
     """Return J of a tree that was not refined; of methods without a trade-off it is the cost alone."""
     tradeoff = tradeoff if data.parameters.method == "exshallow" else 0.0
     cost = partition_cost(data.encoding.X_cluster, tree.labels, data.fit_weight, data.parameters.n_threads)
-    own = normalized_cost(cost, data.reference_cost) + tradeoff * weighted_average_explanation_size(tree.as_tree())
+    own = normalized_cost(cost, data.reference_cost) + tradeoff * tree.as_tree().waes
     return Objectives(own, own, data.reference_cost, tradeoff)
 
 

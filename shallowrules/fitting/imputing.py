@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shallowrules.encoding import median_rank, most_frequent
+from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError
 from shallowrules.fitting.assembling import imputation_note
 from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
-from shallowrules.fitting.survey import Roles, Survey
+from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import in_units
 from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions

@@ -15,6 +15,7 @@ from shallowrules.clustering.centers import Grids, cluster_parts, given_centers,
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
 from shallowrules.encoding import Encoder, categories, encode
 from shallowrules.encoding.codes import with_all_codes
+from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import Encode, RowEncoder
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting import FitParameters, choose_columns
@@ -35,7 +36,7 @@ from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree, me
 from shallowrules.fitting.rounding import round_parts
 from shallowrules.fitting.scaling import fit_scaler
 from shallowrules.fitting.stored_rows import stored_rows
-from shallowrules.fitting.survey import Roles, Survey, survey
+from shallowrules.fitting.survey import Survey, survey
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid
 from shallowrules.measures.sums import Added

@@ -12,7 +12,6 @@ from shallowrules.clustering.centers import Grids
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting import FitParameters
 from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree
-from shallowrules.measures.metrics import weighted_average_explanation_size
 from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
 from shallowrules.rules.figures import normalized_cost
@@ -61,7 +60,7 @@ def round_parts(
         on = TreeOnParts(rows, tree, centers, grids, {}, {}, rows.roles.weight is not None)
         cost, reference_cost = costs_of(parts, on, count_tree(parts, on), reference)
         tradeoff = float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0
-        own = normalized_cost(cost, reference_cost) + tradeoff * weighted_average_explanation_size(tree)
+        own = normalized_cost(cost, reference_cost) + tradeoff * tree.waes
         objectives = Objectives(own, own, reference_cost, tradeoff)
 
     def run(function: Callable[[RoundedRows, Any], Any], state: Any) -> Any:

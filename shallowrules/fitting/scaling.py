@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding import Encoder, quartile_ranks, refuse_fractions, set_moments, set_quartiles
+from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
-from shallowrules.fitting.survey import Roles, Survey
+from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import SumGrid, WeightFacts
 from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions

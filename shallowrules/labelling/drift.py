@@ -16,9 +16,9 @@ from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tables.labels import cluster_of
 from shallowrules.tables.table import Column, Table
 from shallowrules.trees.tree import compare
-from shallowrules.verification.comparing import cluster_of
 
 __all__ = [
     "ColumnShift",

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from shallowrules.cli.advice import worded
-from shallowrules.cli.options.reading import ReadingOptions
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
-from shallowrules.files import atomic_path, scratch_folder
+from shallowrules.files import Reading, atomic_path, scratch_folder
 from shallowrules.labelling.row_parts import RowParts
 from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns
 from shallowrules.rules import RuleColumn, RuleSet
@@ -100,7 +98,7 @@ def label_file(
     rules: RuleSet,
     where: Where,
     target: Path,
-    reading: ReadingOptions,
+    reading: Reading,
     cluster_column: str,
     progress: Progress | None = None,
     csv_safe: bool = False,
@@ -122,7 +120,7 @@ def label_file(
         CSV, Parquet or JSON files.
     target : Path
         Written whole or not at all, as its ending says.
-    reading : ReadingOptions
+    reading : Reading
     cluster_column : str
         Name of the column that is added.
     progress : callable, optional
@@ -145,7 +143,7 @@ def label_file(
         If the result cannot be written.
     """
     _, kind, _ = check_format(target)
-    with worded(), open_source(where, **asdict(reading)) as source:
+    with open_source(where, **asdict(reading)) as source:
         parts = _parts(source)
         database = parts[0].database
         _bound_memory(database)

@@ -1,4 +1,4 @@
-"""How short the explanations are, what the partition costs, and how far two partitions agree."""
+"""The cost of a partition, and how far two partitions agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, adds_up_exactly
-from shallowrules.trees.tree import Tree
 
 __all__ = [
     "agreement",
@@ -21,8 +20,6 @@ __all__ = [
     "partition_cost",
     "precision_and_recall",
     "squares_around",
-    "weighted_average_depth",
-    "weighted_average_explanation_size",
 ]
 
 BLOCK = 65_536
@@ -33,16 +30,6 @@ PRODUCT_ERROR = 2.0**-50
 
 ONE = 1 << 1074
 """The number 1 in the units of `exact_squares`."""
-
-
-def weighted_average_depth(tree: Tree) -> float:
-    """Return the questions that a training row is asked on average (WAD, the paper's Eq. 2)."""
-    return _average(tree.depth[tree.leaves], tree.weight[tree.leaves])
-
-
-def weighted_average_explanation_size(tree: Tree) -> float:
-    """Return the conditions in a training row's explanation on average (WAES, the paper's Eq. 3)."""
-    return _average(tree.explanation_size[tree.leaves], tree.weight[tree.leaves])
 
 
 def partition_cost(

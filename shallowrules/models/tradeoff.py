@@ -24,8 +24,6 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError, Optio
 from shallowrules.fitting import FitData, finish, grow
 from shallowrules.measures.metrics import (
     partition_cost,
-    weighted_average_depth,
-    weighted_average_explanation_size,
 )
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.rules import RulePath
@@ -131,8 +129,8 @@ class TradeoffPath:
         return TradeoffPoint(
             tradeoff,
             normalized_cost(cost, self._data.reference_cost),
-            weighted_average_explanation_size(tree),
-            weighted_average_depth(tree),
+            tree.waes,
+            tree.wad,
             tree.n_leaves,
         )
 

@@ -5,6 +5,5 @@
 
 from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts, ThreadedPartitions
 from shallowrules.partitions.opening import open_partitions
-from shallowrules.partitions.sources import Reading
 
-__all__ = ["Mergeable", "Part", "Partitions", "Reading", "TableParts", "ThreadedPartitions", "open_partitions"]
+__all__ = ["Mergeable", "Part", "Partitions", "TableParts", "ThreadedPartitions", "open_partitions"]

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 from shallowrules.partitions.base import Partitions
 from shallowrules.partitions.memory import check_memory
-from shallowrules.partitions.sources import Reading, open_files, open_stored_rows
+from shallowrules.partitions.sources import open_files, open_stored_rows
 from shallowrules.sources import DatabaseRows
 
 __all__ = ["open_partitions"]

@@ -6,11 +6,11 @@ import os
 import pickle
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, cast
 
 from shallowrules.errors import DataError
-from shallowrules.files import scratch_folder
+from shallowrules.files import Reading, scratch_folder
 from shallowrules.partitions.base import ColumnKind, KindsFound, Part, ThreadedPartitions, as_part, merge_all
 from shallowrules.sources import DatabaseRows, Files, open_source
 from shallowrules.sources.base import named
@@ -23,7 +23,7 @@ from shallowrules.tables.times import TIME_TYPES
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-__all__ = ["PART_ROWS", "Reading", "open_files", "open_stored_rows"]
+__all__ = ["PART_ROWS", "open_files", "open_stored_rows"]
 
 PART_ROWS = 131_072
 """Rows of a part: so many that what is done once per part does not show, so few that those in work are small."""
@@ -33,17 +33,6 @@ ENGINE_SHARE = 0.25
 
 MIN_ENGINE_MIB = 256
 """What it gets at least: it holds a whole row group of a Parquet file, which may have 100 MB."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How files are read: the options of `read_table`, which documents them."""
-
-    delimiter: str | None = None
-    decimal: str = "."
-    null: Sequence[str] = ()
-    keep_text: Sequence[str] = ()
-    encoding: str = "utf-8"
 
 
 class FileParts(ThreadedPartitions):

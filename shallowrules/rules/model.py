@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, counted
 from shallowrules.rules.columns import RuleColumn
@@ -27,7 +27,6 @@ from shallowrules.rules.measured import check_histograms
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.explaining import Explanation, Row, explain_row
-from shallowrules.trees.tree import Tree
 
 __all__ = ["RuleSet"]
 
@@ -195,60 +194,6 @@ class RuleSet:
     def explain_row(self, row: Row) -> Explanation:
         """Return the same of one row, its values by the number of their column, as the rules compare them."""
         return explain_row(self.nodes, self.columns, self.rules, self.clusters, row)
-
-    @classmethod
-    def from_tree(
-        cls,
-        tree: Tree,
-        X: Any,
-        *,
-        reference: ArrayLike | None = None,
-        clustered: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        method: str = "cart",
-    ) -> RuleSet:
-        """Return any tree's rules, measured on a table as the package's own trees are.
-
-        Parameters
-        ----------
-        tree : Tree
-            For example one of `Tree.from_sklearn`, over the columns of `X`.
-        X : Table, dataframe or array-like of shape (n_rows, n_columns)
-            The raw columns, complete. Names and types of the rules' columns are theirs.
-        reference : array-like of shape (n_rows,), optional
-            The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
-            precision and recall are against it; by default it is what the tree itself predicts. A row whose
-            label is missing (None, NaN) is left out, as in ``fit``.
-        clustered : array-like of shape (n_rows, m), optional
-            The space in which costs are measured; by default `X`.
-        sample_weight : array-like of shape (n_rows,), optional
-            None negative, not all 0.
-        method : str
-            What to call the way in which the tree was made.
-
-        Returns
-        -------
-        RuleSet
-
-        Raises
-        ------
-        DataError
-            If the table, the labels or the weights do not fit the tree or one another.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
-        >>> RuleSet.from_tree(Tree.from_sklearn(cart), X, reference=y).statistics.waes
-        1.36
-        """
-        from shallowrules.fitting.describing import rules_of_tree
-
-        return rules_of_tree(
-            tree, X, reference=reference, clustered=clustered, sample_weight=sample_weight, method=method
-        )
 
     def without_histograms(self) -> RuleSet:
         """Return the same rules without what pictures are made of: histograms, and the confusion of the clusterings."""

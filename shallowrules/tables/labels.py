@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_LABEL", "MIN_LABEL", "NO_CLUSTER", "is_label", "label_type", "own_numbers", "whole_numbers"]
+__all__ = [
+    "MAX_LABEL",
+    "MIN_LABEL",
+    "NO_CLUSTER",
+    "cluster_of",
+    "is_label",
+    "label_type",
+    "own_numbers",
+    "whole_numbers",
+]
 
 NO_CLUSTER = -1
 """Stands where a row has no cluster, so that it is no label."""
@@ -37,6 +46,11 @@ def own_numbers(given: Iterable[Any]) -> tuple[int, ...]:
     """Return given labels where they are the labels of their clusters; none where these are numbered from 0 on."""
     numbers = whole_numbers(given)
     return numbers if numbers is not None and all(map(is_label, numbers)) else ()
+
+
+def cluster_of(label: int | np.integer[Any]) -> int | None:
+    """Return the cluster that a label means, None for none."""
+    return None if label == NO_CLUSTER else int(label)
 
 
 def label_type(labels: Iterable[int]) -> type[np.int32] | type[np.int64]:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from shallowrules.measures.metrics import partition_cost, weighted_average_explanation_size
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees.growing import (
     GrownTree,
     GrowthData,
@@ -238,7 +238,7 @@ class WholeTable:
         data = self.data
         labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
         cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
-        conditions = weighted_average_explanation_size(tree.as_tree()) * float(tree.weight[0])
+        conditions = tree.as_tree().waes * float(tree.weight[0])
         return Found(tree, (cost * self.unit, conditions * self.unit), False)
 
 

@@ -171,6 +171,20 @@ class Tree:
                 size[child] = len(edges[child])
         return size
 
+    @property
+    def wad(self) -> float:
+        """The questions that a training row is asked on average (the paper's Eq. 2)."""
+        return self._average_of_leaves(self.depth)
+
+    @property
+    def waes(self) -> float:
+        """The conditions in a training row's explanation on average (the paper's Eq. 3)."""
+        return self._average_of_leaves(self.explanation_size)
+
+    def _average_of_leaves(self, values: NDArray[Any]) -> float:
+        weight = self.weight[self.leaves]
+        return float(np.average(values[self.leaves], weights=weight)) if weight.any() else 0.0
+
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the leaf that each row reaches.
 

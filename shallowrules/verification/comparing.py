@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import to_time
 
@@ -18,7 +17,6 @@ __all__ = [
     "Comparison",
     "Difference",
     "NotRun",
-    "cluster_of",
     "grouped_by_reason",
     "python_rows",
 ]
@@ -86,11 +84,6 @@ def _place(found: int | str | None) -> str:
     if isinstance(found, str):
         return found
     return "no cluster" if found is None else f"cluster {found}"
-
-
-def cluster_of(label: int | np.integer[Any]) -> int | None:
-    """Return the cluster that a label means, None for none."""
-    return None if label == NO_CLUSTER else int(label)
 
 
 def python_rows(table: Table) -> Iterator[tuple[Any, ...]]:

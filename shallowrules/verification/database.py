@@ -26,7 +26,7 @@ from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import DatabaseSource, open_rows
-from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.labels import NO_CLUSTER, cluster_of
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import NATURE
 from shallowrules.verification.boundary import boundary_table, boundary_texts, texts_without_number
@@ -37,7 +37,6 @@ from shallowrules.verification.comparing import (
     Comparison,
     Difference,
     NotRun,
-    cluster_of,
     python_rows,
 )
 from shallowrules.verification.runners import cannot_be_run

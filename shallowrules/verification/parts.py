@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.labelling.answers import Answers
+from shallowrules.tables.labels import cluster_of
 from shallowrules.tables.table import Table
-from shallowrules.verification.comparing import NO_ANSWER, Comparison, Difference, cluster_of, python_rows
+from shallowrules.verification.comparing import NO_ANSWER, Comparison, Difference, python_rows
 
 __all__ = ["Part", "compare_parts"]
 

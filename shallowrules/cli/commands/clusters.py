@@ -10,11 +10,12 @@ import click
 from shallowrules.cli.fitting import prepare_model
 from shallowrules.cli.options.exporters import spell_plainly
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import settings_option
 from shallowrules.cli.options.shared import force_option, gather
 from shallowrules.cli.output import check_target, progress
 from shallowrules.errors import DataError, OptionError, OptionName
+from shallowrules.files import Reading
 
 __all__ = ["command"]
 
@@ -63,7 +64,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
     rows = rows_of(tables, options)
     check_target(plot, *input_files(rows), force=force, option="--plot")
     try:
-        loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), growing.parameters())
+        loaded, model = prepare_model(rows, chosen, gather(Reading, options), growing.parameters())
     except DataError as error:
         raise DataError(error.worded(_spell)) from error
     with progress(f"clustering from k = {first} to {last}") as show:

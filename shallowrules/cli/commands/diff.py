@@ -8,7 +8,6 @@ import click
 
 from shallowrules.cli.failures import FOUND
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     optional_table,
     read_tested,
@@ -17,6 +16,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.shared import gather
 from shallowrules.cli.output import progress, warnings_shown, write_result
+from shallowrules.files import Reading
 
 __all__ = ["command"]
 
@@ -45,7 +45,7 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
     if not tables:
         changes = changes_between(old, new)
     else:
-        reading = gather(ReadingOptions, options)
+        reading = gather(Reading, options)
         with progress(f"reading {show_tables(tables)}"):
             before, now = (rules.assign(read_tested(rules, tables, reading)) for rules in (old, new))
         changes = changes_between(old, new, labels=(before, now))

@@ -9,7 +9,6 @@ import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     read_tested,
     reading_options,
@@ -20,6 +19,7 @@ from shallowrules.cli.options.reading import (
 from shallowrules.cli.options.settings import options_of, refuse_without_settings
 from shallowrules.cli.options.shared import columns_option, gather, seed_option
 from shallowrules.cli.output import Found, progress, show_message, warnings_shown
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.models.pricing import RefitGain
@@ -92,7 +92,7 @@ def command(
         if isinstance(rows, DatabaseRows) and counted_there:
             counts = count_in_database(rules, rows, columns)
         else:
-            table = read_tested(rules, rows, gather(ReadingOptions, options))
+            table = read_tested(rules, rows, gather(Reading, options))
             counts = count_rows(rules, table)
             found = measure_columns(rules, table) if table.n_rows else []
     shifts = measure_shifts(rules, counts)

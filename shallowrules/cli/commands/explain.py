@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     optional_table,
     read_tested,
@@ -17,6 +16,7 @@ from shallowrules.cli.options.reading import (
 from shallowrules.cli.options.shared import gather, split_list
 from shallowrules.cli.output import progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleColumn, RuleSet
@@ -66,7 +66,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
             explained = [rules.explain_row(_written_row(rules, text)) for text in rows]
         else:
             with progress(f"reading {show_tables(tables)}"):
-                table = read_tested(rules, tables, gather(ReadingOptions, options))
+                table = read_tested(rules, tables, gather(Reading, options))
             if max(numbers) > table.n_rows:
                 raise OptionError(f"--number {max(numbers)}: the table has {table.n_rows:,} rows")
             explained = rules.explain(table.take(np.array(numbers) - 1))

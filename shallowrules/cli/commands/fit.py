@@ -10,11 +10,12 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import repeated_names, settings_option
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, write_result
 from shallowrules.cli.parts import memory_option
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -53,6 +54,6 @@ def command(
     check_numbers(names, chosen.clusters)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows), *files_of_names(names), force=force)
-    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=names)
+    rules = fit_rules(rows, chosen, growing, gather(Reading, options), memory=memory, names=names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

@@ -11,7 +11,6 @@ import click
 from shallowrules.cli.applying import ApplyOptions, apply_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     reading_options,
     rows_of,
@@ -28,6 +27,7 @@ from shallowrules.cli.options.shared import (
 )
 from shallowrules.cli.output import check_target, progress, warnings_shown
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -37,7 +37,7 @@ __all__ = ["command"]
 
 
 APPLYING = [*(field.name for field in fields(ApplyOptions)), "cluster_as", "otherwise"]
-TEXT_FILES = [field.name for field in fields(ReadingOptions)]
+TEXT_FILES = [field.name for field in fields(Reading)]
 
 
 @click.command(
@@ -135,6 +135,7 @@ def _write_file(
     options: dict[str, Any],
 ) -> None:
     """Write rows with their clusters."""
+    from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_labels
     from shallowrules.labelling.files import check_format, label_file, label_rows
     from shallowrules.rules import RuleSet
@@ -154,5 +155,6 @@ def _write_file(
         if isinstance(rows, DatabaseRows):
             counts = label_rows(rules, rows, output, options["columns"], cluster_column, show, csv_safe)
         else:
-            counts = label_file(rules, files, output, gather(ReadingOptions, options), cluster_column, show, csv_safe)
+            with worded():
+                counts = label_file(rules, files, output, gather(Reading, options), cluster_column, show, csv_safe)
     show_labels(rules, counts, str(output))

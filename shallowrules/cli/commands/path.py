@@ -9,9 +9,10 @@ import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model, with_table
 from shallowrules.cli.options.fitting import FitOptions, fit_options, refine_options, refinement
-from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, progress, write_result
+from shallowrules.files import Reading
 
 __all__ = ["command"]
 
@@ -43,7 +44,7 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows), force=force)
-    loaded, model = prepare_model(rows, chosen, gather(ReadingOptions, options), refinement(refine, budget))
+    loaded, model = prepare_model(rows, chosen, gather(Reading, options), refinement(refine, budget))
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress, model.on_best = show, show.tell_best
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)

@@ -10,12 +10,13 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options, rows_of, table_or_database
+from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import refuse_without_settings, take_settings
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
 from shallowrules.cli.parts import memory_option
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -74,7 +75,7 @@ def command(
     check_target(output, old.path, *input_files(rows), *files_of_names(names), force=force)
     for note in notes_of_edits(old.rules):
         show_message("note", f"{old.path} was {note}: this is not repeated")
-    rules = fit_rules(rows, chosen, growing, gather(ReadingOptions, options), memory=memory, names=old)
+    rules = fit_rules(rows, chosen, growing, gather(Reading, options), memory=memory, names=old)
     rules = with_names(rules, names)
     write_result(rules.to_json(), output)
     show_rules(rules, [] if output is None else [str(output)], stderr=True)

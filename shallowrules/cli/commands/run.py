@@ -19,7 +19,6 @@ from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, n
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     reading_options,
     rows_of,
@@ -37,6 +36,7 @@ from shallowrules.cli.options.shared import gather, output_option, split_list
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.parts import memory_option
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -144,7 +144,7 @@ def command(
     if tables and table is not None and "table" not in wanted:
         raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
-    reading = gather(ReadingOptions, options)
+    reading = gather(Reading, options)
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():

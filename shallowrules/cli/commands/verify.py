@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.options.reading import (
-    ReadingOptions,
     Tables,
     read_tested,
     reading_options,
@@ -19,6 +18,7 @@ from shallowrules.cli.options.reading import (
 from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
 from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def command(
     if isinstance(rows, DatabaseRows):
         wrong = _verify_database(rules, rows, columns, output, answers)
     else:
-        wrong = _verify_files(rules, rows, dialects, exporters, gather(ReadingOptions, options), answers)
+        wrong = _verify_files(rules, rows, dialects, exporters, gather(Reading, options), answers)
     if wrong:
         raise Found(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
@@ -136,7 +136,7 @@ def _verify_files(
     tables: Tables,
     dialects: tuple[str, ...],
     exporters: tuple[str, ...],
-    reading: ReadingOptions,
+    reading: Reading,
     answers: Answers,
 ) -> Sequence[str]:
     """Show how every form did on the rows of files, and return those that disagree."""

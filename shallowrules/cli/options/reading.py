@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.options.shared import NumberRange, together
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shallowrules.tables.table import Table
 
 __all__ = [
-    "ReadingOptions",
     "Tables",
     "optional_table",
     "read_tested",
@@ -29,17 +28,6 @@ __all__ = [
 
 Tables = str | tuple[str, ...]
 """What a command was given as TABLE: a file, folder or pattern, or several of these."""
-
-
-@dataclass(frozen=True)
-class ReadingOptions:
-    """How to read a file: what `shallowrules.sources.read_table` takes, but for the columns."""
-
-    delimiter: str | None
-    decimal: str
-    null: tuple[str, ...]
-    encoding: str
-    keep_text: tuple[str, ...] = ()
 
 
 def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -72,7 +60,7 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     return DatabaseRows(database, options["table"], options["query"], sample, options["seed"], options["timeout"])
 
 
-def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: ReadingOptions) -> Table:
+def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> Table:
     """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
     from shallowrules.sources import read_table
 
@@ -133,4 +121,4 @@ reading_options = together(
     ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
 )
-"""The options of `ReadingOptions`."""
+"""The options of `Reading`."""

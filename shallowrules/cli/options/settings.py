@@ -19,11 +19,11 @@ from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
 from shallowrules.cli.options.exporters import ExporterChoice
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
-from shallowrules.cli.options.reading import ReadingOptions, Tables, reading_options
+from shallowrules.cli.options.reading import Tables, reading_options
 from shallowrules.cli.options.shared import gather
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, nearest
-from shallowrules.files import distinct_keys, read_whole
+from shallowrules.files import Reading, distinct_keys, read_whole
 
 if TYPE_CHECKING:
     from shallowrules.cli.naming import NamedRules
@@ -56,16 +56,14 @@ STANDARD_INPUT = "-"
 KEPT_NAMES = "shallowrules.cli: names in the settings"
 """Where a context keeps the names of clusters that a file of settings has."""
 
-OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, ReadingOptions) for field in fields(kind))
+OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for field in fields(kind))
 """What a file of settings says: nothing of databases, whose addresses may hold passwords, and of what is written."""
 
 LISTS = ("columns", "explain", "exclude", "categories", "numbers")
 """Options whose values are lists of names with commas between."""
 
 
-def settings_of(
-    rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | ReadingOptions
-) -> dict[str, Setting]:
+def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
     """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
     values = {name: value for group in options for name, value in vars(group).items()}
     for name in ("scale", "impute"):  # None is a choice there
@@ -213,7 +211,7 @@ def exporters_of_settings(path: str) -> list[str] | None:
     return written if _are_texts(written) else None
 
 
-def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, ReadingOptions]:
+def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, Reading]:
     """Return the options that rules were made with.
 
     Raises
@@ -231,7 +229,7 @@ def options_of(rules: RuleSet, path: str) -> tuple[FitOptions, MethodOptions, Re
     return (
         gather(FitOptions, context.params),
         gather(MethodOptions, context.params),
-        gather(ReadingOptions, context.params),
+        gather(Reading, context.params),
     )
 
 

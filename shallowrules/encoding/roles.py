@@ -1,0 +1,73 @@
+"""Which columns of a table in parts a fit uses, and as what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.errors import DataError, OptionError
+from shallowrules.measures.summation import exact_weights
+from shallowrules.partitions import Partitions
+from shallowrules.tables.table import Table
+
+__all__ = ["Roles"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns a fit uses, and as what.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        What the rules may know of.
+    labels, weight : str or None
+        The columns of given labels and of weights.
+    imputes : bool
+        Whether values may be missing, because they are imputed.
+    weight_exponent : int or None
+        Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
+    """
+
+    columns: tuple[str, ...]
+    labels: str | None
+    weight: str | None
+    imputes: bool = False
+    weight_exponent: int | None = None
+
+    @classmethod
+    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, imputes: bool = False) -> Roles:
+        """Return the roles; OptionError names a column that is not there."""
+        for name, wanted in (("labels", labels), ("sample_weight", weight)):
+            if wanted is not None and wanted not in parts.names:
+                raise OptionError(
+                    f"{name} names a column {wanted!r}, which the table does not have; its columns are: "
+                    f"{', '.join(map(repr, parts.names))}"
+                )
+        if weight is not None and parts.types[weight] not in ("integer", "float"):
+            raise DataError(f"the weights in column {weight!r} must be numbers; it was read as {parts.types[weight]}")
+        columns = tuple(name for name in parts.names if name not in (labels, weight))
+        other = [name for name in columns if parts.types[name] == "other"]
+        if other:
+            raise DataError(
+                "columns that are neither numbers nor categories cannot be used: "
+                f"{', '.join(map(repr, other))}; exclude them"
+            )
+        return cls(columns, labels, weight, imputes)
+
+    def weights(self, part: Table) -> NDArray[np.float64] | None:
+        """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""
+        if self.weight is None:
+            return None
+        weight = part[self.weight].values.astype(np.float64)
+        return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
+
+    def counted(self, part: Table) -> NDArray[np.bool_] | None:
+        """Return which rows count: those of positive weight that have a label; None for all."""
+        weight = self.weights(part)
+        found = None if weight is None or (weight > 0).all() else weight > 0
+        if self.labels is not None and (absent := part[self.labels].absent).any():
+            found = ~absent if found is None else found & ~absent
+        return found
