@@ -12,36 +12,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shallowrules.exporters import check_exporter, export, exporter_names
-    from shallowrules.fitting.describing import rules_of_tree
-    from shallowrules.models.choosing import ClusterCounts, compare_cluster_counts
-    from shallowrules.models.estimator import ExplainableKMeans
-    from shallowrules.models.pricing import RuleEdit, edit_rules
-    from shallowrules.models.tradeoff import TradeoffPath, fit_to_goal, tradeoff_path
-    from shallowrules.rules import RuleSet
-    from shallowrules.tables.table import Table
-    from shallowrules.trees.tree import Tree
+    from shallowrules.exporters import check_exporter as check_exporter
+    from shallowrules.exporters import export as export
+    from shallowrules.exporters import exporter_names as exporter_names
+    from shallowrules.fitting.describing import rules_of_tree as rules_of_tree
+    from shallowrules.models.choosing import ClusterCounts as ClusterCounts
+    from shallowrules.models.choosing import compare_cluster_counts as compare_cluster_counts
+    from shallowrules.models.estimator import ExplainableKMeans as ExplainableKMeans
+    from shallowrules.models.pricing import RuleEdit as RuleEdit
+    from shallowrules.models.pricing import edit_rules as edit_rules
+    from shallowrules.models.tradeoff import TradeoffPath as TradeoffPath
+    from shallowrules.models.tradeoff import fit_to_goal as fit_to_goal
+    from shallowrules.models.tradeoff import tradeoff_path as tradeoff_path
+    from shallowrules.rules import RuleSet as RuleSet
+    from shallowrules.tables.table import Table as Table
+    from shallowrules.trees.tree import Tree as Tree
 
     __version__: str
-
-__all__ = [
-    "ClusterCounts",
-    "ExplainableKMeans",
-    "RuleEdit",
-    "RuleSet",
-    "Table",
-    "TradeoffPath",
-    "Tree",
-    "__version__",
-    "check_exporter",
-    "compare_cluster_counts",
-    "edit_rules",
-    "export",
-    "exporter_names",
-    "fit_to_goal",
-    "rules_of_tree",
-    "tradeoff_path",
-]
 
 _HOMES = {
     "ClusterCounts": "models.choosing",
@@ -61,6 +48,8 @@ _HOMES = {
     "tradeoff_path": "models.tradeoff",
 }
 """The module of each public name."""
+
+__all__ = ["__version__", *_HOMES]
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and reports a name that is not among them
 

@@ -121,7 +121,7 @@ def test_integer_thresholds_are_exact():
         (0.0, "0"),
         (1e20, "1.000e+20"),
         (1234, "1,234"),
-        (999.96, "1000"),
+        (999.96, "1,000"),
     ],
 )
 def test_other_numbers_are_readable(value, written):

@@ -146,7 +146,7 @@ def test_clusters_go_by_number_or_name_and_nothing_else(exporter):
 
 
 def test_rules_that_were_written_earlier_keep_their_numbers():
-    rules = RuleSet.from_json(Path(__file__).parent / "documents/2/labels.json")
+    rules = RuleSet.from_json(Path(__file__).parent / "documents/labels.json")
     assert [cluster.index for cluster in rules.clusters] == list(range(len(rules.clusters)))
     assert any(cluster.name != str(cluster.index) for cluster in rules.clusters)
 

@@ -163,3 +163,10 @@ def test_other_numbers_are_the_same_rules(rules, numbers):
 def test_two_clusters_do_not_get_one_number():
     with pytest.raises(DataError, match="the clusters 0 and 1 would both have the number 1"):
         small_rules().with_numbers({0: 1})
+
+
+def test_no_cluster_gets_the_number_that_another_has_as_its_name():
+    named = small_rules().with_names({0: "7"})
+    with pytest.raises(DataError, match="cluster 0 .* '7', and cluster 1 "):
+        named.with_numbers({1: 7})
+    assert [cluster.title for cluster in named.with_numbers({0: 7}).clusters][-1] == "7"

@@ -142,7 +142,7 @@ def test_the_schema_refuses_entries_that_lack_or_are_of_another_type(damage):
 @pytest.mark.parametrize(
     "damage",
     [
-        change("format", "shallowrules/1"),
+        change("format", "shallowrules/3"),
         change("nodes", 0, "kind", "slope"),
         change("columns", 0, "maximum", 10**400),
         change("columns", 1, "maximum", 2**64),

@@ -19,8 +19,8 @@ from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import together
 from shallowrules.cli.output import progress, show_message
-from shallowrules.files import Reading
 from shallowrules.errors import OptionError
+from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.partitions import Part, Partitions

@@ -71,12 +71,10 @@ def format_number(value: int | float, column: RuleColumn | None = None) -> str:
         return f"{value:,}"
     if value == 0:
         return "0"
-    size = abs(value)
-    if not 1e-4 <= size < 1e15:
+    if not 1e-4 <= abs(value) < 1e15:
         return f"{value:.3e}"
-    if size >= 1000:
-        return f"{value:,.0f}"
-    return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
+    rounded = float(f"{value:.4g}")
+    return f"{value:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.10f}".rstrip("0").rstrip(".")
 
 
 def format_exact(bound: int | float, column: RuleColumn | None = None) -> str:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules.clustering.reference import centers_among, has_transformers
 from shallowrules.encoding import Encoder
-from shallowrules.errors import ShallowRulesWarning
+from shallowrules.errors import ShallowRulesWarning, counted
 from shallowrules.fitting.assembling import FitRecord, separation_of
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.describing import describe_tree
@@ -202,8 +202,9 @@ def doubts_of(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[War
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (
-            f"the tree has {n_leaves} leaves for {k} clusters: Number of distinct clusters ({n_leaves}) found "
-            f"smaller than n_clusters ({k}), because rows or centers coincide or no rows are near a center"
+            f"the tree has {counted(n_leaves, 'leaf', 'leaves')} for {k} clusters: "
+            f"Number of distinct clusters ({n_leaves}) found smaller than n_clusters ({k}), because rows or centers "
+            "coincide or no rows are near a center"
         )
         doubts.append((message, ConvergenceWarning))
     statistics = rules.statistics

@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from shallowrules.clustering.reference import fit_clusterer
 from shallowrules.errors import OptionError
 from shallowrules.fitting import FitData, grow, is_whole
+from shallowrules.fitting.growing import seed_of
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.models.tradeoff import import_pyplot
@@ -279,14 +280,9 @@ def compare_cluster_counts(
             total = partition_cost(
                 clustered, np.zeros(len(clustered), np.int32), data.fit_weight, data.parameters.n_threads
             )
-        found.append(_count(k, data, own.rules_, total, _seed(model)))
+        found.append(_count(k, data, own.rules_, total, seed_of(model.random_state)))
         models.append(own)
     return ClusterCounts(found, models)
-
-
-def _seed(model: ExplainableKMeans) -> int:
-    state = model.random_state
-    return state if isinstance(state, int) else 0
 
 
 def _count(k: int, data: FitData, rules: RuleSet, total: float, seed: int) -> ClusterCount:

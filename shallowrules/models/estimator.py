@@ -117,12 +117,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     scale : {None, "minmax", "standard", "robust"}, default=None
         Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
         only). Rules stay in the units of X.
-    categories : {"auto"}, default="auto"
-        How columns that are not numeric enter. "auto": text and truth values of a dataframe become a column of 0
-        and 1 for each value, and rules ask for values by name. Columns of more than 50 values, or of another
-        in nearly every row, are refused by name, and so are dates.
     category_weight : float, default=sqrt(1/2)
-        What these columns of 0 and 1 are multiplied by for the clustering. By default rows that differ in a
+        Text and truth values of a dataframe become a column of 0 and 1 for each value, and rules ask for values by
+        name; columns of more than 50 values, or of another in nearly every row, are refused by name. This is the
+        factor that such columns are multiplied by for the clustering. By default rows that differ in a
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
     impute : {None, "median"}, default=None
@@ -252,7 +250,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         cluster_columns: Sequence[str | int] | None = None,
         explain_columns: Sequence[str | int] | None = None,
         scale: str | None = None,
-        categories: str = "auto",
         category_weight: float = CATEGORY_WEIGHT,
         impute: str | None = None,
         transformer: Any = None,
@@ -273,7 +270,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.cluster_columns = cluster_columns
         self.explain_columns = explain_columns
         self.scale = scale
-        self.categories = categories
         self.category_weight = category_weight
         self.impute = impute
         self.transformer = transformer
@@ -534,7 +530,6 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     check_choice("method", model.method, METHODS)
     check_choice("refine", model.refine, REFINEMENTS)
     Budget.of(model.budget)
-    check_choice("categories", model.categories, ("auto",))
     if model.scale is not None:
         check_choice("scale", model.scale, [name for name in SCALES if name is not None])
     if model.impute is not None:

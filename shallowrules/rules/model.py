@@ -269,6 +269,14 @@ class RuleSet:
         for index, number in found.items():
             if taken.setdefault(number, index) != index:
                 raise DataError(f"the clusters {taken[number]} and {index} would both have the number {number}")
+        by_text = {str(number): index for number, index in taken.items()}
+        for cluster in self.clusters:
+            other = by_text.get(cluster.name, cluster.index)
+            if cluster.is_named and other != cluster.index:
+                raise DataError(
+                    f"cluster {cluster.index} is named {cluster.name!r}, and cluster {other} would have that number: "
+                    "give the first another name"
+                )
         clusters = []
         for cluster in self.clusters:
             number = found[cluster.index]
@@ -316,7 +324,7 @@ class RuleSet:
         Raises
         ------
         RulesFormatError
-            If the file is not a complete, valid document of format ``shallowrules/1`` or ``shallowrules/2``.
+            If the file is not a complete, valid document of format ``shallowrules/2``.
         OSError
             If it cannot be read.
         """

@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
 from shallowrules.files import atomic_write, distinct_keys, read_whole
 from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.documents import version1
 from shallowrules.rules.documents.entries import is_written, read_object, write_object
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
@@ -72,12 +71,9 @@ def load(document: Any) -> Parts:
     """
     if not isinstance(document, dict):
         raise RulesFormatError("not a rules document: the top level is not a JSON object")
-    version = document.get("format")
-    if version == version1.FORMAT:
-        document = version1.upgrade(document)
-    elif version != FORMAT:
+    if document.get("format") != FORMAT:
         raise RulesFormatError(
-            f'its "format" is {version!r}, and this version of shallowrules reads {version1.FORMAT!r} and {FORMAT!r}: '
+            f'its "format" is {document.get("format")!r}, and this version of shallowrules reads {FORMAT!r}: '
             "if a newer version wrote it, use that one, else write the rules again"
         )
     ignored = [repr(name) for name in document if name not in PARTS]
