@@ -150,8 +150,8 @@ define on_others
 		if [ -z "$$python" ]; then echo "Python $$version: not found"; continue; fi; \
 		tests=; \
 		if [ "$(SHORT)" != "" ]; then \
-			tests="$(COMPILED_TESTS:%=tests/test_%.py)"; \
-			[ "$$version" != $(lastword $(VERSIONS)) ] || tests="$$tests $(PYTHON_TESTS:%=tests/test_%.py)"; \
+			tests="$(COMPILED_TESTS:%=tests/*/test_%.py)"; \
+			[ "$$version" != $(lastword $(VERSIONS)) ] || tests="$$tests $(PYTHON_TESTS:%=tests/*/test_%.py)"; \
 		fi; \
 		$(MAKE) $(1) VENV=.venv-$$version PYTHON="$$python" || exit 1; \
 	done
@@ -194,8 +194,8 @@ setup-lowest: .venv-lowest/with-test
 
 test-lowest: setup-lowest
 	SHALLOWRULES_LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist loadfile -m $(QUICK) $(PYTEST_FLAGS) \
-		$(LOWEST_TESTS:%=tests/test_%.py)
-	.venv-lowest/bin/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS) $(LOWEST_SERVERS:%=tests/test_%.py)
+		$(LOWEST_TESTS:%=tests/*/test_%.py)
+	.venv-lowest/bin/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS) $(LOWEST_SERVERS:%=tests/*/test_%.py)
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
@@ -214,7 +214,7 @@ sanitize: $(VENV)/with-test
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
 	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_DRAWS=$(if $(SHORT),short,full) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
-		$(if $(SHORT),-k 'not 70000') tests/test_sanitizers.py tests/test_kernel*.py tests/test_refining.py tests/test_thorough.py
+		$(if $(SHORT),-k 'not 70000') tests/kernel/test_sanitizers.py tests/kernel/test_kernel*.py tests/trees/test_refining.py tests/trees/test_thorough.py
 
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and
@@ -230,7 +230,7 @@ wheel: $(VENV)/with-dev
 	build/wheel/env/bin/python $(INSTALL) "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
-		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/test_%.py),$(CURDIR)/tests)
+		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .
@@ -253,12 +253,12 @@ bench: $(VENV)/with-test
 # MariaDB, Java and chromium come from the system; without one of the engines it fails. The tables telco and avila come from
 # SHALLOWRULES_DATA.
 conformance: $(VENV)/with-test $(VENV)/with-engines build/dbt/bin/dbt
-	$(BIN)/python conformance/run.py $(if $(SHORT),--short)
-	$(BIN)/python conformance/hostile_exporters.py $(if $(SHORT),--short,--write)
-	$(BIN)/python conformance/real_tables.py $(if $(SHORT),--only wine,--write)
+	$(BIN)/python tests/conformance/run.py $(if $(SHORT),--short)
+	$(BIN)/python tests/conformance/hostile_exporters.py $(if $(SHORT),--short,--write)
+	$(BIN)/python tests/conformance/real_tables.py $(if $(SHORT),--only wine,--write)
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest
 	rm -f $(VENV)/with-*
 	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
-	find shallowrules templates tests benchmarks conformance -name __pycache__ -type d -prune -exec rm -rf {} +
+	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

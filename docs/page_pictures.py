@@ -1,6 +1,6 @@
 """Screenshots of the page, to docs/page: `docs/page_pictures.py DATA`, with the folder of the tables.
 
-Needs chromium and playwright; the test module `tests/browser.py` starts them.
+Needs chromium and playwright; the test module `tests/helpers/browser.py` starts them.
 """
 
 from __future__ import annotations
