@@ -18,7 +18,6 @@ from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import Encode, RowEncoder
 from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.fitting import FitParameters, choose_columns
 from shallowrules.fitting.assembling import (
     MAX_CLUSTERS,
     FitRecord,
@@ -29,10 +28,12 @@ from shallowrules.fitting.assembling import (
     rule_nodes,
     separation_of,
 )
+from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.finishing import doubts_of, leafless_note
 from shallowrules.fitting.growing import over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.fitting.preparing import choose_columns
 from shallowrules.fitting.rounding import round_parts
 from shallowrules.fitting.scaling import fit_scaler
 from shallowrules.fitting.stored_rows import stored_rows

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering.centers import Grids
 from shallowrules.encoding.rows import RowEncoder
-from shallowrules.fitting import FitParameters
+from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree
 from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions

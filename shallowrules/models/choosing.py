@@ -17,8 +17,9 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from shallowrules.clustering.reference import fit_clusterer
 from shallowrules.errors import OptionError
-from shallowrules.fitting import FitData, grow, is_whole
-from shallowrules.fitting.growing import seed_of
+from shallowrules.fitting.data import FitData
+from shallowrules.fitting.growing import grow, seed_of
+from shallowrules.fitting.preparing import is_whole
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.models.tradeoff import import_pyplot

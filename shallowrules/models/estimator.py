@@ -18,28 +18,21 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.clustering.reference import Reference
-from shallowrules.encoding import CATEGORY_WEIGHT, SCALES, Encoder, refuse_extreme_weights, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, check_choice, counted
-from shallowrules.fitting import (
-    Fit,
-    FitData,
-    FitParameters,
-    GivenTable,
-    finish,
-    grow,
-    is_whole,
-    prepare,
-    to_clustered_space,
-)
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weights, refuse_unusable
+from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.fitting.data import FitData, FitParameters, GivenTable
+from shallowrules.fitting.finishing import Fit, finish
+from shallowrules.fitting.growing import grow
+from shallowrules.fitting.options import FIT_OPTIONS, applied_options
 from shallowrules.fitting.parts import PartsFit, fit_parts, refuse_options
+from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.table import Column, Table, unmasked
-from shallowrules.trees.growing import BASES, METHODS, GrownTree
-from shallowrules.trees.refining import REFINEMENTS
+from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 
@@ -65,7 +58,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         "imm" the rows that are separated from their center, "exkmc" the cost of giving each side a single
         center.
     tradeoff : float, default=0.03
-        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only.
+        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only: like every
+        option of one method, it is ignored beside others, so that a search may cross them.
     max_leaves : int or None, default=None
         Of "exkmc" only: leaves at which to stop, at least one per cluster; None is one per cluster.
         More leaves cost less and make more rules.
@@ -527,13 +521,8 @@ def _fit_attributes(fit: Fit | PartsFit, reference: Reference) -> dict[str, Any]
 
 def _parameters(model: ExplainableKMeans) -> FitParameters:
     """Return the parameters of a model; OptionError for one that is not known or not allowed."""
-    check_choice("method", model.method, METHODS)
-    check_choice("refine", model.refine, REFINEMENTS)
+    options = applied_options({name: getattr(model, name) for name in FIT_OPTIONS})
     Budget.of(model.budget)
-    if model.scale is not None:
-        check_choice("scale", model.scale, [name for name in SCALES if name is not None])
-    if model.impute is not None:
-        check_choice("impute", model.impute, ("median",))
     if model.transformer is not None:
         if not (model.scale is model.impute is None):
             raise OptionError("transformer does what scale and impute do: leave these at None")
@@ -542,38 +531,12 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
                 "transformer chooses the columns, which are clustered and explained: leave cluster_columns and "
                 "explain_columns at None, or put it in a Pipeline in front of the clusterer"
             )
-    check_choice("base", model.base, BASES)
-    for name, unset, option, needed in (
-        ("budget", BUDGET, "refine", "thorough"),
-        ("max_leaves", None, "method", "exkmc"),
-        ("base", "none", "method", "exkmc"),
-    ):
-        found = getattr(model, option)
-        if found != needed and getattr(model, name) != unset:
-            only, given = OptionName(option, needed), OptionName(option, found)
-            raise OptionError(OptionName(name), " applies to ", only, " only, not to ", given)
-    if model.max_leaves is not None and (not is_whole(model.max_leaves) or model.max_leaves < 1):
-        raise OptionError(
-            OptionName("max_leaves"), f" must be a whole number of at least n_clusters, not {model.max_leaves!r}"
-        )
-    if not is_whole(model.n_clusters) or model.n_clusters < 1:
-        raise OptionError(f"n_clusters must be a whole number of at least 1, not {model.n_clusters!r}")
-    if not isinstance(model.tradeoff, Real) or isinstance(model.tradeoff, bool) or not 0 <= model.tradeoff < 1e6:
-        raise OptionError(f"tradeoff must be a number from 0 up to 1e6, not {model.tradeoff!r}")
-    within = model.round_within
-    if within is not None and not (isinstance(within, Real) and not isinstance(within, bool) and 0 <= within < 1):
-        raise OptionError(
-            OptionName("round_within"), f" must be a share from 0 up to 1, such as 0.002 for 0.2 %, not {within!r}"
-        )
     if isinstance(model.keep, str) or not all(isinstance(text, str) for text in model.keep):
         raise OptionError(
             OptionName("keep"), f" must be a list of conditions such as 'income <= 40', not {model.keep!r}"
         )
     if len(model.keep) and model.method == "exkmc":
         raise OptionError(OptionName("keep"), " does not apply to ", OptionName("method", "exkmc"))
-    weight = model.category_weight
-    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < 1e6:
-        raise OptionError(f"category_weight must be a number above 0 and up to 1e6, not {weight!r}")
     state = model.random_state
     is_seed = is_whole(state) and 0 <= state < 2**32
     if not (state is None or is_seed or isinstance(state, np.random.RandomState)):
@@ -581,8 +544,9 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
             OptionName("random_state"),
             f" must be None, a whole number from 0 to 2**32 - 1 or a RandomState, not {state!r}",
         )
-    names = [name for name in FitParameters.__dataclass_fields__ if name != "n_threads"]
-    return FitParameters(**{name: getattr(model, name) for name in names}, n_threads=_thread_count(model.n_jobs))
+    others = FitParameters.__dataclass_fields__.keys() - options.keys() - {"n_threads"}
+    given = options | {name: getattr(model, name) for name in others}
+    return FitParameters(**given, n_threads=_thread_count(model.n_jobs))
 
 
 def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:

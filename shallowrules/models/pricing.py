@@ -10,7 +10,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from shallowrules.errors import ShallowRulesWarning, counted
-from shallowrules.fitting import Measuring, grow
+from shallowrules.fitting.given_rules import Measuring
+from shallowrules.fitting.growing import grow
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.rules import Changes, RuleSet, changes_between
 from shallowrules.rules.figures import normalized_cost, show_figure

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
-from shallowrules.fitting import FitData, finish, grow
+from shallowrules.fitting.data import FitData
+from shallowrules.fitting.finishing import finish
+from shallowrules.fitting.growing import grow
 from shallowrules.measures.metrics import (
     partition_cost,
 )

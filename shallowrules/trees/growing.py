@@ -15,8 +15,6 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = [
-    "BASES",
-    "METHODS",
     "CutTree",
     "Forest",
     "GrownTree",
@@ -33,8 +31,6 @@ __all__ = [
     "with_gaps",
 ]
 
-METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
-BASES = ("none", "imm")
 
 MAX_CENTERS = 25_000
 """Codes have 16 bits: room for two for each center, and for those of the bins between them."""

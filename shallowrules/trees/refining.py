@@ -63,9 +63,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.thorough import Thorough, note_of, search_on
 
-__all__ = ["REFINEMENTS", "Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
-
-REFINEMENTS = ("full", "thorough", "none")
+__all__ = ["Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
 
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).

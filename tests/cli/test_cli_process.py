@@ -18,9 +18,6 @@ import pytest
 from commandline import COMMAND, SCALED, call, spawn, write_groups
 
 from shallowrules.cli.modules import loading_modules
-from shallowrules.cli.options import fitting as fitting_options
-from shallowrules.encoding import scaling
-from shallowrules.trees import growing
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +92,6 @@ def test_a_poor_terminal_is_no_reason_to_fail(folder):
     fitted = subprocess.run([*COMMAND, "fit", "t.csv", "-k", "2"], capture_output=True, env=environment, check=True)
     assert fitted.stdout == (folder / "t_rules" / "rules.json").read_bytes()
     assert "größe" in fitted.stdout.decode()
-
-
-def test_the_choices_are_those_of_the_estimator():
-    assert set(fitting_options.METHODS) == set(growing.METHODS)
-    assert set(fitting_options.SCALES) - {"none"} == set(scaling.SCALES) - {None}
 
 
 def test_a_closed_pipe_is_no_error_to_speak_of():

@@ -166,11 +166,6 @@ def test_a_budget_that_is_none_is_refused(budget):
         ExplainableKMeans(refine="thorough", budget=budget).fit(load_iris().data)
 
 
-def test_a_budget_is_of_thorough_searches_only():
-    with pytest.raises(OptionError, match="budget applies to refine='thorough' only, not to refine='full'"):
-        ExplainableKMeans(budget=7).fit(load_iris().data)
-
-
 @pytest.mark.parametrize(
     ("given", "growths", "seconds"),
     [(100, 100, np.inf), (2.5, 2.5, np.inf), ("7", 7, np.inf), ("30s", np.inf, 30), (" 1.5 s", np.inf, 1.5)],

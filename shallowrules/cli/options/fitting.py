@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,9 @@ import click
 
 from shallowrules.cli.options.shared import NumberRange, seed_option, split_list, together
 from shallowrules.errors import OptionError
+from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idle_options
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
-
-METHODS = ("exshallow", "exgreedy", "imm", "exkmc")
-BASES = ("none", "imm")
-REFINEMENTS = ("full", "thorough", "none")
-SCALES = ("none", "minmax", "standard", "robust")
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,7 @@ class MethodOptions:
     def __post_init__(self) -> None:
         if self.has_goal and self.tradeoff is not None:
             raise OptionError("--max-cost and --max-conditions search the trade-off: leave out --tradeoff")
+        refuse_idle_options(vars(self))
 
     @property
     def has_goal(self) -> bool:
@@ -78,32 +76,21 @@ class MethodOptions:
         return self.max_cost is not None or self.max_conditions is not None
 
     def parameters(self) -> dict[str, Any]:
-        """Return the estimator's parameters, without the trade-off where none was given."""
-        given: dict[str, Any] = {} if self.tradeoff is None else {"tradeoff": self.tradeoff}
-        given |= refinement(self.refine, self.budget)
-        given |= {} if self.round_within is None else {"round_within": self.round_within}
-        return {"method": self.method, "max_leaves": self.max_leaves, "base": self.base, "keep": self.keep, **given}
+        """Return the estimator's parameters that were given."""
+        return {name: value for name, value in vars(self).items() if name in FIT_OPTIONS and value is not None}
 
 
 def refinement(refine: str, budget: str | None) -> dict[str, Any]:
     """Return the estimator's parameters for the options of refinement, without a budget where none was given."""
-    return {"refine": refine} | ({} if budget is None else {"budget": budget})
-
-
-class _Share(NumberRange):
-    """What the estimator takes for a trade-off."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0, max=1e6, max_open=True)
+    given = {"refine": refine} | ({} if budget is None else {"budget": budget})
+    refuse_idle_options(given)
+    return given
 
 
 class _Percentage(NumberRange):
-    """A share below 1, as a number or in percent."""
+    """A share, as a number or in percent."""
 
     name = "share"
-
-    def __init__(self) -> None:
-        super().__init__(min=0, max=1, max_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, str) and value.endswith("%"):
@@ -136,6 +123,40 @@ def _names_if_any(
     return _names(context, parameter, values) or None
 
 
+def _declared(
+    name: str, *, note: str = "", typed: Any = None, metavar: str | None = None, repeated: bool = False
+) -> Callable[[Any], Any]:
+    """Return the option of the command line for one of a fit.
+
+    Parameters
+    ----------
+    name : str
+    note : str
+        What the help says besides, of the default for one.
+    typed : object
+        The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
+    metavar : str, optional
+    repeated : bool
+    """
+    option = FIT_OPTIONS[name]
+    kind, words = option.kind, f"{option.help}{note}"
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(kind, Choice):
+        choices = click.Choice((*(("none",) if kind.or_none else ()), *kind.values))
+        default = typed or option.default or "none"
+        return click.option(
+            flag, type=choices, default=default, show_default=True, callback=_none if kind.or_none else None, help=words
+        )
+    number: click.ParamType[Any] | None = None
+    if isinstance(kind, Number):
+        if kind.whole:
+            number = click.IntRange(min=2)
+        else:
+            of = _Percentage if kind.high == 1 else NumberRange
+            number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
+    return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=words)
+
+
 fit_options = together(
     click.option(
         "-k",
@@ -147,21 +168,12 @@ fit_options = together(
     click.option(
         "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
     ),
-    click.option(
-        "--scale",
-        type=click.Choice(SCALES),
-        default="minmax",
-        show_default=True,
-        callback=_none,
-        help="Cluster in columns brought to a common scale; rules stay in the units of the table.",
-    ),
-    click.option(
-        "--category-weight",
-        type=NumberRange(0, 1e6, min_open=True, max_open=True),
-        default=math.sqrt(0.5),
+    _declared("scale", typed="minmax"),
+    _declared(
+        "category_weight",
+        typed=FIT_OPTIONS["category_weight"].default,
         metavar="WEIGHT",
-        help="Weight of the columns of 0 and 1 that stand for categories. [default: 0.707, by which two categories "
-        "are as far apart as the ends of a column of numbers]",
+        note="  [default: 0.707, by which two categories are as far apart as the ends of a column of numbers]",
     ),
     seed_option,
     click.option(
@@ -197,14 +209,7 @@ fit_options = together(
     ),
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
     click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
-    click.option(
-        "--impute",
-        type=click.Choice(("none", "median")),
-        default="none",
-        show_default=True,
-        callback=_none,
-        help="Replace missing values, in the rules too, by a column's median or most frequent category.",
-    ),
+    _declared("impute"),
     click.option(
         "--histograms/--no-histograms",
         default=True,
@@ -214,32 +219,11 @@ fit_options = together(
 )
 """The options of `FitOptions`."""
 
-refine_options = together(
-    click.option(
-        "--refine",
-        type=click.Choice(REFINEMENTS),
-        default=REFINEMENTS[0],
-        show_default=True,
-        help="With --method exshallow: search on for a cheaper, shorter tree, or thoroughly, or take the greedy one.",
-    ),
-    click.option(
-        "--budget",
-        metavar="NUMBER",
-        help="With --refine thorough: what the search may take, as a multiple of growing the tree, or in seconds, as "
-        "30s. Ctrl-C ends it with the best tree so far.  [default: 100]",
-    ),
-)
+refine_options = together(_declared("refine"), _declared("budget", metavar="NUMBER", note="  [default: 100]"))
 
 method_options = together(
-    click.option(
-        "--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the tree grows."
-    ),
-    click.option(
-        "--tradeoff",
-        type=_Share(),
-        metavar="SHARE",
-        help="Share of the k-means cost given up per condition saved: more gives shorter rules.  [default: 0.03]",
-    ),
+    _declared("method"),
+    _declared("tradeoff", metavar="SHARE", note="  [default: 0.03]"),
     click.option(
         "--max-cost",
         type=_Bound(),
@@ -252,32 +236,10 @@ method_options = together(
         metavar="NUMBER",
         help="Search the trade-off: at most NUMBER conditions per row, on average.",
     ),
-    click.option(
-        "--max-leaves",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="With --method exkmc: number of rules, K or more.  [default: K]",
-    ),
-    click.option(
-        "--base",
-        type=click.Choice(BASES),
-        default=BASES[0],
-        show_default=True,
-        help="With --method exkmc: grow on from IMM's tree.",
-    ),
+    _declared("max_leaves", metavar="N", note="  [default: K]"),
+    _declared("base"),
     refine_options,
-    click.option(
-        "--round-within",
-        type=_Percentage(),
-        metavar="SHARE",
-        help="Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in "
-        "all, as 0.2%; 0 keeps each between the rows that it parts.  [default: 0.05% for refined trees, 0 for others]",
-    ),
-    click.option(
-        "--keep",
-        multiple=True,
-        metavar="CONDITION",
-        help="A cut that the tree has to start with, as 'proline <= 750'. May be repeated: the first is asked first.",
-    ),
+    _declared("round_within", metavar="SHARE", note="  [default: 0.05% for refined trees, 0 for others]"),
+    _declared("keep", metavar="CONDITION", repeated=True),
 )
 """The options of `MethodOptions`."""

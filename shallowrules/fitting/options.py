@@ -1,0 +1,189 @@
+"""The options of a fit, each declared once.
+
+The estimator's checks come from here, and the options of the command line with their help; a test holds the estimator's
+signature and documentation against it. A new option goes here, into that signature, and to where it is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from shallowrules.errors import OptionError, OptionName, check_choice
+
+__all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "refuse_idle_options"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words; None is a choice where `or_none`, and is typed ``none``."""
+
+    values: tuple[str, ...]
+    or_none: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise OptionError for another value."""
+        if not (self.or_none and value is None):
+            check_choice(name, value, self.values)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a range, which `words` describe; its ends belong to it unless they are open."""
+
+    low: float
+    high: float
+    words: str
+    low_open: bool = False
+    high_open: bool = False
+    whole: bool = False
+    or_none: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise OptionError for what is no such number; truth values are none."""
+        kind = Integral if self.whole else Real
+        if self.or_none and value is None:
+            return
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        above = is_number and (value > self.low if self.low_open else value >= self.low)
+        if not (above and (value < self.high if self.high_open else value <= self.high)):
+            raise OptionError(OptionName(name), f" must be {self.words}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class FitOption:
+    """An option of a fit.
+
+    Parameters
+    ----------
+    name : str
+        The estimator's parameter.
+    default : object
+        The estimator's.
+    kind : Choice, Number or None
+        What it may be; None where a text says more, which another module reads.
+    help : str
+        On the command line.
+    needs : (str, str), optional
+        Another option, and the value of it that this one is for. The command line refuses this one beside others; the
+        estimator does as if it was not given, since a search over parameters crosses them.
+    idle : tuple
+        Values besides the default that ask for nothing, and so go with everything.
+    """
+
+    name: str
+    default: Any
+    kind: Choice | Number | None
+    help: str = ""
+    needs: tuple[str, str] | None = None
+    idle: tuple[Any, ...] = ()
+
+    def applies(self, values: Mapping[str, Any]) -> bool:
+        """Return whether the option that it needs has the value that it is for, or is not among the values."""
+        return self.needs is None or values.get(*self.needs) == self.needs[1]
+
+
+_OPTIONS = (
+    FitOption("n_clusters", 8, Number(1, math.inf, "a whole number of at least 1", whole=True)),
+    FitOption("method", "exshallow", Choice(("exshallow", "exgreedy", "imm", "exkmc")), "How the tree grows."),
+    FitOption(
+        "tradeoff",
+        0.03,
+        Number(0, 1e6, "a number from 0 up to 1e6", high_open=True),
+        "With --method exshallow: share of the k-means cost given up per condition saved; more gives shorter rules.",
+        needs=("method", "exshallow"),
+    ),
+    FitOption(
+        "max_leaves",
+        None,
+        Number(1, math.inf, "a whole number of at least n_clusters", whole=True, or_none=True),
+        "With --method exkmc: number of rules, K or more.",
+        needs=("method", "exkmc"),
+    ),
+    FitOption(
+        "base",
+        "none",
+        Choice(("none", "imm")),
+        "With --method exkmc: grow on from IMM's tree.",
+        needs=("method", "exkmc"),
+    ),
+    FitOption(
+        "refine",
+        "full",
+        Choice(("full", "thorough", "none")),
+        "With --method exshallow: search on for a cheaper, shorter tree, or thoroughly, or take the greedy one.",
+        needs=("method", "exshallow"),
+        idle=("none",),
+    ),
+    FitOption(
+        "budget",
+        100,
+        None,
+        "With --refine thorough: what the search may take, as a multiple of growing the tree, or in seconds, as 30s. "
+        "Ctrl-C ends it with the best tree so far.",
+        needs=("refine", "thorough"),
+    ),
+    FitOption(
+        "round_within",
+        None,
+        Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2 %", high_open=True, or_none=True),
+        "Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in all, as "
+        "0.2%; 0 keeps each between the rows that it parts.",
+    ),
+    FitOption(
+        "keep",
+        (),
+        None,
+        "A cut that the tree has to start with, as 'proline <= 750'. May be repeated: the first is asked first.",
+    ),
+    FitOption(
+        "scale",
+        None,
+        Choice(("minmax", "standard", "robust"), or_none=True),
+        "Cluster in columns brought to a common scale; rules stay in the units of the table.",
+    ),
+    FitOption(
+        "category_weight",
+        math.sqrt(0.5),
+        Number(0, 1e6, "a number above 0 and up to 1e6", low_open=True, high_open=True),
+        "Weight of the columns of 0 and 1 that stand for categories.",
+    ),
+    FitOption(
+        "impute",
+        None,
+        Choice(("median",), or_none=True),
+        "Replace missing values, in the rules too, by a column's median or most frequent category.",
+    ),
+)
+
+FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _OPTIONS}
+"""By name."""
+
+
+def refuse_idle_options(values: Mapping[str, Any]) -> None:
+    """Raise OptionError for an option that is given beside others that it is not for.
+
+    Parameters
+    ----------
+    values : mapping
+        Options by name; None where one is not given.
+    """
+    for option in _OPTIONS:
+        value = values.get(option.name)
+        if value is None or value in (option.default, *option.idle) or option.applies(values):
+            continue
+        assert option.needs is not None
+        other, wanted = option.needs
+        only, given = OptionName(other, wanted), OptionName(other, values[other])
+        raise OptionError(OptionName(option.name), " applies to ", only, " only, not to ", given)
+
+
+def applied_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options by name, checked; those that do not apply are as if they were not given."""
+    for option in _OPTIONS:
+        if option.kind is not None:
+            option.kind.check(option.name, values[option.name])
+    return {name: values[name] if option.applies(values) else option.default for name, option in FIT_OPTIONS.items()}
