@@ -141,7 +141,7 @@ def fit_rules_in_parts(
             refuse_no_numbers,
             scale_notes,
         )
-        from shallowrules.models.estimator import ExplainableKMeans
+        from shallowrules.models.estimator import ExplainableKMeans, thread_count
         from shallowrules.partitions import open_partitions
 
     _refuse_options(chosen, growing)
@@ -155,7 +155,6 @@ def fit_rules_in_parts(
         category_weight=chosen.category_weight,
         impute=chosen.impute,
         random_state=chosen.seed,
-        n_jobs=-1,
         **growing.parameters(),
     )
     with open_partitions(
@@ -164,7 +163,7 @@ def fit_rules_in_parts(
         exclude=chosen.exclude,
         reading=reading,
         memory=memory,
-        n_threads=os.cpu_count() or 1,
+        n_threads=thread_count(),
     ) as parts:
         refuse_excluded(chosen, named, parts.names, parts.all_names)
         used = [name for name in parts.names if name not in named]

@@ -34,6 +34,7 @@ from shallowrules.errors import (
     counted,
 )
 from shallowrules.files import Reading
+from shallowrules.models.estimator import thread_count
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, input_files, open_source
 from shallowrules.tables.conversion import Conversion
@@ -110,7 +111,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
         warnings.simplefilter("always", ShallowRulesWarning)
         chosen = _read(where, fit, reading, refusals)
     table, weight, labels = chosen.table, chosen.weight, chosen.labels
-    table.ranges(os.cpu_count() or 1)  # what is asked of each column below needs no pass of its own then
+    table.ranges(thread_count())  # what is asked of each column below needs no pass of its own then
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names

@@ -36,7 +36,7 @@ from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 
-__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"]
+__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of", "thread_count"]
 
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
@@ -389,7 +389,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
         given = _read(self, X, reset=False)
-        ranges = given.ranges(_thread_count(self.n_jobs))
+        ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
 
@@ -546,7 +546,7 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
         )
     others = FitParameters.__dataclass_fields__.keys() - options.keys() - {"n_threads"}
     given = options | {name: getattr(model, name) for name in others}
-    return FitParameters(**given, n_threads=_thread_count(model.n_jobs))
+    return FitParameters(**given, n_threads=thread_count(model.n_jobs))
 
 
 def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
@@ -636,7 +636,7 @@ def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
     return progress
 
 
-def _thread_count(n_jobs: int | None) -> int:
+def thread_count(n_jobs: int | None = None) -> int:
     """Return the number of threads for `n_jobs`, which `ExplainableKMeans` documents."""
     if n_jobs is None:
         # Asked of scikit-learn, so that growing gets as many as the k-means before it. It counts physical cores: two
