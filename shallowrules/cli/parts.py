@@ -138,6 +138,7 @@ def fit_rules_in_parts(
             named_roles,
             refuse_excluded,
             refuse_ids,
+            refuse_no_clustering,
             refuse_no_numbers,
             scale_notes,
         )
@@ -161,6 +162,7 @@ def fit_rules_in_parts(
         list(rows) if isinstance(rows, tuple) else rows,
         columns=columns_to_read(chosen, named),
         exclude=chosen.exclude,
+        as_words=[] if chosen.labels is None else [chosen.labels],
         reading=reading,
         memory=memory,
         n_threads=thread_count(),
@@ -178,6 +180,8 @@ def fit_rules_in_parts(
         with progress(f"{work} {show_tables(rows)} in parts and growing the tree") as show:
             model.on_progress, model.on_best = show, show.tell_best
             model.fit_partitions(parts, labels=chosen.labels, sample_weight=chosen.weight, memory=memory)
+        if chosen.labels is not None:
+            refuse_no_clustering(chosen.labels, len(model.classes_), model.rules_.statistics.rows)
         if isinstance(names, NamedRules):
             counts = parts.map_reduce(_count_pairs, (names.rules, model.rules_)).values
         has_numbers = any(parts.types[name] in ("integer", "float") for name in used)

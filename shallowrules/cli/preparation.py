@@ -46,6 +46,7 @@ __all__ = [
     "named_roles",
     "prepare",
     "refuse_ids",
+    "refuse_no_clustering",
     "refuse_no_numbers",
     "scale_notes",
     "working_remedy",
@@ -127,7 +128,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
         raise RefusedTable("\n".join(refusal.message for refusal in refusals), findings, remedy)
     weights = None if weight is None else _checked_weights(weight)
     if labels is not None:
-        _refuse_no_clustering(labels, weights)
+        _refuse_labels(labels, weights)
     if fit.impute is not None:
         table = impute_table(table, _weights_of_labelled(weights, labels))
     space = table.select(cluster_columns or (explain_columns if labels is not None else None) or table.names)
@@ -356,17 +357,26 @@ def _truth_values(chosen: ChosenColumns) -> list[str]:
     return [f"nothing but true and false is in {', '.join(names)}: read as truth values, not as text"]
 
 
-def _refuse_no_clustering(labels: Column, weights: NDArray[Any] | None) -> None:
-    """Refuse labels that tell no rows apart, or all of them."""
+def _refuse_labels(labels: Column, weights: NDArray[Any] | None) -> None:
     counted = ~labels.absent if weights is None else ~labels.absent & (weights > 0)
-    n_rows = int(np.count_nonzero(counted))
-    values = labels.values[counted]
-    distinct = len(set(values.tolist()))
+    refuse_no_clustering(labels.name, len(set(labels.values[counted].tolist())), int(np.count_nonzero(counted)))
+
+
+def refuse_no_clustering(name: str, distinct: int, n_rows: int) -> None:
+    """Raise DataError for labels that tell no rows apart, or all of them.
+
+    Parameters
+    ----------
+    name : str
+        Of their column.
+    distinct, n_rows : int
+        Labels that differ, and rows that count and have one.
+    """
     if distinct < 2:
         what = "no label" if not distinct else "one label only"
-        raise DataError(f"column {labels.name!r} has {what}: a clustering to explain has 2 or more (--labels)")
+        raise DataError(f"column {name!r} has {what}: a clustering to explain has 2 or more (--labels)")
     if distinct == n_rows:
-        raise DataError(f"column {labels.name!r} has another label in each of {n_rows:,} rows: this is no clustering")
+        raise DataError(f"column {name!r} has another label in each of {n_rows:,} rows: this is no clustering")
 
 
 def _weights_without_numbers(weight: Column) -> Refusal:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shallowrules.errors import DataError, OptionError
 from shallowrules.measures.summation import exact_weights
 from shallowrules.partitions import Partitions
-from shallowrules.tables.table import Table
+from shallowrules.tables.table import Column, Table
 
 __all__ = ["Roles"]
 
@@ -56,6 +56,10 @@ class Roles:
                 f"{', '.join(map(repr, other))}; exclude them"
             )
         return cls(columns, labels, weight, imputes)
+
+    def given_labels(self, part: Table) -> Column | None:
+        """Return the given labels, times as their text; None where there are none."""
+        return None if self.labels is None else Column.of_labels(self.labels, part[self.labels])
 
     def weights(self, part: Table) -> NDArray[np.float64] | None:
         """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""

@@ -90,7 +90,8 @@ class RowEncoder:
         """Return the rows of a part that count, encoded."""
         rows, weight = self.roles.counted(part), self.roles.weights(part)
         table = part.select(self.roles.columns)
-        given = None if self.roles.labels is None else part[self.roles.labels].values
+        column = self.roles.given_labels(part)
+        given = None if column is None else column.values
         if rows is not None:
             table = table.take(rows)
             weight = None if weight is None else weight[rows]

@@ -302,14 +302,13 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
     labels: Counter[Any] = Counter()
     all_labels: frozenset[Any] = frozenset()
     unlabelled = absent_labels = 0
-    if roles.labels is not None:
-        column = part[roles.labels]
-        labels = Counter(column.values[among].tolist())
-        all_labels = frozenset(column.values[~column.absent].tolist())
-        unlabelled = int(np.count_nonzero(column.absent if weights is None else column.absent & (weights > 0)))
-        absent_labels = int(np.count_nonzero(column.absent))
+    if (labelled := roles.given_labels(part)) is not None:
+        labels = Counter(labelled.values[among].tolist())
+        all_labels = frozenset(labelled.values[~labelled.absent].tolist())
+        unlabelled = int(np.count_nonzero(labelled.absent if weights is None else labelled.absent & (weights > 0)))
+        absent_labels = int(np.count_nonzero(labelled.absent))
         if len(all_labels) > MAX_LABELS:
-            raise DataError(f"column {roles.labels!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
+            raise DataError(f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
     return Survey(
         tuple(ColumnFacts.of(part[name], rows) for name in roles.columns),
         part.n_rows,

@@ -22,6 +22,7 @@ def open_partitions(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    as_words: Sequence[str] = (),
     reading: Reading | None = None,
     memory: int | None = None,
     n_threads: int = 1,
@@ -35,6 +36,8 @@ def open_partitions(
         it in parts.
     columns, exclude : sequence of str
         Columns to take, all by default, and columns to leave out.
+    as_words : sequence of str
+        Columns whose truth values are the words that a text file has for them.
     reading : Reading, optional
         How files are read.
     memory : int, optional
@@ -68,7 +71,13 @@ def open_partitions(
         yield SparkParts(source, columns, exclude)
     elif isinstance(source, str | list | tuple) or hasattr(source, "__fspath__"):
         with open_files(
-            source, columns=columns, exclude=exclude, reading=reading or Reading(), memory=memory, n_threads=n_threads
+            source,
+            columns=columns,
+            exclude=exclude,
+            as_words=as_words,
+            reading=reading or Reading(),
+            memory=memory,
+            n_threads=n_threads,
         ) as files:
             yield files
     else:

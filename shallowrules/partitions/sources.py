@@ -43,14 +43,21 @@ class FileParts(ThreadedPartitions):
     sources : sequence of DuckDBSource
     columns : sequence of str or None
     exclude : sequence of str
+    as_words : sequence of str
+        Columns whose truth values are the words that the files have for them.
     n_threads : int
     """
 
     def __init__(
-        self, sources: Sequence[DuckDBSource], columns: Sequence[str] | None, exclude: Sequence[str], n_threads: int
+        self,
+        sources: Sequence[DuckDBSource],
+        columns: Sequence[str] | None,
+        exclude: Sequence[str],
+        as_words: Sequence[str],
+        n_threads: int,
     ) -> None:
         self.sources = [source for source in sources if not source.is_empty]
-        self._columns, self._exclude = columns, exclude
+        self._columns, self._exclude, self._as_words = columns, exclude, as_words
         if not self.sources:
             raise DataError(f"{sources[0].provenance}: there are no rows below the column names")
         found = []
@@ -65,7 +72,7 @@ class FileParts(ThreadedPartitions):
     def _kinds(self, source: DuckDBSource) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
         """Return what the columns of one file are, and their names."""
         positions = source.positions(self._columns, self._exclude)
-        fields = source.fields(positions)
+        fields = source.fields(positions, as_words=self._as_words)
         with closing(self._batches(source)) as batches:
             table = _table(next(batches))
         declared = source.provenance.kind not in FOUND_TYPES
@@ -83,7 +90,8 @@ class FileParts(ThreadedPartitions):
         return kinds, tuple(table.names)
 
     def _batches(self, source: DuckDBSource) -> Generator[RecordBatch, None, None]:
-        yield from (batch for batch in source.batches(self._columns, self._exclude, PART_ROWS) if batch.num_rows)
+        batches = source.batches(self._columns, self._exclude, PART_ROWS, self._as_words)
+        yield from (batch for batch in batches if batch.num_rows)
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts, file by file."""
@@ -106,6 +114,7 @@ def open_files(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    as_words: Sequence[str] = (),
     reading: Reading,
     memory: int | None = None,
     n_threads: int = 1,
@@ -119,6 +128,8 @@ def open_files(
     where : str, Path or sequence of these
     columns, exclude : sequence of str
         Columns to read, all by default, and columns to leave out.
+    as_words : sequence of str
+        Columns whose truth values are the words that a text file has for them.
     reading : Reading
     memory : int, optional
         Bytes that the whole work may take; by default as DuckDB has it, most of the machine's.
@@ -136,7 +147,7 @@ def open_files(
             opened[0].database.execute(
                 f"SET memory_limit = '{max(MIN_ENGINE_MIB, int(memory * ENGINE_SHARE) >> 20)}MiB'"
             )
-        yield FileParts(opened, columns, exclude, n_threads)
+        yield FileParts(opened, columns, exclude, as_words, n_threads)
 
 
 class StoredParts(ThreadedPartitions):

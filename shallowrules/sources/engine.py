@@ -139,12 +139,16 @@ class DuckDBSource(Source):
         return {self.names[j]: field.type for j, field in zip(positions, fields, strict=True)}
 
     def batches(
-        self, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_rows: int = BATCH_ROWS
+        self,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        n_rows: int = BATCH_ROWS,
+        as_words: Sequence[str] = (),
     ) -> Iterator[RecordBatch]:
         """Yield the rows as Arrow record batches, in order, straight from DuckDB; needs pyarrow."""
         import_pyarrow()
         positions = self.positions(columns, exclude)
-        fields = self.fields(positions)
+        fields = self.fields(positions, as_words=as_words)
         selected = ", ".join(
             f"{field.expression} AS {quote_name(self.names[j])}" for j, field in zip(positions, fields, strict=True)
         )
@@ -166,16 +170,29 @@ class DuckDBSource(Source):
         """Return SQL for a column as the text that it is in the file, None where the file says its type."""
         return None
 
-    def fields(self, positions: Sequence[int], as_text: Sequence[str] = (), *, lenient: bool = False) -> list[Field]:
+    def fields(
+        self,
+        positions: Sequence[int],
+        as_text: Sequence[str] = (),
+        *,
+        as_words: Sequence[str] = (),
+        lenient: bool = False,
+    ) -> list[Field]:
         """Return columns as they are read, those named in `as_text` as the text that they are.
 
-        A column of numbers with something else in it is refused by DataError; if `lenient`, it is text.
+        Truth values of columns named in `as_words` are the words that the file has for them. A column of numbers with
+        something else in it is refused by DataError; if `lenient`, it is text.
         """
         findings: list[Finding] = []
         fields = self.examine(positions, as_text, findings)
         if not lenient:
             refuse(findings)
-        return fields
+        read = zip(positions, fields, strict=True)
+        return [self._in_words(j, field) if self.names[j] in as_words else field for j, field in read]
+
+    def _in_words(self, j: int, field: Field) -> Field:
+        text = self.text(j) if field.type == "boolean" else None
+        return field if text is None else Field("text", f"CASE WHEN ({field.expression}) IS NOT NULL THEN {text} END")
 
     def examine(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Field]:
         """Return columns as they are read, text where there is a finding."""

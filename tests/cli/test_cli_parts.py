@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 
@@ -9,6 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from draws import draws
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
 
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules
@@ -37,6 +41,52 @@ def sales(tmp_path, monkeypatch):
     for i, piece in enumerate((frame[:400], frame[400:400], frame[400:])):
         piece.to_parquet(tmp_path / "sales" / f"{i}.parquet", index=False)
     return frame
+
+
+@st.composite
+def labelled_files(draw):
+    """Return a CSV file with labels of one kind, some of them missing, and the options that name them."""
+    n_rows = draw(st.integers(4, 40))
+    kinds = [
+        ["true", "false"],
+        ["TRUE", "False", "t", "F", " true"],
+        ["0", "1"],
+        ["1", "2.5", "-3"],
+        ["007", "7", "12"],
+        ["low", "mid", "true"],
+        ["one"],
+        ["2024-01-31", "2023-12-01"],
+        [f"r{i}" for i in range(n_rows)],
+    ]
+    words = draw(st.sampled_from(kinds))
+    texts = words + draw(st.lists(st.sampled_from(words), min_size=n_rows, max_size=n_rows))
+    missing = draw(st.just([]) | st.lists(st.integers(0, n_rows - 1), max_size=n_rows))
+    labels = ["" if i in missing else label for i, label in enumerate(texts[:n_rows])]
+    x = draw(st.lists(st.integers(0, 9), min_size=n_rows, max_size=n_rows))
+    weights = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=n_rows, max_size=n_rows))
+    lines = [f"{a / 4},{b},{label},{w}" for a, b, label, w in zip(x, x[::-1], labels, weights, strict=True)]
+    others = draw(st.sampled_from([["--exclude", "w"], ["--weight", "w"]]))
+    return "x,y,label,w\n" + "".join(f"{line}\n" for line in lines), ["--labels", "label", *others]
+
+
+def clusters_of(document):
+    """Return the nodes and the clusters of rules; notes are fewer in parts."""
+    rules = json.loads(document)
+    return rules["nodes"], rules["clusters"]
+
+
+@draws(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=labelled_files())
+def test_labels_are_the_same_in_memory_and_in_parts(tmp_path, drawn):
+    text, options = drawn
+    file = tmp_path / "l.csv"
+    file.write_text(text)
+    whole, parts = (
+        CliRunner().invoke(shallowrules, ["fit", str(file), *options, *memory]) for memory in ([], ["--memory", "1GB"])
+    )
+    assert whole.exit_code == parts.exit_code, (whole.output, parts.output)
+    if not whole.exit_code:
+        assert clusters_of(parts.stdout) == clusters_of(whole.stdout)
 
 
 def command(*arguments):
