@@ -110,7 +110,7 @@ def engine(request, running):
     return running(request.param)
 
 
-@pytest.fixture(params=marked("sqlite", "duckdb", *SERVERS))
+@pytest.fixture(params=["sqlite", pytest.param("duckdb", marks=pytest.mark.slow), *marked(*SERVERS)])
 def database(request, tmp_path, running):
     """Return a database of each kind that rows are read from, with a `url`."""
     pytest.importorskip("sqlalchemy")

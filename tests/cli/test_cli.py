@@ -157,6 +157,7 @@ def test_path_shows_what_run_would_give():
         assert rules == 9
 
 
+@pytest.mark.slow
 def test_goals_choose_on_the_path():
     lines = path_lines()
     cheap, short = lines[2], lines[-2]
@@ -251,6 +252,7 @@ def test_notes_are_shown_and_kept(folder, words):
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
 
 
+@pytest.mark.slow
 def test_rules_know_conversions_and_imputed_values(folder, words):
     """The options given once, when reading, are kept in the rules: verify does not need them."""
     rows = [(f"{i % 3},5", f" {i % 4}" if i % 7 else " ", ("a", "b")[i % 2] if i % 11 else "n/a") for i in range(99)]

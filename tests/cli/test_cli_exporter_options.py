@@ -55,7 +55,11 @@ def test_no_option_of_an_exporter_is_known_by_name():
     names = {field.name for name in ("sql", "python", "markdown") for field in fields(get_exporter(name).options)}
     names |= {name.replace("_", "-") for name in names}
     folder = Path(cli.__file__).parent
-    for path in [folder / "exporter_options.py", folder / "commands" / "run.py", folder / "commands" / "export.py"]:
+    for path in [
+        folder / "options" / "exporters.py",
+        folder / "commands" / "run.py",
+        folder / "commands" / "export.py",
+    ]:
         texts = {
             node.value
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -155,6 +155,7 @@ def test_an_answer_that_stops_is_3_and_ctrl_c_130(monkeypatch, answer):
     assert call("exporters").exit_code == INTERRUPTED
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("name", few(["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"]))
 def test_an_interrupt_is_130(folder, name):

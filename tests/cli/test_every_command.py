@@ -76,6 +76,7 @@ def guarded(place):
         place.query(statement)
 
 
+@pytest.mark.slow
 def test_hostile_names_touch_nothing_else(guarded):
     refused = Counter()
     _, found = run_round(guarded, 100, refused)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from commandline import write_groups
+from draws import few
 
 from shallowrules import (
     ExplainableKMeans,
@@ -173,7 +174,7 @@ def test_every_number_of_the_estimator(name, number, capsys):
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number!r:.25}")
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", few(CALLS, 3))
 def test_every_number_of_a_function(name, number, folder, monkeypatch):
     monkeypatch.chdir(folder)
     works_or_is_refused(lambda number: CALLS[name](ExplainableKMeans(2, random_state=0), number), number)

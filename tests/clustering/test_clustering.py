@@ -607,7 +607,7 @@ def wide_table(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(300, 64)).round(3)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", few([1, 2]))
 @pytest.mark.parametrize(
     ("how", "expected"),
     [("plain", True), ("path", True), ("weights", True), ("equal rows", False), ("centers", True), ("columns", True)],

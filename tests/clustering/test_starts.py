@@ -60,7 +60,7 @@ def assert_as_alone(kmeans, X, weight, threads=(1, 2, 3)):
 
 
 @pytest.mark.parametrize("random_state", RANDOM_STATES)
-@pytest.mark.parametrize("n_init", [1, 2, 5, np.int32(5), "auto"])
+@pytest.mark.parametrize("n_init", few([1, 2, 5, np.int32(5), "auto"], 3))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_is_that_of_kmeans_alone(random_state, n_init, weighted):
     X = make_blobs(300, 3, centers=9, cluster_std=4.0, random_state=1)[0]

@@ -6,6 +6,7 @@ import math
 import operator
 from contextlib import ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from xml.etree import ElementTree
 
 import pytest
@@ -76,7 +77,7 @@ def holds(predicate, row):
         return join(holds(each, row) for each in predicate)
     value, held = predicate.get("value"), row[predicate.get("field")]
     held = str(held).lower() if isinstance(held, bool) else held
-    return OPERATORS[predicate.get("operator")](held, value if isinstance(held, str) else float(value))
+    return OPERATORS[predicate.get("operator")](held, value if isinstance(held, str) else Fraction(value))
 
 
 @draws(200, deadline=None)

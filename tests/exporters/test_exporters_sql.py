@@ -234,6 +234,17 @@ def test_integer_columns_keep_every_neighbour(engine, bound, predicates):
     assert list(labels.values()) == [route(rules, row) for row in rows]
 
 
+@pytest.mark.parametrize("digits", [17, 18, 19])
+def test_a_bound_of_nines_is_told_from_numbers_of_one_more_digit(digits):
+    bound = 10**digits - 1
+    rules = make_rules([("n", "integer")], (0, bound, 0, 1))
+    with duckdb.connect() as database:
+        values = ", ".join(f"({bound + step}::UBIGINT)" for step in (-2000, -1, 0, 1, 2, 1000, 5000))
+        database.execute(f"CREATE TABLE data AS SELECT * FROM (VALUES {values}) AS numbers(n)")
+        found = database.execute(export(rules, "sql", dialect="duckdb", style="select")).fetchall()
+    assert dict(found) == {value: int(value > bound) for value, _ in found}
+
+
 AS_DOUBLES = [name for name, dialect in DIALECTS.items() if dialect.numbers.beside_integers == "as doubles"]
 
 

@@ -193,7 +193,7 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
 
 @pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
 @pytest.mark.parametrize("scale", [None, "robust"])
-@pytest.mark.parametrize("way", ["centers", "labels", "weights", "fractions"])
+@pytest.mark.parametrize("way", few(["centers", "labels", "weights", "fractions"], 3))
 @pytest.mark.filterwarnings("ignore:the rules give")
 def test_imputed_values(n_parts, scale, way, memory):
     frame = with_holes(a_frame(), n_parts)

@@ -33,11 +33,14 @@ def draws(count: int, **others: Any) -> settings:
 def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
     """Return the cases of a test: the quick suite runs `count` of them, spread over all, the full suite each.
 
-    A tuple has the values of several arguments.
+    A tuple has the values of several arguments; a case may be a `pytest.param`.
     """
     cases = list(cases)
-    quick = {round(i * (len(cases) - 1) / max(count - 1, 1)) for i in range(count)} if count > 1 else {len(cases) // 2}
-    return [
-        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[] if i in quick else [pytest.mark.slow])
-        for i, case in enumerate(cases)
-    ]
+    quick = {round(i * (len(cases) - 1) / (count - 1)) for i in range(count)} if count > 1 else {len(cases) // 2}
+    return [_case(case, [] if i in quick else [pytest.mark.slow]) for i, case in enumerate(cases)]
+
+
+def _case(case: Any, marks: list[pytest.MarkDecorator]) -> Any:
+    if hasattr(case, "marks"):
+        return pytest.param(*case.values, marks=[*case.marks, *marks], id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)

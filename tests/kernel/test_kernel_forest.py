@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, few
 from growths import EVERYTHING, assert_same, grow, grow_path, grown_once, version
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def test_a_path_is_the_tree_of_each_tradeoff(problem, tradeoffs):
             assert equal == (one is two)
 
 
-@pytest.mark.parametrize(("dense_limit", "kept_distances"), [(None, 0), (1, 0), (5, 5), (128, 4), (128, 128)])
+@pytest.mark.parametrize(("dense_limit", "kept_distances"), few([(None, 0), (1, 0), (5, 5), (128, 4), (128, 128)], 2))
 def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense_limit, kept_distances):
     tradeoffs = [0.0, 0.3, 0.01, 0.03, 0.031, 0.3]
     with version(dense_limit=dense_limit, kept_distances=kept_distances):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, few
 from finished import Finished, Recut
 from growths import unique_rows
 from hypothesis import given
@@ -231,7 +231,7 @@ def test_of_many_features_a_leaf_is_cut_by_the_one_that_separates_its_groups(by)
     assert after.objective < 0.6 * before.objective
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(100_000, 4), (9_000, 40)])
+@pytest.mark.parametrize(("n_rows", "n_columns"), few([(100_000, 4), (9_000, 40)]))
 def test_threads_share_a_node_and_change_nothing(n_rows, n_columns):
     random = np.random.default_rng(0)
     columns = blobs(random, n_rows, n_columns, 8, 3.0)
@@ -467,7 +467,7 @@ def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions)
     assert_equal_trees(look_ahead(problem, penalty)[0], look_ahead(problem, penalty, instructions=instructions)[0])
 
 
-@pytest.mark.parametrize("dense_limit", [1, 5, 20, 128])
+@pytest.mark.parametrize("dense_limit", few([1, 5, 20, 128]))
 @pytest.mark.parametrize("kept_distances", [0, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, kept_distances, weighted):

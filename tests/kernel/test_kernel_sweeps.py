@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draws import IS_SHORT, drawn, draws
+from draws import IS_SHORT, drawn, draws, few
 from growths import assert_same, check, grow, grow_path, grown, grown_once, unique_rows, version
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -87,7 +87,7 @@ def test_known_distances_change_nothing_on_small_tables(problem, options):
         assert_same(one, two)
 
 
-@pytest.mark.parametrize("options", KNOWN, ids=str)
+@pytest.mark.parametrize("options", few(KNOWN, 2), ids=map(str, KNOWN))
 def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
     with version(**options):
@@ -315,7 +315,7 @@ def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instruc
         assert_same(one, two)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", few([False, True]))
 def test_threads_change_nothing_where_they_share_a_node(weighted):
     random = np.random.default_rng(3)
     X = blobs(random, 80_000, 5, 12, 3.0)

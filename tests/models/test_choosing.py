@@ -160,6 +160,7 @@ def test_on_the_command_line(four, tmp_path, monkeypatch):
     assert kept.endswith("(k = 2)")
 
 
+@pytest.mark.slow
 def test_options_are_those_of_run(four, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = four + np.random.default_rng(0).normal(size=four.shape) * 6

@@ -45,6 +45,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         ExplainableKMeans(n_clusters=3, method="imm", random_state=0),

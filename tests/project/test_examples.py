@@ -17,6 +17,7 @@ PAGE = (ROOT / "docs" / "examples" / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^shallowrules (run .*)\nshallowrules (verify .*)$", PAGE, re.MULTILINE)
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize(
     ("run", "verify"), COMMANDS, ids=[shlex.split(verify)[1].split("/")[0] for _, verify in COMMANDS]
 )

@@ -89,6 +89,7 @@ def entries_of(value, keys=()):
             yield from entries_of(held, (*keys, key))
 
 
+@pytest.mark.slow
 def test_what_the_schema_refuses_the_loader_refuses(schema):
     few, _, _ = grown(load_wine(as_frame=True).data[["alcohol", "ash"]], 3)  # each damage is looked for everywhere
     document = json.loads(few.rule_sets().to_json())

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commandline import call
+from draws import few
 from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -33,7 +34,7 @@ def drawn(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     return table, rng.integers(0, 4, size=n).astype(float)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.parametrize("scale", [None, "minmax", "standard"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_shares_are_those_of_the_sum_of_squares_between_clusters(seed: int, scale: str | None, weighted: bool) -> None:

@@ -63,7 +63,7 @@ def run(database, statement):
         source.connection.commit()
 
 
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", few(WRITES, 3))
 def test_a_connection_that_reads_writes_nothing(small, write):
     before = content_of(small)
     with pytest.raises(DataError):

@@ -460,6 +460,7 @@ def test_a_text_is_a_time_to_python_and_sqlite_where_it_is_one_to_the_tree(text,
         assert label == (None if expected in (None, -1) else expected)
 
 
+@pytest.mark.renders
 def test_pages_take_times():
     pytest.importorskip("playwright")
     rules = make_rules(
@@ -479,7 +480,7 @@ def test_pages_take_times():
     assert [(c.form, c.disagreements) for c in comparisons if "page" in c.form] == [("page in chromium", 0)]
 
 
-@pytest.mark.parametrize("exporter", ["python", "pandas", "html"])
+@pytest.mark.parametrize("exporter", ["python", "pandas", pytest.param("html", marks=pytest.mark.renders)])
 def test_every_form_takes_the_day_of_a_text(exporter):
     rules = make_rules([("t", "date")], (0, parse_time("date", "2024-03-31"), 0, 1))
     texts = ["2024-03-31 23:59:59.999999", "2024-04-01T00:00", " 2024-03-31 12:30 ", "2024-04-01", "", None]
@@ -774,6 +775,7 @@ def test_arrow_columns_with_a_zone_are_no_points_in_time_without_one():
         namespace["assign_clusters"](pa.table({"t": naive.cast(pa.timestamp("us", "America/New_York"))}))
 
 
+@pytest.mark.renders
 def test_durations_from_end_to_end(folder):
     duckdb = pytest.importorskip("duckdb")
     hours = [*range(10), *range(100, 120), *range(500, 520)]

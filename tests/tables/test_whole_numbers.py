@@ -16,7 +16,7 @@ from rulesets import make_rules
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from shallowrules import ExplainableKMeans, RuleSet, export
+from shallowrules import ExplainableKMeans, export, rules_of_tree
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesWarning
 from shallowrules.partitions import TableParts
 from shallowrules.tables.table import Column, Table
@@ -209,7 +209,7 @@ def test_a_tree_over_doubles_refuses_columns_that_it_would_round():
     tree = fit(np.array([[0.0], [1.0]]), {"clusterer": [0, 1]}).tree_
     for value in (2**53, 2**53 + 1, -(2**53) - 1):
         with pytest.raises(DataError, match="'x0'"):
-            RuleSet.from_tree(tree, np.array([[value], [0]]))
+            rules_of_tree(tree, np.array([[value], [0]]))
 
 
 @draws(300)

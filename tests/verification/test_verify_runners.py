@@ -136,6 +136,7 @@ def test_dbt_is_run_as_it_is_rendered(monkeypatch):
     assert comparisons["dbt, sqlite, model rendered by Jinja"].disagreements >= 1
 
 
+@pytest.mark.renders
 def test_what_is_not_run_is_said_with_its_reason(monkeypatch, words, install):
     install("shout-plugin", {"shout": "shout_exporter:ShoutExporter"})
     imported = importlib.import_module
@@ -194,6 +195,7 @@ def test_what_is_asked_for_and_cannot_be_run_is_refused(name, message):
         found(small_rules(), {"x": [0.1], "i": [1]}, exporters=[name])
 
 
+@pytest.mark.renders
 def test_rules_that_a_form_cannot_express_are_named():
     rules = make_rules([("a\x1b", "float")], (0, 1.0, 0, 1))
     not_run = []
@@ -205,6 +207,7 @@ def test_rules_that_a_form_cannot_express_are_named():
     assert "U+001B" in reasons["pmml"]
 
 
+@pytest.mark.renders
 def test_the_command_says_it(tmp_path, monkeypatch, install):
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")

@@ -229,7 +229,7 @@ class NumberColumn:
         """Return a fact of the dialect about this column."""
         below = _double_below(bound)
         steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
-        scale = min(18, 37 - len(str(abs(bound))))
+        scale = min(18, 37 - len(str(2 * abs(bound))))  # what is near the bound may have a digit more
         return template.format(
             value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
         )
