@@ -77,7 +77,7 @@ def holds(predicate, row):
         return join(holds(each, row) for each in predicate)
     value, held = predicate.get("value"), row[predicate.get("field")]
     held = str(held).lower() if isinstance(held, bool) else held
-    return OPERATORS[predicate.get("operator")](held, value if isinstance(held, str) else Fraction(value))
+    return OPERATORS[predicate.get("operator")](held, {str: str, float: float, int: Fraction}[type(held)](value))
 
 
 @draws(200, deadline=None)

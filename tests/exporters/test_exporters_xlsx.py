@@ -113,6 +113,7 @@ def test_libreoffice_computes_the_labels_of_the_tree():
         assert set(rest) <= {""}
 
 
+@pytest.mark.renders
 def test_cells_of_every_kind():
     """What is no value of its column's type is said to be none; missing values are what the rules take them as."""
     column = [("x", "float"), ("n", "integer"), ("c", "text"), ("flag", "boolean")]
@@ -164,6 +165,7 @@ def test_cells_of_every_kind():
         assert shown_labels(rules, shown, len(cells)) == [expected for _, expected in cells]
 
 
+@pytest.mark.renders
 def test_rows_beyond_the_formulas_have_those_of_the_last_row():
     rules = make_rules([("x", "float"), ("c", "text")], (0, 0.5, 0, (1, "7", 1, 2)))
     rows = [(x, c) for x in (0.25, 0.75) for c in ("7", "A6", None)] * 200
@@ -182,6 +184,7 @@ def test_a_workbook_that_libreoffice_cannot_read_is_an_error():
         compute_workbooks([b"PK no workbook"])
 
 
+@pytest.mark.renders
 def test_labels_that_a_cell_does_not_show_as_numbers_are_texts():
     clusters = [2**53 + 1, -(2**63), 2**63 - 1, 7]
     rules = make_rules([("x", "float")], (0, 0.5, clusters[0], (0, 1.5, clusters[1], (0, 2.5, clusters[2], 7))))
