@@ -120,7 +120,7 @@ test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n auto --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3,auto) --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)
 
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
@@ -164,7 +164,8 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python draws all examples, the others a tenth.
+# This Python runs every test and draws a third of all examples, the others run the quick tests. Some tests wait for servers: a
+# third process takes the cores meanwhile.
 test-all: test-others
 	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
 

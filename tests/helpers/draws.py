@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-SHARES = {"short": 50, "quick": 10, "full": 1}
+SHARES = {"short": 50, "quick": 10, "full": 3, "long": 1}
 """One example in how many is drawn.
 
-``quick`` is the default, ``full`` is for `make test-all`. ``short`` is for `make sanitize SHORT=1`: once the sanitizers
+``quick`` is the default, ``full`` is for `make test-all`, ``long`` for who asks for it. ``short`` is for `make sanitize SHORT=1`: once the sanitizers
 have seen each line at work, more tables tell them little.
 """
 DRAWS = os.environ.get("SHALLOWRULES_DRAWS") or "quick"
@@ -26,7 +26,7 @@ def drawn(count: int, least: int = LEAST) -> int:
 
 
 def draws(count: int, **others: Any) -> settings:
-    """Return hypothesis's settings for a test that draws `count` examples in the full suite."""
+    """Return hypothesis's settings for a test that draws `count` examples in a long run."""
     return settings(max_examples=drawn(count), **others)
 
 
