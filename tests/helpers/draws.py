@@ -12,8 +12,8 @@ from hypothesis import settings
 SHARES = {"short": 50, "quick": 10, "full": 3, "long": 1}
 """One example in how many is drawn.
 
-``quick`` is the default, ``full`` is for `make test-all`, ``long`` for who asks for it. ``short`` is for `make sanitize SHORT=1`: once the sanitizers
-have seen each line at work, more tables tell them little.
+``quick`` is the default, ``full`` is for `make test-all`, ``long`` for who asks for it. ``short`` is for
+`make sanitize SHORT=1`: once the sanitizers have seen each line at work, more tables tell them little.
 """
 DRAWS = os.environ.get("SHALLOWRULES_DRAWS") or "quick"
 IS_SHORT = DRAWS == "short"
