@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from shallowrules._kernel import Ranges, keeps_all_distances, nearest_centers
+from shallowrules.clustering import forked  # noqa: F401 - a fork may come at any time once a clustering was made
 from shallowrules.clustering.blas import single_threaded_blas
 from shallowrules.clustering.starts import fit_kmeans
 from shallowrules.encoding import Encoding
