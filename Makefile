@@ -119,6 +119,7 @@ test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
+# While some tests of EVERYTHING wait for servers, a third process uses the cores.
 test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3,auto) --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)
 
@@ -164,8 +165,7 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python runs every test and draws a third of all examples, the others run the quick tests. Some tests wait for servers: a
-# third process takes the cores meanwhile.
+# This Python runs every test and draws a third of all examples, the others run the quick tests.
 test-all: test-others
 	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
 

@@ -112,7 +112,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
         warnings.simplefilter("always", ShallowRulesWarning)
         chosen = _read(where, fit, reading, refusals)
     table, weight, labels = chosen.table, chosen.weight, chosen.labels
-    table.ranges(thread_count())  # what is asked of each column below needs no pass of its own then
+    table.ranges(thread_count())  # so that the checks below need no pass of their own
     doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
     cluster_columns = None if fit.columns is None else [name for name in table.names if name in fit.columns]
     explain_columns = None if fit.explain is None else table.select(list(dict.fromkeys(fit.explain))).names
@@ -376,7 +376,7 @@ def refuse_no_clustering(name: str, distinct: int, n_rows: int) -> None:
         what = "no label" if not distinct else "one label only"
         raise DataError(f"column {name!r} has {what}: a clustering to explain has 2 or more (--labels)")
     if distinct == n_rows:
-        raise DataError(f"column {name!r} has another label in each of {n_rows:,} rows: this is no clustering")
+        raise DataError(f"column {name!r} has a different label in each of {n_rows:,} rows: this is not a clustering")
 
 
 def _weights_without_numbers(weight: Column) -> Refusal:

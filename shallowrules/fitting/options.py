@@ -43,7 +43,7 @@ class Number:
     or_none: bool = False
 
     def check(self, name: str, value: Any) -> None:
-        """Raise OptionError for what is no such number; truth values are none."""
+        """Raise OptionError for anything else; a truth value is not a number."""
         kind = Integral if self.whole else Real
         if self.or_none and value is None:
             return
@@ -64,12 +64,12 @@ class FitOption:
     default : object
         The estimator's.
     kind : Choice, Number or None
-        What it may be; None where a text says more, which another module reads.
+        Its allowed values; None where another module checks them.
     help : str
         On the command line.
     needs : (str, str), optional
         Another option, and the value of it that this one is for. The command line refuses this one beside others; the
-        estimator does as if it was not given, since a search over parameters crosses them.
+        estimator treats it as not given, since a search over parameters crosses them.
     idle : tuple
         Values besides the default that ask for nothing, and so go with everything.
     """
@@ -86,7 +86,7 @@ class FitOption:
         return self.needs is None or values.get(*self.needs) == self.needs[1]
 
 
-_OPTIONS = (
+_DECLARED = (
     FitOption("n_clusters", 8, Number(1, math.inf, "a whole number of at least 1", whole=True)),
     FitOption("method", "exshallow", Choice(("exshallow", "exgreedy", "imm", "exkmc")), "How the tree grows."),
     FitOption(
@@ -159,7 +159,7 @@ _OPTIONS = (
     ),
 )
 
-FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _OPTIONS}
+FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _DECLARED}
 """By name."""
 
 
@@ -171,7 +171,7 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
     values : mapping
         Options by name; None where one is not given.
     """
-    for option in _OPTIONS:
+    for option in FIT_OPTIONS.values():
         value = values.get(option.name)
         if value is None or value in (option.default, *option.idle) or option.applies(values):
             continue
@@ -182,8 +182,8 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
 
 
 def applied_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options by name, checked; those that do not apply are as if they were not given."""
-    for option in _OPTIONS:
+    """Return options by name, checked; one that does not apply has its default."""
+    for option in FIT_OPTIONS.values():
         if option.kind is not None:
             option.kind.check(option.name, values[option.name])
     return {name: values[name] if option.applies(values) else option.default for name, option in FIT_OPTIONS.items()}

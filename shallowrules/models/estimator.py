@@ -406,7 +406,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return again
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but functions of the user's, which may not be ones that pickle knows."""
+        """Return all that is pickled: everything but the user's functions, which pickle may not know."""
         calls = ("on_progress", "on_best")
         return {name: value for name, value in super().__getstate__().items() if name not in calls}
 
@@ -571,7 +571,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     else:
         kind = _kind_of(X)
         if kind in "mM":
-            times = np.asanyarray(X)  # what is masked stays missing
+            times = np.asanyarray(X)  # masked values stay missing
             validate_data(model, np.asarray(times).view(np.int64), reset=reset, dtype=None)
             table = Table.of(times)
             return GivenTable(table, table, None, None)

@@ -1,7 +1,7 @@
 """10,000 hostile names, labels and categories through every exporter, and what it wrote executed.
 
     python tests/conformance/hostile_exporters.py                     10,000 names, seed 1
-    python tests/conformance/hostile_exporters.py --short             a part of them, as in CI
+    python tests/conformance/hostile_exporters.py --short             a part of them
     python tests/conformance/hostile_exporters.py --write             the figures into docs/conformance.md too
 
 Each round draws rules over 20 to 60 columns, whose names, categories and clusters are made of quotes, comments,

@@ -30,7 +30,7 @@ Does SQL give every row the cluster that the tree gives it? This page is the ans
   what SQL means.
 
 A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
-run, in `tests/conformance/definition.py`. Where a value is missing and not imputed, or is no value at all, the row must
+run, in `tests/conformance/definition.py`. Where a value is missing and not imputed, or is not a value, the row must
 get no cluster. A **mismatch** is a row that gets anything else in one of the styles. A row is **refused** where the
 engine is known to be unable to follow: each such case is listed, with a statement that shows it and the engine's
 answer. A **cell** is one kind of value in one type of column; it counts as compared if none of its rows is refused.

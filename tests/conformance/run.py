@@ -1,6 +1,6 @@
 """Every engine on every kind of value in every type of column, held against the definition: docs/conformance.md.
 
-    python tests/conformance/run.py                      all engines, and the page written anew
+    python tests/conformance/run.py                      all engines; rewrites the page
     python tests/conformance/run.py --only duckdb spark  some of them
     python tests/conformance/run.py --short              the form of CI: a part of the cases, no page
 

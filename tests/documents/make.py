@@ -1,7 +1,7 @@
 """Writes a rules.json of every kind: ``python make.py FOLDER``, run with the version of shallowrules to be kept.
 
-The documents were written by the first version that wrote this format. They are never written anew: they are what
-users have.
+The documents were written by the first version that wrote this format. They are never rewritten: users have
+such files.
 """
 
 import sys

@@ -28,7 +28,7 @@ def sections(path: Path) -> dict[str, str]:
 
 
 def assert_words(module: str, test: str, text: str) -> None:
-    """Assert that a text is what the file of a module holds for a test; what is written anew is sorted by test."""
+    """Assert that the file of a module holds this text for a test; a rewritten file is sorted by test."""
     path = FOLDER / "words" / f"{module}.txt"
     held = sections(path)
     if UPDATES:
