@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError
 from rulesets import FRAGMENTS, make_rules
@@ -154,6 +154,7 @@ def test_clickhouse_says_so_wherever_a_decimal_gets_another_cluster(engine):
     dialect=st.sampled_from(sorted(DIALECTS)),
     trimmed=st.booleans(),
 )
+@example(names=["{% endraw %}", "a", "b", "{% raw %}", "c"], style="case", dialect="ansi", trimmed=False)
 def test_text_comes_through_a_jinja_file_as_it_is(names, style, dialect, trimmed):
     column, *labels = (name.replace("\0", "") for name in names)
     column = column.replace("\r", "")  # Jinja drops it, and then there is no such column

@@ -253,10 +253,13 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
 def _raw(text: str) -> str:
     """Return SQL that comes through a Jinja file (a model of dbt) as it is, although a name or text in it has a mark.
 
-    What makes it raw stands in comments of SQL. A name with the mark ``{% endraw %}`` is an error there.
+    What makes it raw stands in comments of SQL. A name with the mark ``{% endraw %}`` is an error there. A mark at the
+    top makes sure of it: ``{% raw %}`` may stand in another name.
     """
-    if JINJA_MARK.search(text) is None or JINJA_END.search(text) is not None:
+    if JINJA_MARK.search(text) is None:
         return text
+    if JINJA_END.search(text) is not None:
+        return f"/* {{% endraw %}} */\n{text}"
     return f"/* {{% raw %}} */\n{text}/* {{% endraw %}} */\n"
 
 
