@@ -30,6 +30,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a table read in parts where --memory is given, although there is room for it."""
+    monkeypatch.setattr("shallowrules.cli.fitting.memory_for_parts", lambda rows, memory: memory)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder with the larger tables (letter, avila, …), or skip."""

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from shallowrules.cli.escaping import shell_word
 from shallowrules.errors import DataError, Finding
 
-__all__ = ["RefusedTable", "Remedy", "amended", "column_list", "exclude", "listed", "remedy_of", "way_out", "worded"]
+__all__ = [
+    "Refusal",
+    "RefusedTable",
+    "Remedy",
+    "amended",
+    "column_list",
+    "exclude",
+    "listed",
+    "remedy_of",
+    "way_out",
+    "worded",
+]
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
@@ -90,6 +101,15 @@ class RefusedTable(DataError):
     def __init__(self, message: str, findings: Iterable[Finding], remedy: Remedy) -> None:
         super().__init__(message, findings=findings)
         self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Findings of one kind, worded together, and options that may do away with them."""
+
+    findings: tuple[Finding, ...]
+    message: str
+    remedy: Remedy
 
 
 def column_list(names: Iterable[str]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended
@@ -12,17 +14,18 @@ from shallowrules.cli.escaping import join_words
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions
+from shallowrules.cli.options.memory import memory_for_parts
 from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
-from shallowrules.cli.parts import fit_rules_in_parts, memory_for_parts
-from shallowrules.errors import DataError, counted
+from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.models.estimator import ExplainableKMeans
+    from shallowrules.partitions import Part
     from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -41,33 +44,65 @@ def fit_rules(
     """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be."""
     memory = memory_for_parts(rows, memory)
     if memory is not None:
-        return fit_rules_in_parts(rows, chosen, growing, reading, memory, check, names)
-    loaded, model = prepare_model(rows, chosen, reading, growing.parameters(), check)
-    if isinstance(names, NamedRules):
-        names.check_columns(loaded.table.names, loaded.other_columns)
-    from shallowrules.models.tradeoff import fit_to_goal
-    from shallowrules.rules.words.changes import count_pairs
+        _refuse_in_parts(chosen, growing)
+    with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
+        if isinstance(names, NamedRules):
+            names.check_columns(loaded.columns, loaded.other_columns)
+        from shallowrules.models.tradeoff import fit_to_goal
 
-    with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
-        model.on_progress, model.on_best = show, show.tell_best
-        if growing.has_goal:
-            model = fit_to_goal(
-                model,
-                loaded.table,
-                max_cost=growing.max_cost,
-                max_conditions=growing.max_conditions,
-                sample_weight=loaded.weight,
-            )
-        else:
-            model.fit(loaded.table, sample_weight=loaded.weight)
-    for note in model.rules_.statistics.notes:
-        show_message("note", note)
-    show_doubts(model.rules_, chosen.category_weight)
-    counts = None
-    if isinstance(names, NamedRules):
-        counts = count_pairs(names.rules.assign(loaded.table), model.rules_.assign(loaded.table))
+        with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
+            model.on_progress, model.on_best = show, show.tell_best
+            if loaded.in_parts:
+                model.fit_partitions(
+                    loaded.rows, labels=loaded.label_column, sample_weight=loaded.weight_column, memory=memory
+                )
+            elif growing.has_goal:
+                model = fit_to_goal(
+                    model,
+                    loaded.table,
+                    max_cost=growing.max_cost,
+                    max_conditions=growing.max_conditions,
+                    sample_weight=loaded.weight,
+                )
+            else:
+                model.fit(loaded.table, sample_weight=loaded.weight)
+        for note in model.rules_.statistics.notes:
+            show_message("note", note)
+        show_doubts(model.rules_, chosen.category_weight)
+        counts = None
+        if isinstance(names, NamedRules):
+            counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
     return with_names(rules, names, counts)
+
+
+def _refuse_in_parts(chosen: FitOptions, growing: MethodOptions) -> None:
+    """Raise OptionError for what the command line does not do with a table in parts; the estimator refuses the rest."""
+    for is_given, option, way in (
+        (bool(chosen.categories), "--categories", "write these codes as text in the files"),
+        (growing.has_goal, "--max-cost and --max-conditions", "say --tradeoff"),
+    ):
+        if is_given:
+            raise OptionError(f"{option}: not for a table that is read in parts (--memory); {way}")
+
+
+def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:
+    """Return the rows of a part by their clusters in two sets of rules."""
+    from shallowrules.rules.words.changes import count_pairs
+
+    old, new = (each.assign(part) for each in rules)
+    return PairCounts(count_pairs(old, new))
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Rows by pairs of clusters, which add up over parts."""
+
+    values: Counter[tuple[int, int]]
+
+    def merged(self, other: PairCounts) -> PairCounts:
+        """Return the rows of both parts."""
+        return PairCounts(self.values + other.values)
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:
@@ -79,49 +114,74 @@ def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleS
 
 
 def prepare_model(
+    rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, parameters: dict[str, Any]
+) -> tuple[LoadedTable, ExplainableKMeans]:
+    """Read a table into memory, say what is to be known of it; with it, the model to fit."""
+    with prepared_model(rows, chosen, reading, parameters) as found:
+        return found
+
+
+@contextmanager
+def prepared_model(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
     reading: Reading,
     parameters: dict[str, Any],
     check: Callable[[Sequence[str]], None] | None = None,
-) -> tuple[LoadedTable, ExplainableKMeans]:
-    """Read a table, check its column names, say what is to be known of it; with it, the model to fit."""
-    with loading_modules():
-        from shallowrules.cli.preparation import prepare, working_remedy
-        from shallowrules.models.estimator import ExplainableKMeans
-        from shallowrules.sources.connecting import hide_typed_passwords
+    memory: int | None = None,
+) -> Iterator[tuple[LoadedTable, ExplainableKMeans]]:
+    """Read a table, check its column names, say what is to be known of it; yield it and the model to fit.
 
-    with progress(f"reading {show_tables(rows)}"):
-        try:
-            loaded = prepare(rows, chosen, reading)
-        except RefusedTable as refused:
-            remedy = working_remedy(rows, chosen, reading, refused)
-            typed = typed_arguments()
-            if remedy is None or typed is None:
-                raise
-            words = amended(typed, remedy, chosen.columns, chosen.exclude)
-            command = join_words(["shallowrules", *(hide_typed_passwords(word, [word]) for word in words)])
-            raise DataError(f"{refused}\nThis works: {command}", findings=refused.findings) from refused
-    if check is not None:
-        check([*loaded.table.names, *loaded.other_columns])
-    for message in loaded.notes:
-        show_message("note", message)
-    for message in loaded.warnings:
-        show_message("warning", message)
-    given = {"clusterer": loaded.labels} if chosen.clusters is None else {"n_clusters": chosen.clusters}
-    model = ExplainableKMeans(
-        **given,
-        cluster_columns=loaded.cluster_columns,
-        explain_columns=loaded.explain_columns,
-        scale=chosen.scale,
-        category_weight=chosen.category_weight,
-        impute=chosen.impute,
-        random_state=chosen.seed,
-        **parameters,
-    )
-    return loaded, model
+    With `memory` the table is one in parts, until the end of the context.
+    """
+    with loading_modules():
+        from shallowrules.cli.preparation import prepared
+        from shallowrules.models.estimator import ExplainableKMeans
+
+    with ExitStack() as sources:
+        with progress(f"reading {show_tables(rows)}"):
+            try:
+                loaded = sources.enter_context(prepared(rows, chosen, reading, memory))
+            except RefusedTable as refused:
+                raise _with_way_out(refused, rows, chosen, reading, memory) from refused
+        if check is not None:
+            check([*loaded.columns, *loaded.other_columns])
+        for message in loaded.notes:
+            show_message("note", message)
+        for message in loaded.warnings:
+            show_message("warning", message)
+        given: dict[str, Any] = {} if chosen.clusters is None else {"n_clusters": chosen.clusters}
+        if chosen.labels is not None and not loaded.in_parts:
+            given["clusterer"] = loaded.labels
+        model = ExplainableKMeans(
+            **given,
+            cluster_columns=loaded.cluster_columns,
+            explain_columns=loaded.explain_columns,
+            scale=chosen.scale,
+            category_weight=chosen.category_weight,
+            impute=chosen.impute,
+            random_state=chosen.seed,
+            **parameters,
+        )
+        yield loaded, model
+
+
+def _with_way_out(
+    refused: RefusedTable, rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, memory: int | None
+) -> DataError:
+    """Return why a table is refused, with the command that works where there is one."""
+    from shallowrules.cli.preparation import working_remedy
+    from shallowrules.sources.connecting import hide_typed_passwords
+
+    remedy = working_remedy(rows, chosen, reading, refused, memory)
+    typed = typed_arguments()
+    if remedy is None or typed is None:
+        return refused
+    words = amended(typed, remedy, chosen.columns, chosen.exclude)
+    command = join_words(["shallowrules", *(hide_typed_passwords(word, [word]) for word in words)])
+    return DataError(f"{refused}\nThis works: {command}", findings=refused.findings)
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
     """Return what is being done with the rows, for the progress line."""
-    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.table.n_rows, 'row')}"
+    return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.n_rows, 'row')}"

@@ -5,7 +5,7 @@ comparable scales, both in `blocks` of rows; `transformers` sees through scikit-
 there is one.
 """
 
-from shallowrules.encoding.checks import MAX_CATEGORIES, is_id_like, refuse_extreme_weights, refuse_unusable
+from shallowrules.encoding.checks import MAX_CATEGORIES, refuse_extreme_weights, refuse_unusable
 from shallowrules.encoding.encoder import (
     CATEGORY_WEIGHT,
     Encoder,
@@ -37,7 +37,6 @@ __all__ = [
     "encode",
     "fit_scaler",
     "impute_table",
-    "is_id_like",
     "median_rank",
     "most_frequent",
     "quartile_ranks",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges
 from shallowrules.errors import DataError, Finding, counted
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import ColumnType, Table
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -18,12 +19,13 @@ __all__ = [
     "find_other_types",
     "find_too_many_values",
     "find_without_values",
-    "is_id_like",
     "refuse_extreme_weights",
     "refuse_missing",
     "refuse_other_types",
     "refuse_too_large",
+    "refuse_too_many_values",
     "refuse_unusable",
+    "values_counted",
 ]
 
 MAX_CATEGORIES = 50
@@ -45,34 +47,51 @@ MAX_SQUARED = 1e145
 """The same where squares are summed up, as for a standard deviation."""
 
 
-def find_missing(columns: Iterable[Column]) -> list[Finding]:
+class Examined(Protocol):
+    """A column, or what one pass over a table in parts tells of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> ColumnType: ...
+    @property
+    def nature(self) -> str | None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_missing(self) -> int: ...
+    @property
+    def n_infinite(self) -> int: ...
+    @property
+    def n_distinct(self) -> int: ...
+
+
+def find_missing(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns that lack values, and in how many rows."""
     return [
-        Finding("missing values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
+        Finding("missing values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, column.n_rows)
         for column in columns
-        if not column.is_finite and (found := int(np.count_nonzero(column.absent)))
+        if (found := column.n_missing)
     ]
 
 
-def find_infinite(columns: Iterable[Column]) -> list[Finding]:
+def find_infinite(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns with infinite numbers, and in how many rows."""
     return [
-        Finding("infinite values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, len(column.values))
+        Finding("infinite values", f"{column.name!r} ({counted(found, 'row')})", column.name, found, column.n_rows)
         for column in columns
-        if column.is_numeric and not column.is_finite and (found := int(np.count_nonzero(np.isinf(column.values))))
+        if (found := column.n_infinite)
     ]
 
 
-def find_without_values(columns: Iterable[Column]) -> list[Finding]:
+def find_without_values(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns in which every value is missing."""
     return [
-        Finding("no values", repr(column.name), column.name)
-        for column in columns
-        if not column.is_finite and column.absent.all()
+        Finding("no values", repr(column.name), column.name) for column in columns if column.n_missing == column.n_rows
     ]
 
 
-def find_other_types(columns: Iterable[Column]) -> list[Finding]:
+def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns that can be neither numbers nor categories, with what they hold as the example."""
     return [
         Finding("other type", f"{column.name!r} ({column.nature})", column.name, example=column.nature)
@@ -81,25 +100,28 @@ def find_other_types(columns: Iterable[Column]) -> list[Finding]:
     ]
 
 
-def find_too_many_values(columns: Iterable[Column]) -> list[Finding]:
-    """Return the columns of text with too many values to be categories, and how many each has."""
+def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
+    """Return the columns of text with too many values to be categories, as ids and free text have them.
+
+    `count` is how many there are, or one more than there may be where no more were kept.
+    """
     found = []
     for column in columns:
-        if column.type == "text":
-            present = column.values[~column.absent].tolist()
-            distinct, n_rows = len(set(present)), len(column.values)
-            if is_id_like(distinct, len(present)):
-                message = f"{column.name!r} ({counted(distinct, 'value')} in {counted(n_rows, 'row')})"
-                found.append(Finding("too many values", message, column.name, distinct, n_rows))
+        if column.type != "text":
+            continue
+        distinct, present = column.n_distinct, column.n_rows - column.n_missing
+        if distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present):
+            message = f"{column.name!r} ({values_counted(distinct)} in {counted(column.n_rows, 'row')})"
+            found.append(Finding("too many values", message, column.name, distinct, column.n_rows))
     return found
 
 
-def is_id_like(distinct: int, present: int) -> bool:
-    """Return whether so many distinct texts among the texts of a column are ids or free text, not categories."""
-    return distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present)
+def values_counted(distinct: int) -> str:
+    """Return how many values a column of text has, in words; no more are kept than one beyond `MAX_CATEGORIES`."""
+    return f"more than {MAX_CATEGORIES} values" if distinct == MAX_CATEGORIES + 1 else counted(distinct, "value")
 
 
-def refuse_unusable(table: Table, complete: Iterable[Column], ranges: Ranges | None = None) -> None:
+def refuse_unusable(table: Table, complete: Iterable[Examined], ranges: Ranges | None = None) -> None:
     """Raise DataError naming the columns that hold infinite values, or missing ones, and in how many rows.
 
     Parameters
@@ -121,7 +143,7 @@ def refuse_unusable(table: Table, complete: Iterable[Column], ranges: Ranges | N
         )
 
 
-def refuse_missing(columns: Iterable[Column], way_out: str) -> None:
+def refuse_missing(columns: Iterable[Examined], way_out: str) -> None:
     """Raise DataError naming the columns that lack values, and in how many rows, with what to do."""
     missing = find_missing(columns)
     if missing:
@@ -136,7 +158,12 @@ def refuse_other_types(table: Table) -> None:
             f"columns that are neither numbers nor categories cannot be used: {_listed(other)}; exclude them",
             findings=other,
         )
-    many = find_too_many_values(table.columns)
+    refuse_too_many_values(table.columns)
+
+
+def refuse_too_many_values(columns: Iterable[Examined]) -> None:
+    """Raise DataError naming the columns of text that have too many values to be categories."""
+    many = find_too_many_values(columns)
     if many:
         raise DataError(
             f"{_listed(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly "

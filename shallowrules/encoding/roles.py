@@ -65,7 +65,10 @@ class Roles:
         """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""
         if self.weight is None:
             return None
-        weight = part[self.weight].values.astype(np.float64)
+        given = part[self.weight]
+        weight = given.values.astype(np.float64)
+        if not given.is_finite:  # such a table is refused
+            weight[given.absent | np.isinf(weight)] = 0.0
         return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
 
     def counted(self, part: Table) -> NDArray[np.bool_] | None:

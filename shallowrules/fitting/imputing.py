@@ -32,6 +32,14 @@ def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number
     DataError
         If a column has no value in the rows that count.
     """
+    key = ("imputed", roles)
+    if key not in parts.kept:
+        parts.kept[key] = _find_imputed(parts, facts, roles)
+    found: tuple[Number | Value | None, ...] = parts.kept[key]
+    return found
+
+
+def _find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number | Value | None, ...]:
     lacking = {name: each for name, each in zip(roles.columns, facts.columns, strict=True) if each.present < facts.rows}
     if not lacking:
         return ()

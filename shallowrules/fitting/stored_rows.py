@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import gettempdir, mkstemp
@@ -55,7 +55,7 @@ class StoredRows(ThreadedPartitions):
         super().__init__(of.kinds, of.where, of.n_threads)
         self.stored = stored.parts
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Generator[Part, None, None]:
         """Yield the parts."""
         yield from self.stored
 

@@ -1,4 +1,4 @@
-"""The first pass: what a fit has to know of the columns before it can encode a row."""
+"""The first pass: what is known of the columns, to judge whether they can be used and before a row is encoded."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.clustering.reference import Labelling
-from shallowrules.encoding import MAX_CATEGORIES, categories, is_id_like, refuse_extreme_weights
+from shallowrules.encoding import MAX_CATEGORIES, categories, refuse_extreme_weights
+from shallowrules.encoding.checks import refuse_too_many_values
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError, Finding, counted
 from shallowrules.measures.summation import WeightFacts, exact_weights
 from shallowrules.measures.sums import ExactSums
 from shallowrules.partitions import Part, Partitions
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import NESTED, Column, ColumnType, Table, Value
 
-__all__ = ["Survey", "survey"]
+__all__ = ["ColumnFacts", "Survey", "find_facts", "survey"]
 
 MAX_LABELS = 65_535
 """Distinct given labels: the kernel numbers clusters in 16 bits."""
@@ -35,47 +36,85 @@ class ColumnFacts:
 
     Parameters
     ----------
+    name, type : str
+    n_rows, n_missing, n_infinite : int
+        Rows, those without a value, and those with an infinite number.
+    nature : str or None
+        What it holds in the words of a message; None where no value says so.
     ends, counted_ends : (least, greatest) or None
         Of all numbers, and of those in rows that count.
     values, counted_values : frozenset
         Categories, likewise; at most one more than there may be.
-    present : int
-        Rows with a value.
     """
 
+    name: str
+    type: ColumnType
+    n_rows: int
+    n_missing: int = 0
+    n_infinite: int = 0
+    nature: str | None = None
     ends: Ends | None = None
     counted_ends: Ends | None = None
     values: frozenset[Value] = frozenset()
     counted_values: frozenset[Value] = frozenset()
-    present: int = 0
 
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
         """Return those of one part, in which `rows` count."""
-        if column.is_finite:
-            present, among, values = len(column.values), rows, column.values
-        else:
-            known = ~column.absent
-            present, among, values = int(np.count_nonzero(known)), known, column.values[known]
-            among = known if rows is None else known & rows
-        counted_values = values if among is None else column.values[among]
+        n_missing = column.n_missing
+        facts = cls(column.name, column.type, len(column.values), n_missing, column.n_infinite)
+        if n_missing == facts.n_rows:
+            return facts
+        facts = replace(facts, nature=column.nature)
+        if column.type == "other":
+            return facts
+        known = None if not n_missing else ~column.absent
+        among = rows if known is None else known if rows is None else known & rows
+        values = column.values if known is None else column.values[known]
+        counted_values = None if among is known else column.values[among]
         if column.is_numeric:
-            return cls(_ends(values), _ends(counted_values), present=present)
-        return cls(
-            values=_capped(categories(replace(column, values=values, missing=None))),
-            counted_values=_capped(categories(replace(column, values=counted_values, missing=None))),
-            present=present,
-        )
+            ends = _ends(values)
+            return replace(facts, ends=ends, counted_ends=ends if counted_values is None else _ends(counted_values))
+        distinct = _distinct(column, values)
+        counted = distinct if counted_values is None else _distinct(column, counted_values)
+        return replace(facts, values=distinct, counted_values=counted)
+
+    @property
+    def present(self) -> int:
+        """Rows with a value."""
+        return self.n_rows - self.n_missing
+
+    @property
+    def n_distinct(self) -> int:
+        """Distinct texts, at most one more than there may be."""
+        return len(self.values)
+
+    @property
+    def only_value(self) -> Number | Value | None:
+        """The value that all rows that count have, as far as they have one; None where they have several."""
+        if self.counted_ends is not None and self.counted_ends[0] == self.counted_ends[1]:
+            return self.counted_ends[0]
+        return next(iter(self.counted_values)) if len(self.counted_values) == 1 else None
 
     def merged(self, other: ColumnFacts) -> ColumnFacts:
         """Return those of both parts."""
+        one_nature = self.nature == other.nature or other.nature is None
         return ColumnFacts(
+            self.name,
+            self.type,
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            self.n_infinite + other.n_infinite,
+            self.nature if one_nature else other.nature if self.nature is None else NESTED,
             _both_ends(self.ends, other.ends),
             _both_ends(self.counted_ends, other.counted_ends),
             _capped(self.values | other.values),
             _capped(self.counted_values | other.counted_values),
-            self.present + other.present,
         )
+
+
+def _distinct(column: Column, values: NDArray[Any]) -> frozenset[Value]:
+    return _capped(categories(replace(column, values=values, missing=None)))
 
 
 def _ends(values: NDArray[Any]) -> Ends | None:
@@ -159,10 +198,12 @@ class Survey:
         Rows, and those that count.
     unlabelled, absent_labels : int
         Rows without a label: those of positive weight, and all.
+    weight : ColumnFacts or None
+        Of the column of weights; None where there are none.
     weighed : WeightSurvey or None
-        Of the rows that count; None where there are no weights.
+        Of the rows that count.
     wrong : Counter
-        Rows by what is wrong with a column ("missing", "infinite", …), the column and the file or partition.
+        Rows by what is wrong with a column ("missing", "infinite", "negative"), the column and the file or partition.
     labels : Counter
         Rows that count, by given label.
     all_labels : frozenset
@@ -173,6 +214,7 @@ class Survey:
     counted: int
     unlabelled: int
     absent_labels: int
+    weight: ColumnFacts | None = None
     weighed: WeightSurvey | None = None
     wrong: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     labels: Counter[Any] = field(default_factory=Counter)
@@ -186,6 +228,7 @@ class Survey:
             self.counted + other.counted,
             self.unlabelled + other.unlabelled,
             self.absent_labels + other.absent_labels,
+            self.weight and other.weight and self.weight.merged(other.weight),
             self.weighed and other.weighed and self.weighed.merged(other.weighed),
             self.wrong + other.wrong,
             self.labels + other.labels,
@@ -257,46 +300,39 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
         Naming the column, the file or partition, and how many rows lack a value or are infinite; if weights are
         negative or too large; if a column has too many categories.
     """
-    found = parts.map_reduce(_survey_part, roles)
-    _refuse_wrong(found, roles)
+    found = find_facts(parts, roles)
+    _refuse_wrong(found)
     if not found.counted:
         what = "a label and a positive weight" if roles.labels else "a positive weight"
         raise DataError(f"no row has {what}: there is nothing to fit")
     if found.weighed is not None:
         refuse_extreme_weights(np.array([found.weighed.largest]))
-    many = [
-        f"{name!r} ({MAX_CATEGORIES if len(facts.values) > MAX_CATEGORIES else len(facts.values)} values or more)"
-        for name, facts in zip(roles.columns, found.columns, strict=True)
-        if parts.types[name] == "text" and is_id_like(len(facts.values), facts.present)
-    ]
-    if many:
-        raise DataError(
-            f"{', '.join(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly "
-            "every row), as ids and free text have them; exclude what is to play no part"
-        )
+    refuse_too_many_values(found.columns)
+    return found
+
+
+def find_facts(parts: Partitions, roles: Roles) -> Survey:
+    """Return what one pass tells of a table, whether it can be fitted or not."""
+    key = ("facts", replace(roles, weight_exponent=None, imputes=False))
+    if key not in parts.kept:
+        parts.kept[key] = parts.map_reduce(_survey_part, roles)
+    found: Survey = parts.kept[key]
+    if roles.imputes:
+        missing = {place for place in found.wrong if place[0] == "missing" and place[1] != roles.weight}
+        found = replace(found, wrong=Counter({at: n for at, n in found.wrong.items() if at not in missing}))
     return found
 
 
 def _survey_part(part: Part, roles: Roles) -> Survey:
-    wrong: Counter[tuple[str, str, str]] = Counter()
-    for name in roles.columns:
-        column = part[name]
-        if column.is_finite:
-            continue
-        if not roles.imputes:
-            wrong["missing", name, part.origin] += int(np.count_nonzero(column.absent))
-        if column.is_numeric:
-            wrong["infinite", name, part.origin] += int(np.count_nonzero(np.isinf(column.values)))
-    if roles.weight is not None:
-        given = part[roles.weight]
-        weight = np.where(given.absent, 0.0, given.values.astype(np.float64))
-        wrong["missing", roles.weight, part.origin] += int(np.count_nonzero(given.absent))
-        wrong["negative", roles.weight, part.origin] += int(np.count_nonzero(weight < 0))
-        wrong["infinite", roles.weight, part.origin] += int(np.count_nonzero(np.isinf(weight)))
-    wrong = +wrong
-    if wrong:  # nothing of it can be used
-        return Survey(tuple(ColumnFacts() for _ in roles.columns), part.n_rows, 0, 0, 0, wrong=wrong)
     rows, weights = roles.counted(part), roles.weights(part)
+    facts = tuple(ColumnFacts.of(part[name], rows) for name in roles.columns)
+    weight = None if roles.weight is None else ColumnFacts.of(part[roles.weight], None)
+    wrong: Counter[tuple[str, str, str]] = Counter()
+    for each in (*facts, *([] if weight is None else [weight])):
+        wrong["missing", each.name, part.origin] += each.n_missing
+        wrong["infinite", each.name, part.origin] += each.n_infinite
+    if weight is not None and weights is not None:
+        wrong["negative", weight.name, part.origin] += int(np.count_nonzero(weights < 0))
     among = slice(None) if rows is None else rows
     n_counted = part.n_rows if rows is None else int(np.count_nonzero(rows))
     labels: Counter[Any] = Counter()
@@ -310,18 +346,20 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         if len(all_labels) > MAX_LABELS:
             raise DataError(f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
     return Survey(
-        tuple(ColumnFacts.of(part[name], rows) for name in roles.columns),
+        facts,
         part.n_rows,
         n_counted,
         unlabelled,
         absent_labels,
+        weight,
         None if weights is None else WeightSurvey.of(weights[among]),
-        labels=labels,
-        all_labels=all_labels,
+        +wrong,
+        labels,
+        all_labels,
     )
 
 
-def _refuse_wrong(found: Survey, roles: Roles) -> None:
+def _refuse_wrong(found: Survey) -> None:
     """Raise DataError for values that cannot be used, with their columns and files, and in how many rows."""
     said = {
         "missing": (

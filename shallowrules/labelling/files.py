@@ -364,7 +364,7 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
     if _as_they_stand(source, kind):
         values = [source.original(j) for j in everything]
     else:
-        values = [field.expression for field in source.fields(everything, lenient=True)]
+        values = [field.expression for field in source.fields(everything, findings=[])]
     written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
     relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
     numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"

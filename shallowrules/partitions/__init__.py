@@ -3,7 +3,7 @@
 `base` says what they are, `opening` which one a source means; there is a module for each kind.
 """
 
-from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts, ThreadedPartitions
+from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts, ThreadedPartitions, WholeTable
 from shallowrules.partitions.opening import open_partitions
 
-__all__ = ["Mergeable", "Part", "Partitions", "TableParts", "ThreadedPartitions", "open_partitions"]
+__all__ = ["Mergeable", "Part", "Partitions", "TableParts", "ThreadedPartitions", "WholeTable", "open_partitions"]

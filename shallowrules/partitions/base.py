@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
 from shallowrules.sources.base import check_names
@@ -26,6 +28,7 @@ __all__ = [
     "Partitions",
     "TableParts",
     "ThreadedPartitions",
+    "WholeTable",
     "find_kinds",
 ]
 
@@ -171,8 +174,8 @@ class KindsFound:
             both = kind.merged(also)
             if both is None:
                 clash = (
-                    f"column {name!r} is {kind.type} in {origin} and {also.type} in {there}: all parts of a table have "
-                    "one type for a column"
+                    f"column {name!r} is {kind.type} in {origin} and {also.type} in {there}: a table has one type for "
+                    "a column"
                 )
                 return replace(self, clash=clash)
             kinds[name] = (both, there if not kind.has_values and also.has_values else origin)
@@ -244,12 +247,18 @@ class Partitions(ABC):
     ----------
     all_names : list of str
         The columns of the source, also those that were not taken, in order.
+    format : str
+        "csv", "json", "parquet"; empty where the rows are in no file.
+    kept : dict
+        What was found in the parts and will be asked for again, by what it depends on.
     """
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str) -> None:
         self.kinds = dict(kinds)
         self.where = where
         self.all_names = list(kinds)
+        self.format = ""
+        self.kept: dict[Any, Any] = {}
 
     @property
     def names(self) -> list[str]:
@@ -290,6 +299,55 @@ class Partitions(ABC):
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
         """Return what `map_reduce` does, None if no part has rows."""
 
+    def zero_padded(self) -> set[str]:
+        """Return columns whose whole numbers are written with leading zeros, as codes are, as far as a sample tells."""
+        return set()
+
+    def count_distinct(self, name: str) -> int | None:
+        """Return how many different values a column has; None where that cannot be told in little memory."""
+        return None
+
+
+class WholeTable(Partitions):
+    """A table in memory as its only part, which keeps what it computed of itself.
+
+    Parameters
+    ----------
+    table : Table
+    where : str
+    """
+
+    def __init__(self, table: Table, where: str) -> None:
+        super().__init__(
+            {column.name: ColumnKind(column.type, conversion=column.conversion) for column in table.columns}, where
+        )
+        self.table = table
+
+    def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
+        return function(Part(self.table.columns, self.table.n_rows, self.where), state) if self.table.n_rows else None
+
+    def count_distinct(self, name: str) -> int | None:
+        """Return how many different values a column has."""
+        return self.table[name].n_distinct
+
+    def first(self) -> Table:
+        """Return the whole table."""
+        return self.table
+
+    def complete(self, names: Sequence[str]) -> WholeTable:
+        """Return the rows in which none of these columns lacks a value."""
+        complete = WholeTable(self.table.take(has_values(self.table, names)), self.where)
+        complete.all_names, complete.format = self.all_names, self.format
+        return complete
+
+
+def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return in which rows none of some columns lacks a value."""
+    lacking = np.zeros(table.n_rows, bool)
+    for name in names:
+        lacking |= table[name].absent
+    return ~lacking
+
 
 class ThreadedPartitions(Partitions):
     """Parts that come one after the other into this process, and are worked on by its threads."""
@@ -302,8 +360,17 @@ class ThreadedPartitions(Partitions):
         self.n_threads = n_threads
 
     @abstractmethod
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Generator[Part, None, None]:
         """Yield the parts."""
+
+    def first(self) -> Table:
+        """Return the first part."""
+        with closing(self.parts()) as parts:
+            return next(parts)
+
+    def complete(self, names: Sequence[str]) -> ThreadedPartitions:
+        """Return the rows in which none of these columns lacks a value."""
+        return CompleteRows(self, names)
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
         result: Result | None = None
@@ -326,6 +393,22 @@ def merge_all(result: Result | None, others: Iterable[Result]) -> Result | None:
     return result
 
 
+class CompleteRows(ThreadedPartitions):
+    """The rows of a table in parts that have a value in each of some columns."""
+
+    def __init__(self, table: ThreadedPartitions, names: Sequence[str]) -> None:
+        super().__init__(table.kinds, table.where, table.n_threads)
+        self.all_names, self.format = table.all_names, table.format
+        self._table, self._complete = table, tuple(names)
+
+    def parts(self) -> Generator[Part, None, None]:
+        """Yield the parts."""
+        with closing(self._table.parts()) as parts:
+            for part in parts:
+                rows = part.take(has_values(part, self._complete))
+                yield as_part(rows, self.kinds, part.origin)
+
+
 class TableParts(ThreadedPartitions):
     """Tables in memory that are parts of one.
 
@@ -346,6 +429,6 @@ class TableParts(ThreadedPartitions):
         super().__init__(all_found.checked(), f"{len(tables)} tables", n_threads)
         self.tables = list(tables)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Generator[Part, None, None]:
         """Yield the parts."""
-        return (as_part(table, self.kinds, f"partition {i}") for i, table in enumerate(self.tables) if table.n_rows)
+        yield from (as_part(table, self.kinds, f"partition {i}") for i, table in enumerate(self.tables) if table.n_rows)

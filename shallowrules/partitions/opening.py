@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from shallowrules.errors import OptionError
+from shallowrules.errors import Finding, OptionError
 from shallowrules.files import Reading
 from shallowrules.partitions.base import Partitions
 from shallowrules.partitions.memory import check_memory
@@ -23,6 +23,7 @@ def open_partitions(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     as_words: Sequence[str] = (),
+    findings: list[Finding] | None = None,
     reading: Reading | None = None,
     memory: int | None = None,
     n_threads: int = 1,
@@ -38,6 +39,8 @@ def open_partitions(
         Columns to take, all by default, and columns to leave out.
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
+    findings : list of Finding, optional
+        Where to add what is wrong with columns of files. By default DataError says it.
     reading : Reading, optional
         How files are read.
     memory : int, optional
@@ -75,6 +78,7 @@ def open_partitions(
             columns=columns,
             exclude=exclude,
             as_words=as_words,
+            findings=findings,
             reading=reading or Reading(),
             memory=memory,
             n_threads=n_threads,

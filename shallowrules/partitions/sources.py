@@ -9,14 +9,14 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, cast
 
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, Finding
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.partitions.base import ColumnKind, KindsFound, Part, ThreadedPartitions, as_part, merge_all
 from shallowrules.sources import DatabaseRows, Files, open_source
-from shallowrules.sources.base import named
+from shallowrules.sources.base import in_file, named
 from shallowrules.sources.combined import FOUND_TYPES, CombinedSource
 from shallowrules.sources.database import open_rows
-from shallowrules.sources.engine import DuckDBSource
+from shallowrules.sources.engine import DuckDBSource, Field
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
 
@@ -45,6 +45,8 @@ class FileParts(ThreadedPartitions):
     exclude : sequence of str
     as_words : sequence of str
         Columns whose truth values are the words that the files have for them.
+    findings : list of Finding or None
+        Where to add what is wrong with columns, which are text then; DataError says it by default.
     n_threads : int
     """
 
@@ -54,26 +56,36 @@ class FileParts(ThreadedPartitions):
         columns: Sequence[str] | None,
         exclude: Sequence[str],
         as_words: Sequence[str],
+        findings: list[Finding] | None,
         n_threads: int,
     ) -> None:
         self.sources = [source for source in sources if not source.is_empty]
-        self._columns, self._exclude, self._as_words = columns, exclude, as_words
         if not self.sources:
-            raise DataError(f"{sources[0].provenance}: there are no rows below the column names")
-        found = []
+            with named(str(sources[0].provenance)):
+                sources[0].count_rows()  # which says so
+        found: list[KindsFound] = []
+        self._read: list[tuple[list[int], list[Field]]] = []
         for number, source in enumerate(self.sources):
-            with named(str(source.provenance)):
-                found.append(KindsFound(*self._kinds(source), origin=f"{number:09}"))
+            where = str(source.provenance)
+            with named(where):
+                positions = source.positions(columns, exclude)
+                wrong: list[Finding] = []
+                fields = source.fields(positions, as_words=as_words, findings=None if findings is None else wrong)
+                if findings is not None:
+                    findings += wrong if len(sources) == 1 else [in_file(finding, where) for finding in wrong]
+                self._read.append((positions, fields))
+                found.append(KindsFound(*self._kinds(source, positions, fields), origin=f"{number:09}"))
         kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
         super().__init__(kinds, where, n_threads)
         self.all_names = list(self.sources[0].names)
+        self.format = self.sources[0].provenance.kind
 
-    def _kinds(self, source: DuckDBSource) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
+    def _kinds(
+        self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]
+    ) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
         """Return what the columns of one file are, and their names."""
-        positions = source.positions(self._columns, self._exclude)
-        fields = source.fields(positions, as_words=self._as_words)
-        with closing(self._batches(source)) as batches:
+        with closing(_batches(source, positions, fields)) as batches:
             table = _table(next(batches))
         declared = source.provenance.kind not in FOUND_TYPES
         counts = [1] * len(fields)
@@ -89,16 +101,31 @@ class FileParts(ThreadedPartitions):
             )
         return kinds, tuple(table.names)
 
-    def _batches(self, source: DuckDBSource) -> Generator[RecordBatch, None, None]:
-        batches = source.batches(self._columns, self._exclude, PART_ROWS, self._as_words)
-        yield from (batch for batch in batches if batch.num_rows)
-
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Generator[Part, None, None]:
         """Yield the parts, file by file."""
-        for source in self.sources:
+        for source, (positions, fields) in zip(self.sources, self._read, strict=True):
             origin = str(source.provenance)
-            for batch in self._batches(source):
+            for batch in _batches(source, positions, fields):
                 yield as_part(_table(batch), self.kinds, origin)
+
+    def zero_padded(self) -> set[str]:
+        """Return columns whose whole numbers have leading zeros in any file."""
+        return set().union(*(source.zero_padded() for source in self.sources))
+
+    def count_distinct(self, name: str) -> int | None:
+        """Return how many different values a column has."""
+        place = self.names.index(name)
+        values = (
+            f"SELECT {fields[place].expression} AS value FROM {source.relation}"
+            for source, (_, fields) in zip(self.sources, self._read, strict=True)
+        )
+        return cast(int, self.sources[0].row("count(DISTINCT value)", rows=f"({' UNION ALL '.join(values)})")[0])
+
+
+def _batches(
+    source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]
+) -> Generator[RecordBatch, None, None]:
+    yield from (batch for batch in source.stream(positions, fields, PART_ROWS) if batch.num_rows)
 
 
 def _table(batch: RecordBatch) -> Table:
@@ -115,6 +142,7 @@ def open_files(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     as_words: Sequence[str] = (),
+    findings: list[Finding] | None = None,
     reading: Reading,
     memory: int | None = None,
     n_threads: int = 1,
@@ -130,6 +158,8 @@ def open_files(
         Columns to read, all by default, and columns to leave out.
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
+    findings : list of Finding, optional
+        Where to add what is wrong with columns. By default DataError says it.
     reading : Reading
     memory : int, optional
         Bytes that the whole work may take; by default as DuckDB has it, most of the machine's.
@@ -147,7 +177,7 @@ def open_files(
             opened[0].database.execute(
                 f"SET memory_limit = '{max(MIN_ENGINE_MIB, int(memory * ENGINE_SHARE) >> 20)}MiB'"
             )
-        yield FileParts(opened, columns, exclude, as_words, n_threads)
+        yield FileParts(opened, columns, exclude, as_words, findings, n_threads)
 
 
 class StoredParts(ThreadedPartitions):
@@ -157,7 +187,7 @@ class StoredParts(ThreadedPartitions):
         super().__init__(kinds, where, n_threads)
         self.files = list(files)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Generator[Part, None, None]:
         """Yield the parts."""
         for file in self.files:
             with open(file, "rb") as stream:

@@ -18,7 +18,7 @@ from shallowrules.tables.table import Column, ColumnType, Table
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "named", "refuse"]
+__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "in_file", "named", "refuse"]
 
 BATCH_ROWS = 65_536
 """Rows of a batch unless said otherwise."""
@@ -159,16 +159,23 @@ class Source(ABC):
 
 @contextmanager
 def named(file: str) -> Iterator[None]:
-    """Put the file before what is wrong with it."""
+    """Put the file before what is wrong with it, once."""
     try:
         yield
     except DataError as error:
+        if type(error) is not DataError or str(error).startswith(f"{file}: "):
+            raise
         findings = [replace(finding, file=file) for finding in error.findings]
         raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
     except OSError as error:
         if error.errno in FULL:
             raise  # of a temporary file
         raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def in_file(finding: Finding, file: str) -> Finding:
+    """Return what is wrong in one of several files, with its name."""
+    return replace(finding, message=f"{file}: {finding.message}", file=file)
 
 
 def refuse(findings: Sequence[Finding]) -> None:

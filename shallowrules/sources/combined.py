@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from shallowrules.errors import DataError, Finding
-from shallowrules.sources.base import Provenance, Source, named
+from shallowrules.sources.base import Provenance, Source, in_file, named
+from shallowrules.sources.engine import DuckDBSource
 from shallowrules.tables.conversion import Conversion
 from shallowrules.tables.table import Column, ColumnType
 from shallowrules.tables.times import TIME_TYPES
@@ -24,16 +25,16 @@ class CombinedSource(Source):
 
     Parameters
     ----------
-    parts : sequence of Source
-        In the order of their rows. DataError names the part and the column where names differ.
+    parts : sequence of DuckDBSource
+        In the order of their rows; one without rows adds nothing. DataError names the part and the column where names
+        differ.
     """
 
-    def __init__(self, parts: Sequence[Source]) -> None:
+    def __init__(self, parts: Sequence[DuckDBSource]) -> None:
         first = parts[0]
         super().__init__(
             first.names, Provenance(first.provenance.kind, tuple(f for part in parts for f in part.provenance.files))
         )
-        self.parts = tuple(parts)
         for part in parts[1:]:
             lacking = [name for name in first.names if name not in set(part.names)]
             added = [name for name in part.names if name not in set(first.names)]
@@ -44,9 +45,10 @@ class CombinedSource(Source):
                     f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the "
                     "same columns"
                 )
+        self.parts = tuple(part for part in parts if not _is_empty(part)) or tuple(parts[:1])
 
     def count_rows(self) -> int:
-        """Return the number of rows of all parts; DataError if one has none."""
+        """Return the number of rows of all parts; DataError if there are none."""
         n_rows = 0
         for part in self.parts:
             with named(str(part.provenance)):
@@ -66,12 +68,17 @@ class CombinedSource(Source):
             where = str(part.provenance)
             with named(where):
                 tables.append(part.read(part.positions(names), as_text, found))
-            findings += [replace(finding, message=f"{where}: {finding.message}", file=where) for finding in found]
+            findings += [in_file(finding, where) for finding in found]
         refused = {finding.column for finding in findings}
         return [
             _stacked([table[i] for table in tables], self.parts, refused=name in refused)
             for i, name in enumerate(names)
         ]
+
+
+def _is_empty(part: DuckDBSource) -> bool:
+    with named(str(part.provenance)):
+        return part.is_empty
 
 
 def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: bool) -> Column:
@@ -116,8 +123,8 @@ def _types(columns: Sequence[Column], parts: Sequence[Source]) -> dict[str, Colu
             numbers = {kind, column.type} == {"integer", "float"} and part.provenance.kind in FOUND_TYPES
             if kind != column.type and not numbers:
                 raise DataError(
-                    f"column {column.name!r} is {kind} in {other} and {column.type} in {where}: files of one table "
-                    "have one type for a column"
+                    f"column {column.name!r} is {kind} in {other} and {column.type} in {where}: a table has one type "
+                    "for a column"
                 )
         types[where] = column.type
     return types

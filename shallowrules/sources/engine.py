@@ -139,16 +139,15 @@ class DuckDBSource(Source):
         return {self.names[j]: field.type for j, field in zip(positions, fields, strict=True)}
 
     def batches(
-        self,
-        columns: Sequence[str] | None = None,
-        exclude: Sequence[str] = (),
-        n_rows: int = BATCH_ROWS,
-        as_words: Sequence[str] = (),
+        self, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_rows: int = BATCH_ROWS
     ) -> Iterator[RecordBatch]:
         """Yield the rows as Arrow record batches, in order, straight from DuckDB; needs pyarrow."""
-        import_pyarrow()
         positions = self.positions(columns, exclude)
-        fields = self.fields(positions, as_words=as_words)
+        return self.stream(positions, self.fields(positions), n_rows)
+
+    def stream(self, positions: Sequence[int], fields: Sequence[Field], n_rows: int) -> Iterator[RecordBatch]:
+        """Yield columns, read as `fields` says, as Arrow record batches; needs pyarrow."""
+        import_pyarrow()
         selected = ", ".join(
             f"{field.expression} AS {quote_name(self.names[j])}" for j, field in zip(positions, fields, strict=True)
         )
@@ -176,17 +175,19 @@ class DuckDBSource(Source):
         as_text: Sequence[str] = (),
         *,
         as_words: Sequence[str] = (),
-        lenient: bool = False,
+        findings: list[Finding] | None = None,
     ) -> list[Field]:
         """Return columns as they are read, those named in `as_text` as the text that they are.
 
         Truth values of columns named in `as_words` are the words that the file has for them. A column of numbers with
-        something else in it is refused by DataError; if `lenient`, it is text.
+        something else in it is refused by DataError; where there are `findings`, it is added to them and read as text.
         """
-        findings: list[Finding] = []
-        fields = self.examine(positions, as_text, findings)
-        if not lenient:
-            refuse(findings)
+        found: list[Finding] = []
+        fields = self.examine(positions, as_text, found)
+        if findings is None:
+            refuse(found)
+        else:
+            findings += found
         read = zip(positions, fields, strict=True)
         return [self._in_words(j, field) if self.names[j] in as_words else field for j, field in read]
 

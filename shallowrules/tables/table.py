@@ -192,6 +192,26 @@ class Column:
         """Whether every value is a number, none missing or infinite."""
         return self.is_numeric and self.missing is None and len(self.values) > 0 and all(map(math.isfinite, self.ends))
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    @property
+    def n_missing(self) -> int:
+        """Rows without a value."""
+        return 0 if self.is_finite else int(np.count_nonzero(self.absent))
+
+    @property
+    def n_infinite(self) -> int:
+        """Rows with an infinite number."""
+        return 0 if self.is_finite or not self.is_numeric else int(np.count_nonzero(np.isinf(self.values)))
+
+    @property
+    def n_distinct(self) -> int:
+        """Distinct values."""
+        return len(set(self.values[~self.absent].tolist()))
+
     @cached_property
     def value_types(self) -> frozenset[Any]:
         """The types of the values, as Python has them."""

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from shallowrules import files
 from shallowrules.cli import commands
 from shallowrules.cli.failures import failure_text
-from shallowrules.cli.parts import _Memory
+from shallowrules.cli.options.memory import _Memory
 from shallowrules.errors import DataError
 from shallowrules.sources import connecting
 

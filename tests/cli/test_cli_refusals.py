@@ -18,6 +18,7 @@ def folder(tmp_path, monkeypatch):
 # Bad input -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_bad_tables_are_refused_and_nothing_is_left_behind(folder, words):
     said = []
     for what, content, arguments, found in (
@@ -55,8 +56,11 @@ def test_bad_tables_are_refused_and_nothing_is_left_behind(folder, words):
             (folder / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
         given = arguments if "-k" in arguments else ["-k", "2", *arguments]
         message = refused("run", "t.csv", *given)
-        for text in (message, refused("fit", "t.csv", *given, "-o", "rules.json")):
+        fitted = refused("fit", "t.csv", *given, "-o", "rules.json")
+        for text in (message, fitted):
             assert all(part in text for part in found), text
+        in_parts = refused("fit", "t.csv", *given, "--memory", "1GB", "-o", "rules.json")
+        assert in_parts.replace(" --memory 1GB", "") == fitted
         said.append((" ".join([f"{what}:", *given]), message))
     words(said)
 

@@ -131,6 +131,7 @@ def test_names_of_earlier_rules_are_repeated(table) -> None:
     assert (table / "again" / "rules.json").read_text() == text
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_a_run_in_parts_is_repeated_in_parts(table) -> None:
     call("run", "t.csv", "-k", 3, "--memory", "64MB", "--columns", "a,b", "-o", "first")
     assert json.loads((table / "first" / "settings.json").read_text())["memory"] == "64000000"

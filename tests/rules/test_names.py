@@ -286,6 +286,7 @@ def group_of(cluster):
     return int(np.argmax([5, *cluster.means]))  # the mean of which column is large, or of none
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
 def test_names_go_on_to_the_clusters_of_a_new_fit(memory):
     names = {0: "none", 1: "a is large", 2: "b is large"}
@@ -327,6 +328,7 @@ def test_names_of_rules_need_a_table(command, words):
         words(said)
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
 def test_rules_that_test_a_column_that_is_left_out_name_nothing(memory):
     groups("t.csv", [0, 1, 2])

@@ -151,6 +151,7 @@ def tables(tmp_path, monkeypatch):
     return tree
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("pattern", PATTERNS[:2])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_commands_name_what_cannot_be_reached(tables, fault, pattern):

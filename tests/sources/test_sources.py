@@ -155,13 +155,23 @@ def test_files_that_differ_are_refused_with_file_and_column(folder, words):
         ("a,b\nx,y\n", r"column 'a' is integer .*p1.csv .*text .*p3.csv"),
         ("a,b\n1,2\n3\n", r"p3.csv: line 3 has 1 field"),
         ("a,b\n1,x\nNA,x\n", r"p3.csv: column 'a' .*'NA'"),
-        ("a,b\n", "p3.csv: .*no rows"),
     ):
         (folder / "p3.csv").write_text(text)
         with pytest.raises(DataError, match=named) as caught:
             read_table([folder / "p1.csv", folder / "p3.csv"])
         said.append((repr(text), str(caught.value)))
     words(said)
+
+
+def test_a_file_without_rows_adds_none(folder):
+    whole = read_table([folder / "p1.csv", folder / "p2.csv"])
+    (folder / "p0.csv").write_text("a,b\n")
+    (folder / "p3.csv").write_text("b,a\n")
+    table = read_table([folder / name for name in ("p0.csv", "p1.csv", "p2.csv", "p3.csv")])
+    assert [(column.name, column.type) for column in table.columns] == [(c.name, c.type) for c in whole.columns]
+    assert all((one.values == other.values).all() for one, other in zip(table.columns, whole.columns, strict=True))
+    with pytest.raises(DataError, match="p0.csv: .*no rows"):
+        read_table([folder / "p0.csv", folder / "p3.csv"])
 
 
 def test_parts_of_parquet_have_one_declared_type(tmp_path):

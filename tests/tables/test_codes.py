@@ -31,6 +31,7 @@ def columns_of(path: str = "rules.json") -> dict[str, str]:
     return {column.name: column.type for column in RuleSet.from_json(path).columns}
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_columns_are_excluded_by_a_pattern(sales) -> None:
     done = call("fit", "sales.csv", "-k", 3, "--exclude", "flag_*", "-o", "rules.json", "--force")
     assert done.exit_code == 0, done.stderr
@@ -45,6 +46,7 @@ def test_columns_are_excluded_by_a_pattern(sales) -> None:
     assert "no column matches 'mark_*'; the columns are: 'region'," in message
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize(
     "options", [["--labels", "flag_a"], ["-k", "3", "--weight", "flag_a"], ["-k", "3", "--explain", "flag_a"]]
 )
@@ -77,6 +79,7 @@ def test_codes_are_noted_and_taken_as_categories(sales) -> None:
     assert found == rules.assign(read_table("sales.csv")).tolist()
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_codes_that_are_none_are_refused(sales) -> None:
     assert "column 'amount' holds numbers with fractions" in refused(
         "fit", "sales.csv", "-k", 3, "--categories", "amount", status=2
@@ -87,6 +90,7 @@ def test_codes_that_are_none_are_refused(sales) -> None:
     )
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("memory", [[], ["--memory", "300MB"]], ids=["in memory", "in parts"])
 def test_numbers_that_are_none_are_refused(sales, memory) -> None:
     with open("kinds.csv", "w", encoding="utf-8") as stream:

@@ -588,6 +588,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_a_file_of_dates_from_end_to_end(folder):
     rows = list(rows_of())
     rows[7] = ("", *rows[7][1:])

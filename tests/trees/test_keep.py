@@ -144,6 +144,7 @@ def test_what_cannot_be_kept_is_refused():
         ExplainableKMeans(3, random_state=0, keep=["x0 <= 2"], method="exkmc").fit(X)
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")
@@ -171,6 +172,7 @@ def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     assert "--keep does not work on a table in parts" in refused("fit", "later.csv", *some, status=2)
 
 
+@pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
 def test_a_refit_on_a_table_without_the_columns_is_refused(tmp_path, monkeypatch, memory):
     monkeypatch.chdir(tmp_path)

@@ -10,11 +10,11 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.memory import memory_option
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import repeated_names, settings_option
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, write_result
-from shallowrules.cli.parts import memory_option
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:

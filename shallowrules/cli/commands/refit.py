@@ -10,11 +10,11 @@ import click
 from shallowrules.cli.fitting import fit_rules
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.memory import memory_option
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import refuse_without_settings, take_settings
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
-from shallowrules.cli.parts import memory_option
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 

@@ -18,6 +18,7 @@ from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.options.memory import memory_option
 from shallowrules.cli.options.reading import (
     Tables,
     reading_options,
@@ -34,7 +35,6 @@ from shallowrules.cli.options.settings import (
 )
 from shallowrules.cli.options.shared import gather, output_option, split_list
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
-from shallowrules.cli.parts import memory_option
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 

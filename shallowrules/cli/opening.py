@@ -1,0 +1,200 @@
+"""The rows of a table, and which of their columns the options of a fit choose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+
+from shallowrules.cli.advice import Refusal, RefusedTable, remedy_of, way_out, worded
+from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.errors import DataError, Finding, OptionError
+from shallowrules.files import Reading
+from shallowrules.fitting.examining import Rows
+from shallowrules.models.estimator import thread_count
+from shallowrules.partitions import Partitions, ThreadedPartitions, WholeTable, open_partitions
+from shallowrules.rules.reading import read_texts
+from shallowrules.sources import Source, Where, open_source
+from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.table import Column, Table
+
+__all__ = ["Opened", "open_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Rows as they are read, and the columns to cluster or explain by.
+
+    `padded` are the columns whose whole numbers have leading zeros in the source.
+    """
+
+    rows: Rows
+    columns: tuple[str, ...]
+    padded: set[str]
+
+
+def open_rows(
+    sources: ExitStack,
+    where: Where,
+    fit: FitOptions,
+    reading: Reading,
+    memory: int | None,
+    refusals: list[Refusal],
+) -> Opened:
+    """Return the rows with the columns that the options choose; what is wrong with these is added to the refusals."""
+    named = _named_roles(fit)
+    columns = _columns_to_read(fit, named)
+    findings: list[Finding] = []
+    rows: Rows | Partitions
+    try:
+        with worded():
+            if memory is None:
+                with open_source(where, **asdict(reading)) as source:
+                    rows, padded = _whole(source, columns, fit, named, reading, findings)
+            else:
+                rows = sources.enter_context(
+                    open_partitions(
+                        list(where) if isinstance(where, tuple) else where,
+                        columns=columns,
+                        exclude=fit.exclude,
+                        as_words=[] if fit.labels is None else [fit.labels],
+                        findings=findings,
+                        reading=reading,
+                        memory=memory,
+                        n_threads=thread_count(),
+                    )
+                )
+                assert isinstance(rows, ThreadedPartitions)  # files and rows of a database are
+                _check_chosen(fit, named, rows.types, rows.all_names)
+                padded = rows.zero_padded()
+    except DataError as error:
+        if [finding.kind for finding in error.findings] != ["encoding"]:
+            raise
+        raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
+    for finding in findings:
+        needed = finding.column in named
+        place = "" if finding.file is not None else f"{rows.where}: "  # of several files it is said already
+        message = f"{place}{finding.message}{way_out(finding, needed=needed)}"
+        refusals.append(Refusal((finding,), message, remedy_of(finding, needed=needed)))
+    for name in (*named, *(fit.explain or ())):
+        if name not in rows.types:
+            raise DataError(
+                f"{rows.where}: there is no column {name!r}; the columns are: {', '.join(map(repr, rows.names))}"
+            )
+    others = tuple(name for name in rows.names if name not in named)
+    if not others:
+        listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
+        raise DataError(f"{rows.where} has no column but {listed}")
+    return Opened(rows, others, padded)
+
+
+def _whole(
+    source: Source,
+    columns: Sequence[str] | None,
+    fit: FitOptions,
+    named: Mapping[str, str],
+    reading: Reading,
+    findings: list[Finding],
+) -> tuple[WholeTable, set[str]]:
+    """Return the rows of a source in memory, and the columns whose whole numbers have leading zeros."""
+    table = source.table(columns, fit.exclude, findings=findings)
+    _check_chosen(fit, named, {column.name: column.type for column in table.columns}, source.names)
+    padded = source.zero_padded() & {column.name for column in table.columns if column.type == "integer"}
+    table = _with_categories(_as_written(source, table, padded & {*fit.categories}), fit.categories, named)
+    if fit.labels is not None and fit.labels in table.names:
+        labels = _labels_as_written(source, table[fit.labels], reading)
+        table = replace(table, columns=tuple(labels if c.name == fit.labels else c for c in table.columns))
+    # So that the checks need no pass of their own.
+    table.select([name for name in table.names if name not in named]).ranges(thread_count())
+    rows = WholeTable(table, str(source.provenance))
+    rows.all_names, rows.format = list(source.names), source.provenance.kind
+    return rows, padded
+
+
+def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str], names: Collection[str]) -> None:
+    """Raise OptionError where options name columns that others leave out, or that are none of numbers."""
+    _refuse_excluded(fit, named, types, names)
+    _refuse_no_numbers(fit, named, types)
+
+
+def _named_roles(fit: FitOptions) -> dict[str, str]:
+    """Return the columns of weights and labels with what they have; OptionError if they are used otherwise too."""
+    roles = {"weights": fit.weight, "labels": fit.labels}
+    named = {name: what for what, name in roles.items() if name is not None}
+    if fit.weight is not None and fit.weight == fit.labels:
+        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
+    for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
+        if name in named:
+            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+        if name in fit.exclude and name in (fit.explain or ()):
+            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+    return named
+
+
+def _refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str]) -> None:
+    """Raise OptionError if --numbers names what are no columns of numbers; `types` are those of the columns read."""
+    for name in fit.numbers:
+        _refuse_unread("--numbers", name, named, types)
+        if name in fit.categories:
+            raise OptionError(f"column {name!r} is in --numbers and in --categories: it is one or the other")
+        if types[name] not in ("integer", "float"):
+            raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is no quantity")
+
+
+def _refuse_unread(option: str, name: str, named: Mapping[str, str], read: Collection[str]) -> None:
+    """Raise OptionError unless a column that an option names is one of those read to cluster or explain by."""
+    if name in named:
+        raise OptionError(f"{option}: column {name!r} has the {named[name]}")
+    if name not in read:
+        raise OptionError(f"{option}: column {name!r} is not read; the columns are: {', '.join(read)}")
+
+
+def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str]) -> Table:
+    """Return the table with whole numbers of some columns taken as categories."""
+    for name in names:
+        _refuse_unread("--categories", name, named, table.names)
+        if table[name].is_time:
+            raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
+        if table[name].type == "float":
+            raise OptionError(f"--categories: column {name!r} holds numbers with fractions, which are no codes")
+    return replace(
+        table, columns=tuple(_as_category(column) if column.name in names else column for column in table.columns)
+    )
+
+
+def _as_category(column: Column) -> Column:
+    conversion = replace(column.conversion, decimal=".")
+    return replace(column.number_categories(), conversion=conversion)
+
+
+def _as_written(source: Source, table: Table, names: Set[str]) -> Table:
+    """Return a table some columns of which are the text that they are in the source, with its leading zeros."""
+    if not names:
+        return table
+    written = source.table(sorted(names), as_text=sorted(names))
+    return replace(table, columns=tuple(written[c.name] if c.name in names else c for c in table.columns))
+
+
+def _refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str], names: Collection[str]) -> None:
+    """Raise OptionError if a pattern of --exclude leaves out one of the columns `names` that another option names."""
+    for name in (*named, *(fit.explain or ())):
+        if name in names and name not in read:
+            raise OptionError(f"--exclude leaves out column {name!r}, which another option names: name what is meant")
+
+
+def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
+    """Return the columns that the options choose, with those that are named for weights and labels; None for all."""
+    columns = None
+    if fit.columns is not None:
+        columns = (*fit.columns, *(fit.explain or ()), *named)
+    elif fit.explain is not None and fit.labels is not None:
+        columns = (*fit.explain, *named)  # nothing is clustered
+    return None if columns is None else list(dict.fromkeys(columns))
+
+
+def _labels_as_written(source: Source, labels: Column, reading: Reading) -> Column:
+    """Return labels as they stand in the source: truth values that a CSV file has as words are these words."""
+    if labels.type != "boolean":
+        return labels
+    told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))
+    return read_texts(source.table([labels.name], as_text=[labels.name])[labels.name], told)
