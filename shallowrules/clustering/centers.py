@@ -21,8 +21,8 @@ from shallowrules.clustering.reference import fit_clusterer, nearest_labels, rea
 from shallowrules.encoding.rows import EncodedRows, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.measures.summation import SumGrid
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added
 
 __all__ = ["Grids", "cluster_parts", "given_centers", "reference_labels", "sum_reference"]
 

@@ -16,9 +16,9 @@ from shallowrules.encoding import categories
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import Finding
 from shallowrules.fitting.survey import ColumnFacts, Survey
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, ThreadedPartitions, WholeTable
 from shallowrules.partitions.base import has_values
+from shallowrules.partitions.merging import Added
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 

@@ -14,8 +14,8 @@ from shallowrules.fitting.assembling import imputation_note
 from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import in_units
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import ColumnType, Value
 

@@ -20,8 +20,8 @@ from shallowrules.fitting.assembling import (
 )
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement_of_pairs, cost_of_squares, squares_around
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Table, Value
 from shallowrules.trees.tree import Tree
 

@@ -40,9 +40,9 @@ from shallowrules.fitting.stored_rows import stored_rows
 from shallowrules.fitting.survey import Survey, survey
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
+from shallowrules.partitions.merging import Added
 from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.measures.sums import Added, ByKey
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added, ByKey
 from shallowrules.tables.conversion import Number
 
 __all__ = ["RankedColumn", "ReadColumns", "Weighed", "ranked_values"]

@@ -12,8 +12,8 @@ from shallowrules.clustering.centers import Grids
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Objectives

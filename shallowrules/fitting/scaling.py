@@ -15,8 +15,8 @@ from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import SumGrid, WeightFacts
-from shallowrules.measures.sums import Added
 from shallowrules.partitions import Part, Partitions
+from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Table
 
 __all__ = ["fit_scaler"]

@@ -16,8 +16,7 @@ from shallowrules.encoding import MAX_CATEGORIES, categories, refuse_extreme_wei
 from shallowrules.encoding.checks import refuse_too_many_values
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError, Finding, counted
-from shallowrules.measures.summation import WeightFacts, exact_weights
-from shallowrules.measures.sums import ExactSums
+from shallowrules.measures.summation import ExactSums, WeightFacts, exact_weights
 from shallowrules.partitions import Part, Partitions
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import NESTED, Column, ColumnType, Table, Value

@@ -19,6 +19,7 @@ from shallowrules._kernel import Ranges, column_ranges, sums_of_parts
 
 __all__ = [
     "MAX_TOTAL",
+    "ExactSums",
     "GroupSums",
     "SumGrid",
     "WeightFacts",
@@ -33,6 +34,12 @@ __all__ = [
 KEPT_BITS = 62
 """Bits kept below the largest value: more than a float64 has, so that what is dropped does not show. Two grids have so
 many for up to a million rows."""
+
+UNIT = 1200
+"""`ExactSums` are kept in units of this negative power of two: below every double and its last bit."""
+
+HALF_BITS = 26
+"""The lower bits of a mantissa, which are added up apart: sums of either half are exact for 2**26 rows."""
 
 MANTISSA = 52
 
@@ -326,3 +333,55 @@ def group_means(
     size = np.bincount(groups, weight, n_groups).astype(np.float64)
     grid, parts = _added_up(X, groups, n_groups, weight, n_threads, ranges)
     return grid.means(parts, size)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSums:
+    """Sums of doubles by group, without any rounding.
+
+    Parameters
+    ----------
+    units : tuple of int
+        The sum of each group, in units of ``2**-UNIT``.
+    """
+
+    units: tuple[int, ...]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], groups: NDArray[np.integer], n_groups: int) -> ExactSums:
+        """Return the sums of finite values, shape (n_rows,), in groups from 0 to ``n_groups - 1``."""
+        units = [0] * n_groups
+        for first in range(0, len(values), 1 << HALF_BITS):
+            _add(units, values[first : first + (1 << HALF_BITS)], groups[first : first + (1 << HALF_BITS)])
+        return cls(tuple(units))
+
+    @classmethod
+    def counts(cls, counts: NDArray[np.integer]) -> ExactSums:
+        """Return sums that are whole numbers."""
+        return cls(tuple(int(count) << UNIT for count in counts))
+
+    def merged(self, other: ExactSums) -> ExactSums:
+        """Return the sums of both parts."""
+        return ExactSums(tuple(one + another for one, another in zip(self.units, other.units, strict=True)))
+
+    def rounded(self) -> NDArray[np.float64]:
+        """Return the double nearest to each sum."""
+        return np.array([units / (1 << UNIT) for units in self.units])  # Python divides integers with one rounding
+
+
+def _add(units: list[int], values: NDArray[np.float64], groups: NDArray[np.integer]) -> None:
+    if not len(values):
+        return
+    mantissa, exponent = np.frexp(values)
+    lowest = int(exponent.min())
+    n_exponents = int(exponent.max()) - lowest + 1
+    cells = groups.astype(np.int64) * n_exponents + (exponent - lowest)
+    scaled = np.ldexp(mantissa, 53 - HALF_BITS)
+    upper = np.floor(scaled)
+    lower = np.ldexp(scaled - upper, HALF_BITS)
+    n_cells = len(units) * n_exponents
+    uppers, lowers = (np.bincount(cells, half, n_cells) for half in (upper, lower))
+    for cell in np.flatnonzero((uppers != 0) | (lowers != 0)).tolist():
+        group, place = divmod(cell, n_exponents)
+        whole = (int(uppers[cell]) << HALF_BITS) + int(lowers[cell])
+        units[group] += whole << (lowest + place - 53 + UNIT)

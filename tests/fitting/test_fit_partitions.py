@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError, OptionError
-from shallowrules.measures.sums import ExactSums
+from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import TableParts
 from shallowrules.sources import read_table
 from shallowrules.tables.table import Table

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shallowrules import _kernel
 from shallowrules._kernel import GrowthInput, NodeScan
-from shallowrules.measures.sums import Added
+from shallowrules.partitions.merging import Added
 from shallowrules.trees.parts.node_passes import ranges_of
 from shallowrules.trees.parts.node_sums import Ends, ValueSums, values_of
 

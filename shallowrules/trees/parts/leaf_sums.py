@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.encoding.rows import Encode
-from shallowrules.measures.sums import ExactSums
+from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Partitions
 from shallowrules.trees.growing import CutTree, GrownTree
 from shallowrules.trees.tree import LEAF

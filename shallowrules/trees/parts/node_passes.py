@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shallowrules import _kernel
 from shallowrules._kernel import GrowthInput, Ranges
 from shallowrules.encoding.rows import Encode, Rows
-from shallowrules.measures.sums import Added, ByKey
+from shallowrules.partitions.merging import Added, ByKey
 from shallowrules.trees.parts.node_sums import Collected, KeySample, Totals, ValueSums, ends_of
 
 __all__ = [

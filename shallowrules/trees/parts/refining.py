@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shallowrules._kernel import row_keys
 from shallowrules.clustering.centers import reference_labels
 from shallowrules.encoding.rows import RowEncoder
-from shallowrules.measures.sums import ExactSums
+from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Part, Partitions
 from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Progress
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
