@@ -1,4 +1,4 @@
-"""What to do about findings, in the words of the command line."""
+"""What to do about findings in a table and doubts about a clustering, in the words of the command line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, Finding
+
+if TYPE_CHECKING:
+    from shallowrules.rules import RuleSet
+    from shallowrules.rules.words.doubts import Doubt
 
 __all__ = [
     "Refusal",
@@ -20,6 +26,7 @@ __all__ = [
     "exclude",
     "listed",
     "remedy_of",
+    "show_doubts",
     "way_out",
     "worded",
 ]
@@ -212,3 +219,25 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "missing words": _missing_words,
 }
 """By the kind of a finding that sources make."""
+
+
+def show_doubts(rules: RuleSet, category_weight: float) -> None:
+    """Warn of what speaks against a clustering, and say what to try."""
+    from shallowrules.rules.words.doubts import doubts_about
+
+    for doubt in doubts_about(rules):
+        show_message("warning", f"{doubt.text} {_way_out_of(doubt, category_weight)}")
+
+
+def _way_out_of(doubt: Doubt, category_weight: float) -> str:
+    if doubt.kind == "poor":
+        return (
+            "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--method exkmc)."
+        )
+    lighter = f"--category-weight {category_weight / 2:.2g}"
+    if doubt.kind == "numbers":
+        return f"Give categories less weight: {lighter}."
+    categories = any(not column.is_numeric for column in doubt.columns)
+    other = lighter if categories else "another --scale"
+    this = "it" if len(doubt.columns) == 1 else "them"
+    return f"To let others count, try {other}, or leave {this} out: {exclude(column.name for column in doubt.columns)}."

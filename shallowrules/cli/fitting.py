@@ -8,8 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.cli.advice import RefusedTable, amended
-from shallowrules.cli.doubts import show_doubts
+from shallowrules.cli.advice import RefusedTable, amended, show_doubts
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, with_names

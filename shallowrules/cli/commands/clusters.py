@@ -50,7 +50,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
       shallowrules clusters wine.csv
       shallowrules clusters customers.csv --from 3 --to 8 --exclude customer_id --plot counts.png
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.cli.doubts import show_doubts
+    from shallowrules.cli.advice import show_doubts
     from shallowrules.cli.summary import show_cluster_counts
     from shallowrules.models.choosing import compare_cluster_counts
     from shallowrules.sources import input_files
