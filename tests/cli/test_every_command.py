@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 from cases import cases
+from columntypes import Texts
 from databases import marked
 from every_command import CHANGING, READING, REAL, Run
 from hostile_database import bystanders, run_round
@@ -16,7 +17,6 @@ from places import Place, open_place
 from values import applies
 
 from shallowrules.exporters.sql.writing import WRITING
-from shallowrules.verification.engines.columns import Texts
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")

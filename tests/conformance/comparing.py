@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from columntypes import ColumnType, Texts
 from definition import cluster_of
 
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import cluster_predicates
 from shallowrules.rules import RuleSet
 from shallowrules.verification.engines import ENGINES, Cell, Engine
-from shallowrules.verification.engines.columns import ColumnType, Texts
 from shallowrules.verification.engines.duckdb import DuckDB
 
 __all__ = ["TABLE", "Block", "ParquetFiles", "labels_of"]
@@ -115,8 +115,6 @@ class ParquetFiles(DuckDB):
     """DuckDB on a table in Parquet files, whose statistics may decide a comparison before the values are seen."""
 
     title = "DuckDB on Parquet"
-    columns = tuple(kind for kind in DuckDB.columns if kind.declared not in ("HUGEINT", "UHUGEINT", "INTERVAL"))
-    """DuckDB writes the first two as doubles, and no interval below 0."""
 
     @classmethod
     @contextmanager

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from cases import Case, cases, one_in
 from click.testing import CliRunner
+from columntypes import ColumnType
 from comparing import MAX_QUERY, NUMBER
 from comparing import create as create_blocks
 from places import NAMES, Place, open_place
@@ -39,7 +40,6 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import STYLES, cluster_predicates
 from shallowrules.rules import RuleSet
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.verification.engines.columns import ColumnType
 
 __all__ = ["CHANGING", "READING", "REAL", "RealTable", "Run", "real_tables"]
 

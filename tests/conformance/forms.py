@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 from cases import Case
-from comparing import Block
-from results import Result
-from values import applies, block_of
-
-from shallowrules.errors import DataError
-from shallowrules.exporters import export
-from shallowrules.verification.engines.columns import (
+from columntypes import (
     ColumnType,
     Decimals,
     Doubles,
@@ -27,6 +21,12 @@ from shallowrules.verification.engines.columns import (
     signed,
     unsigned,
 )
+from comparing import Block
+from results import Result
+from values import applies, block_of
+
+from shallowrules.errors import DataError
+from shallowrules.exporters import export
 
 __all__ = ["FORMS"]
 

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from cases import CONVERSIONS, TEXT_CONVERSIONS, TIME_CONVERSIONS, TIME_CUTS
+from columntypes import COLUMNS, ColumnType, Texts
 from comparing import PLACES, TABLE, Block, create, labels_of
 from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
@@ -30,7 +31,6 @@ from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import DIALECTS, LABELLING_STYLES
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.verification.engines import Engine
-from shallowrules.verification.engines.columns import ColumnType, Texts
 
 __all__ = ["Round"]
 
@@ -59,7 +59,7 @@ class Round:
 
     def _rules(self) -> RuleSet:
         chooser = self.chooser
-        types = [kind for kind in TYPES if any(applies(_column_of(kind), each) for each in self.engine.columns)]
+        types = [kind for kind in TYPES if any(applies(_column_of(kind), each) for each in COLUMNS[self.engine.title])]
         columns = [(f"{self._text()}{j}", chooser.choice(types)) for j in range(chooser.randint(1, 4))]
 
         def grow(depth: int) -> Any:
@@ -122,7 +122,7 @@ class Round:
     def _kind(self, column: RuleColumn) -> ColumnType:
         """Draw a type of column, but for those of which the engine refuses every value."""
         dialect = self.engine.dialect
-        kinds = [kind for kind in self.engine.columns if applies(column, kind)]
+        kinds = [kind for kind in COLUMNS[self.engine.title] if applies(column, kind)]
         return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind))])
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except MissingExtraError as missing:
                 print(f"left out: {missing}")
                 continue
-            for kind in engines[place].columns:
+            for kind in COLUMNS[engines[place].title]:
                 for statement in kind.before:
                     engines[place].query(statement)
         seed = options.seed

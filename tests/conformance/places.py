@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from columntypes import COLUMNS
+
 from shallowrules.verification.engines import ENGINES, Cell, Engine
 from shallowrules.verification.engines.base import Row
 from shallowrules.verification.engines.duckdb import DuckDB
@@ -33,7 +35,8 @@ class Place:
 
     def __init__(self, engine: Engine | type[Engine], url: str | None, file: Path | None = None) -> None:
         self._engine, self._file = engine, file
-        self.dialect, self.title, self.columns, self.types = engine.dialect, engine.title, engine.columns, engine.types
+        self.dialect, self.title, self.types = engine.dialect, engine.title, engine.types
+        self.columns = COLUMNS[engine.title]
         self.url = url
         with self.opened() as open_engine:
             self.version = open_engine.version

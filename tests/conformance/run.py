@@ -21,6 +21,7 @@ from itertools import zip_longest
 from multiprocessing import get_context
 
 from cases import Case, cases, one_in
+from columntypes import COLUMNS, ColumnType
 from comparing import PLACES, TABLE, Block, create, labels_of
 from forms import FORMS
 from refusals import Refusal, refusal_of
@@ -30,7 +31,6 @@ from values import applies, block_of
 from shallowrules.errors import EngineError, ExportError, MissingExtraError
 from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.verification.engines import Engine
-from shallowrules.verification.engines.columns import ColumnType
 
 EACH_OF_SHORT = {"spark": 40, "python": 1}
 """Of an engine's or form's cases the short form runs one in this many of each type; of others, one in `EACH`."""
@@ -48,7 +48,7 @@ class Run:
         self.engine = engine
         self.place = place
         self.result = Result(engine.title, engine.version)
-        self.columns = [kind for kind in engine.columns if self.prepare(kind)]
+        self.columns = [kind for kind in COLUMNS[engine.title] if self.prepare(kind)]
 
     def prepare(self, kind: ColumnType) -> bool:
         """Run what a column type needs first; False where the engine refuses it."""

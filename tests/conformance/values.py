@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from cases import DAY, TIME_CUTS, Case
+from columntypes import ColumnType, Doubles, Numbers, Texts, Times, Truths
 from comparing import Block
 
 from shallowrules.rules import Cut, RuleColumn, RuleSet
-from shallowrules.verification.engines.columns import ColumnType, Doubles, Numbers, Texts, Times, Truths
 
 __all__ = ["CONTROLS", "EDGES", "STRAY", "applies", "block_of", "draw"]
 

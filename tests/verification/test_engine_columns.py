@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 from cases import cases
+from columntypes import Texts
 from databases import marked
 from rulesets import make_rules
 from run import Run
 
 from shallowrules.exporters import export
 from shallowrules.verification.engines import ENGINES
-from shallowrules.verification.engines.columns import Texts
 
 pytestmark = pytest.mark.slow
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import cases
+from columntypes import COLUMNS, Times
 from commandline import call
 from databases import SMALL, File, of, on
 from draws import draws
@@ -29,7 +30,6 @@ from shallowrules.verification import walk
 from shallowrules.verification.comparing import SEVERAL
 from shallowrules.verification.database import verify_database
 from shallowrules.verification.engines import ENGINES
-from shallowrules.verification.engines.columns import Times
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
@@ -369,7 +369,11 @@ CASES = list(cases())
 @given(data=st.data())
 def test_drawn_types_of_columns(database, data):
     """The rule sets, values and column types of the conformance run."""
-    kinds = [kind for kind in ENGINES[database.dialect].columns if all("IF NOT EXISTS" in text for text in kind.before)]
+    kinds = [
+        kind
+        for kind in COLUMNS[ENGINES[database.dialect].title]
+        if all("IF NOT EXISTS" in text for text in kind.before)
+    ]
     kind = data.draw(st.sampled_from(kinds))
     case = data.draw(st.sampled_from([c for c in CASES if all(applies(column, kind) for column in c.rules.columns)]))
     refused = (refusal_of(database.dialect, column, "ordinary", str(kind)) for column in case.rules.columns)
@@ -378,7 +382,7 @@ def test_drawn_types_of_columns(database, data):
     check_type(database, kind, case)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ENGINES["sqlite"].columns if isinstance(kind.holds, Times)], ids=str)
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS["SQLite"] if isinstance(kind.holds, Times)], ids=str)
 def test_every_rule_set_on_times_in_every_type_of_sqlite(kind, tmp_path):
     """Its types hold any text: what is read depends on what is declared, and on the rules."""
     fitting = [case for case in CASES if all(applies(column, kind) for column in case.rules.columns)]

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import ClassVar, Self
 
 from shallowrules.errors import MissingExtraError
-from shallowrules.verification.engines.columns import ColumnType
 
 __all__ = [
     "INT64",
@@ -48,8 +47,6 @@ class Engine(ABC):
         For each type of the rules ("float", "integer", "text", "boolean", and those of dates, points in time and
         durations that the engine has) the column that holds it, for "float32" the column of single precision, and for
         "unsigned" that of whole numbers up to 2**64 - 1 where the engine has one.
-    columns : sequence of ColumnType
-        The types that columns of a database may have.
     settings : mapping
         Statements that change what SQL means in a session, each with the one that takes it back; rules have to mean the
         same under each.
@@ -62,7 +59,6 @@ class Engine(ABC):
     dialect: ClassVar[str]
     title: ClassVar[str]
     types: ClassVar[Mapping[str, str]]
-    columns: ClassVar[Sequence[ColumnType]]
     settings: ClassVar[Mapping[str, str]] = {}
     holds_nan: ClassVar[bool] = True
     holds_infinity: ClassVar[bool] = True

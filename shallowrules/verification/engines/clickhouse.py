@@ -13,20 +13,6 @@ from typing import Any, ClassVar, Self
 
 from shallowrules.errors import EngineError
 from shallowrules.verification.engines.base import Cell, Engine, Row, escape_line, missing_engine, unescape_cell
-from shallowrules.verification.engines.columns import (
-    WORDS,
-    ColumnType,
-    Decimals,
-    Doubles,
-    Singles,
-    Texts,
-    Truths,
-    dates,
-    listed,
-    moments,
-    signed,
-    unsigned,
-)
 
 __all__ = ["ClickHouse"]
 
@@ -55,35 +41,6 @@ class ClickHouse(Engine):
         "boolean": "Nullable(Bool)",
     }
     settings: ClassVar[Mapping[str, str]] = {"SET transform_null_in = 1": "SET transform_null_in = 0"}
-    columns = (
-        ColumnType("Nullable(Float64)", Doubles()),
-        ColumnType("Float64", Doubles(), nullable=False),
-        ColumnType("Nullable(Float32)", Singles()),
-        ColumnType("Nullable(Int64)", signed(64)),
-        ColumnType("Nullable(Int32)", signed(32)),
-        ColumnType("Nullable(Int8)", signed(8)),
-        ColumnType("Nullable(UInt64)", unsigned(64)),
-        ColumnType("Nullable(Int128)", signed(128)),
-        ColumnType("Nullable(UInt256)", unsigned(256)),
-        ColumnType("Nullable(Int256)", signed(256)),
-        ColumnType("Nullable(Decimal(12, 2))", Decimals(12, 2)),
-        ColumnType("Nullable(Decimal(38, 9))", Decimals(38, 9)),
-        ColumnType("Nullable(Decimal(38, 20))", Decimals(38, 20)),
-        ColumnType("Nullable(Decimal(76, 20))", Decimals(76, 20)),
-        ColumnType("Nullable(String)", Texts()),
-        ColumnType("String", Texts(), nullable=False),
-        ColumnType("LowCardinality(Nullable(String))", Texts()),
-        ColumnType("Nullable(FixedString(40))", Texts(40, stripped="\0")),
-        ColumnType(f"Nullable(Enum8({listed(WORDS)}))", Texts(words=WORDS), "Enum8"),
-        ColumnType("Nullable(Bool)", Truths()),
-        ColumnType("Nullable(Date)", dates("1970-01-01", "2149-06-06")),
-        ColumnType("Nullable(Date32)", dates("1900-01-01", "2299-12-31")),
-        ColumnType("Nullable(DateTime)", moments("1970-01-01", "2106-02-06", unit=10**6)),
-        ColumnType("Nullable(DateTime64(3))", moments("1900-01-01", "2299-12-31", unit=10**3)),
-        ColumnType("Nullable(DateTime64(6))", moments("1900-01-01", "2299-12-31")),
-        ColumnType("Nullable(DateTime('UTC'))", moments("1970-01-01", "2106-02-06", unit=10**6, zoned=True)),
-        ColumnType("Nullable(DateTime64(6, 'UTC'))", moments("1900-01-01", "2299-12-31", zoned=True)),
-    )
 
     def __init__(self, session: Any) -> None:
         self._session = session

@@ -12,21 +12,6 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import EngineError
 from shallowrules.verification.engines.base import INT64, Cell, Engine, Row, as_text, missing_engine
-from shallowrules.verification.engines.columns import (
-    WORDS,
-    ColumnType,
-    Decimals,
-    Doubles,
-    Singles,
-    Texts,
-    Truths,
-    dates,
-    durations,
-    listed,
-    moments,
-    signed,
-    unsigned,
-)
 
 __all__ = ["DuckDB", "import_duckdb"]
 
@@ -58,30 +43,6 @@ class DuckDB(Engine):
         "boolean": "BOOLEAN",
     }
     settings: ClassVar[Mapping[str, str]] = {"SET default_collation = 'nocase'": "RESET default_collation"}
-    columns = (
-        ColumnType("DOUBLE", Doubles()),
-        ColumnType("FLOAT", Singles()),
-        ColumnType("BIGINT", signed(64)),
-        ColumnType("INTEGER", signed(32)),
-        ColumnType("TINYINT", signed(8)),
-        ColumnType("UBIGINT", unsigned(64)),
-        ColumnType("HUGEINT", signed(128)),
-        ColumnType("UHUGEINT", unsigned(128)),
-        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
-        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
-        ColumnType("VARCHAR", Texts()),
-        ColumnType("VARCHAR COLLATE NOCASE.NOACCENT", Texts()),
-        ColumnType("CHAR(20)", Texts()),
-        ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
-        ColumnType("BOOLEAN", Truths()),
-        ColumnType("DATE", dates()),
-        ColumnType("TIMESTAMP", moments()),
-        ColumnType("TIMESTAMP_S", moments(unit=10**6)),
-        ColumnType("TIMESTAMP_MS", moments(unit=10**3)),
-        ColumnType("TIMESTAMP_NS", moments("1678-01-01", "2261-12-31")),
-        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
-        ColumnType("INTERVAL", durations()),
-    )
 
     def __init__(self, database: Any) -> None:
         self._database = database

@@ -11,22 +11,6 @@ from itertools import islice
 from typing import ClassVar, Self
 
 from shallowrules.verification.engines.base import Cell, Engine, Row, as_text, missing_engine, unescape_cell
-from shallowrules.verification.engines.columns import (
-    WORDS,
-    ColumnType,
-    Decimals,
-    Doubles,
-    Singles,
-    Texts,
-    Truths,
-    Whole,
-    dates,
-    durations,
-    listed,
-    moments,
-    signed,
-    unsigned,
-)
 from shallowrules.verification.engines.programs import is_root, program, run, serving
 
 __all__ = ["MariaDB"]
@@ -52,37 +36,6 @@ class MariaDB(Engine):
         "duration": "TIME(6)",
         "boolean": "BOOLEAN",
     }
-    columns = (
-        ColumnType("DOUBLE", Doubles(nan=False, infinite=False)),
-        ColumnType("FLOAT", Singles(nan=False, infinite=False)),
-        ColumnType("BIGINT", signed(64)),
-        ColumnType("INT", signed(32)),
-        ColumnType("TINYINT", signed(8)),
-        ColumnType("BIGINT UNSIGNED", unsigned(64)),
-        ColumnType("INT UNSIGNED", unsigned(32)),
-        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
-        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
-        ColumnType("DECIMAL(65,30)", Decimals(65, 30)),
-        ColumnType("BIT(40)", unsigned(40)),
-        ColumnType("YEAR", Whole(1901, 2155)),
-        ColumnType("TEXT CHARACTER SET utf8mb4", Texts(), "TEXT"),
-        ColumnType("VARCHAR(400) COLLATE utf8mb4_general_ci", Texts(400)),
-        ColumnType("VARCHAR(400) COLLATE utf8mb4_unicode_ci", Texts(400)),
-        ColumnType("VARCHAR(400) COLLATE utf8mb4_bin", Texts(400)),
-        ColumnType("VARCHAR(400) CHARACTER SET latin1", Texts(400, "latin-1")),
-        ColumnType("VARCHAR(400) CHARACTER SET utf16", Texts(400)),
-        ColumnType("CHAR(40) CHARACTER SET utf8mb4", Texts(40, stripped=" "), "CHAR(40)"),
-        ColumnType("VARBINARY(400)", Texts(400)),
-        ColumnType("BLOB", Texts()),
-        ColumnType(f"ENUM ({listed(WORDS)}) COLLATE utf8mb4_bin", Texts(words=WORDS), "ENUM"),
-        ColumnType("BOOLEAN", Truths()),
-        ColumnType("BIT(1)", Truths()),
-        ColumnType("DATE", dates("1000-01-01")),
-        ColumnType("DATETIME", moments("1000-01-01", unit=10**6)),
-        ColumnType("DATETIME(6)", moments("1000-01-01")),
-        ColumnType("TIMESTAMP(6) NULL", moments("1970-01-01", "2038-01-18", zoned=True, holds_first=False)),
-        ColumnType("TIME(6)", durations((838 * 3600 + 3599) * 10**6)),
-    )
     settings: ClassVar[Mapping[str, str]] = {
         "SET sql_mode = 'NO_BACKSLASH_ESCAPES'": "SET sql_mode = DEFAULT",
         "SET sql_mode = 'ANSI'": "SET sql_mode = DEFAULT",

@@ -11,25 +11,9 @@ from typing import ClassVar, Self
 
 from shallowrules.errors import EngineError
 from shallowrules.verification.engines.base import Cell, Engine, Row, escape_line, missing_engine
-from shallowrules.verification.engines.columns import (
-    WORDS,
-    ColumnType,
-    Decimals,
-    Doubles,
-    Singles,
-    Texts,
-    Truths,
-    dates,
-    durations,
-    listed,
-    moments,
-    signed,
-)
 from shallowrules.verification.engines.programs import is_root, program, run, serving, unprivileged
 
 __all__ = ["Postgres"]
-
-LOOSE = "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
 
 BETWEEN_CELLS, BETWEEN_ROWS, NULL = "\x1f", "\x1e", "\x1d"
 
@@ -54,27 +38,6 @@ class Postgres(Engine):
     settings: ClassVar[Mapping[str, str]] = {
         "SET standard_conforming_strings = off": "RESET standard_conforming_strings",
     }
-    columns = (
-        ColumnType("DOUBLE PRECISION", Doubles()),
-        ColumnType("REAL", Singles()),
-        ColumnType("BIGINT", signed(64)),
-        ColumnType("INTEGER", signed(32)),
-        ColumnType("SMALLINT", signed(16)),
-        ColumnType("NUMERIC", Decimals(300, 40, nan=True, infinite=True)),
-        ColumnType("NUMERIC(12,2)", Decimals(12, 2, nan=True)),
-        ColumnType("NUMERIC(38,9)", Decimals(38, 9, nan=True)),
-        ColumnType("TEXT", Texts(nul=False)),
-        ColumnType("VARCHAR(400)", Texts(400, nul=False)),
-        ColumnType("CHAR(40)", Texts(40, stripped=" ", nul=False)),
-        ColumnType("TEXT COLLATE loose", Texts(nul=False), before=(LOOSE,)),
-        ColumnType("words", Texts(words=WORDS), "ENUM", before=(f"CREATE TYPE words AS ENUM ({listed(WORDS)})",)),
-        ColumnType("BOOLEAN", Truths()),
-        ColumnType("DATE", dates()),
-        ColumnType("TIMESTAMP", moments()),
-        ColumnType("TIMESTAMP(3)", moments(unit=10**3)),
-        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
-        ColumnType("INTERVAL", durations()),
-    )
     holds_nul = False
 
     def __init__(self, psql: str, folder: str) -> None:

@@ -17,18 +17,6 @@ from typing import Any, ClassVar, Self
 
 from shallowrules.errors import EngineError
 from shallowrules.verification.engines.base import Cell, Engine, Row, as_text, days_and_clock, missing_engine
-from shallowrules.verification.engines.columns import (
-    ColumnType,
-    Decimals,
-    Doubles,
-    Singles,
-    Texts,
-    Truths,
-    dates,
-    durations,
-    moments,
-    signed,
-)
 
 __all__ = ["Spark"]
 
@@ -66,26 +54,6 @@ class Spark(Engine):
         "duration": "INTERVAL DAY TO SECOND",
         "boolean": "BOOLEAN",
     }
-    columns = (
-        ColumnType("DOUBLE", Doubles()),
-        ColumnType("FLOAT", Singles()),
-        ColumnType("BIGINT", signed(64)),
-        ColumnType("INT", signed(32)),
-        ColumnType("TINYINT", signed(8)),
-        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
-        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
-        ColumnType("STRING", Texts()),
-        ColumnType("STRING COLLATE UTF8_LCASE", Texts()),
-        ColumnType("STRING COLLATE UNICODE_CI", Texts()),
-        ColumnType("STRING COLLATE UTF8_BINARY_RTRIM", Texts()),
-        ColumnType("VARCHAR(400)", Texts(400)),
-        ColumnType("CHAR(40)", Texts(40, padding=" ")),
-        ColumnType("BOOLEAN", Truths()),
-        ColumnType("DATE", dates()),
-        ColumnType("TIMESTAMP_NTZ", moments()),
-        ColumnType("TIMESTAMP", moments(zoned=True)),
-        ColumnType("INTERVAL DAY TO SECOND", durations()),
-    )
     settings: ClassVar[Mapping[str, str]] = {
         "SET spark.sql.parser.escapedStringLiterals = true": "RESET spark.sql.parser.escapedStringLiterals",
         "SET spark.sql.ansi.enabled = false": "RESET spark.sql.ansi.enabled",

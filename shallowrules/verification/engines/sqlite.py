@@ -11,15 +11,6 @@ from typing import ClassVar, Self
 
 from shallowrules.errors import EngineError
 from shallowrules.verification.engines.base import INT64, Cell, Engine, Row, as_text
-from shallowrules.verification.engines.columns import (
-    ColumnType,
-    Doubles,
-    Texts,
-    Truths,
-    dates,
-    moments,
-    signed,
-)
 
 __all__ = ["SQLite"]
 
@@ -38,21 +29,6 @@ class SQLite(Engine):
         "timestamp": "DATETIME",
         "boolean": "INTEGER",
     }
-    columns = (
-        ColumnType("REAL", Doubles(nan=False)),
-        ColumnType("INTEGER", signed(64)),
-        ColumnType("NUMERIC", Doubles(nan=False)),
-        ColumnType("BIGINT UNSIGNED", signed(64)),
-        ColumnType("", Doubles(nan=False), "no type, numbers"),
-        ColumnType("TEXT", Texts()),
-        ColumnType("VARCHAR(20) COLLATE NOCASE", Texts()),
-        ColumnType("CHAR(20) COLLATE RTRIM", Texts()),
-        ColumnType("", Texts(), "no type, texts"),
-        ColumnType("INTEGER", Truths(), "INTEGER, 0 and 1"),
-        ColumnType("DATE", dates()),
-        ColumnType("DATETIME", moments()),
-        ColumnType("TEXT", moments(unit=10**6), "TEXT, points in time"),
-    )
     holds_nan = False
 
     def __init__(self, database: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The column types of an engine, and which values each of them holds."""
+"""The column types of each engine, and the values that they hold."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from shallowrules.tables.times import DAY, TimeType, parse_time, to_time
 
 __all__ = [
+    "COLUMNS",
     "WORDS",
     "ColumnType",
     "Decimals",
@@ -34,6 +35,8 @@ __all__ = [
 
 WORDS = ("A", "a", "b", "NA", "Two year", "1", "2.5", "-7", "1e3", "true", "false", "x y", "abc")
 """What the enums of the engines hold."""
+
+LOOSE = "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
 
 DIGITS = 400
 """Significant digits of a double that are kept: more than any has."""
@@ -276,3 +279,153 @@ def _day(text: str) -> int:
 def listed(words: Sequence[str]) -> str:
     """Return words, which have no quotes, as they are declared in an enum."""
     return ", ".join(f"'{word}'" for word in words)
+
+
+COLUMNS: dict[str, Sequence[ColumnType]] = {
+    "SQLite": (
+        ColumnType("REAL", Doubles(nan=False)),
+        ColumnType("INTEGER", signed(64)),
+        ColumnType("NUMERIC", Doubles(nan=False)),
+        ColumnType("BIGINT UNSIGNED", signed(64)),
+        ColumnType("", Doubles(nan=False), "no type, numbers"),
+        ColumnType("TEXT", Texts()),
+        ColumnType("VARCHAR(20) COLLATE NOCASE", Texts()),
+        ColumnType("CHAR(20) COLLATE RTRIM", Texts()),
+        ColumnType("", Texts(), "no type, texts"),
+        ColumnType("INTEGER", Truths(), "INTEGER, 0 and 1"),
+        ColumnType("DATE", dates()),
+        ColumnType("DATETIME", moments()),
+        ColumnType("TEXT", moments(unit=10**6), "TEXT, points in time"),
+    ),
+    "DuckDB": (
+        ColumnType("DOUBLE", Doubles()),
+        ColumnType("FLOAT", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INTEGER", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("UBIGINT", unsigned(64)),
+        ColumnType("HUGEINT", signed(128)),
+        ColumnType("UHUGEINT", unsigned(128)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("VARCHAR", Texts()),
+        ColumnType("VARCHAR COLLATE NOCASE.NOACCENT", Texts()),
+        ColumnType("CHAR(20)", Texts()),
+        ColumnType(f"ENUM ({listed(WORDS)})", Texts(words=WORDS), "ENUM"),
+        ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP", moments()),
+        ColumnType("TIMESTAMP_S", moments(unit=10**6)),
+        ColumnType("TIMESTAMP_MS", moments(unit=10**3)),
+        ColumnType("TIMESTAMP_NS", moments("1678-01-01", "2261-12-31")),
+        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
+        ColumnType("INTERVAL", durations()),
+    ),
+    "PostgreSQL": (
+        ColumnType("DOUBLE PRECISION", Doubles()),
+        ColumnType("REAL", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INTEGER", signed(32)),
+        ColumnType("SMALLINT", signed(16)),
+        ColumnType("NUMERIC", Decimals(300, 40, nan=True, infinite=True)),
+        ColumnType("NUMERIC(12,2)", Decimals(12, 2, nan=True)),
+        ColumnType("NUMERIC(38,9)", Decimals(38, 9, nan=True)),
+        ColumnType("TEXT", Texts(nul=False)),
+        ColumnType("VARCHAR(400)", Texts(400, nul=False)),
+        ColumnType("CHAR(40)", Texts(40, stripped=" ", nul=False)),
+        ColumnType("TEXT COLLATE loose", Texts(nul=False), before=(LOOSE,)),
+        ColumnType("words", Texts(words=WORDS), "ENUM", before=(f"CREATE TYPE words AS ENUM ({listed(WORDS)})",)),
+        ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP", moments()),
+        ColumnType("TIMESTAMP(3)", moments(unit=10**3)),
+        ColumnType("TIMESTAMPTZ", moments(zoned=True)),
+        ColumnType("INTERVAL", durations()),
+    ),
+    "MariaDB": (
+        ColumnType("DOUBLE", Doubles(nan=False, infinite=False)),
+        ColumnType("FLOAT", Singles(nan=False, infinite=False)),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INT", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("BIGINT UNSIGNED", unsigned(64)),
+        ColumnType("INT UNSIGNED", unsigned(32)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("DECIMAL(65,30)", Decimals(65, 30)),
+        ColumnType("BIT(40)", unsigned(40)),
+        ColumnType("YEAR", Whole(1901, 2155)),
+        ColumnType("TEXT CHARACTER SET utf8mb4", Texts(), "TEXT"),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_general_ci", Texts(400)),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_unicode_ci", Texts(400)),
+        ColumnType("VARCHAR(400) COLLATE utf8mb4_bin", Texts(400)),
+        ColumnType("VARCHAR(400) CHARACTER SET latin1", Texts(400, "latin-1")),
+        ColumnType("VARCHAR(400) CHARACTER SET utf16", Texts(400)),
+        ColumnType("CHAR(40) CHARACTER SET utf8mb4", Texts(40, stripped=" "), "CHAR(40)"),
+        ColumnType("VARBINARY(400)", Texts(400)),
+        ColumnType("BLOB", Texts()),
+        ColumnType(f"ENUM ({listed(WORDS)}) COLLATE utf8mb4_bin", Texts(words=WORDS), "ENUM"),
+        ColumnType("BOOLEAN", Truths()),
+        ColumnType("BIT(1)", Truths()),
+        ColumnType("DATE", dates("1000-01-01")),
+        ColumnType("DATETIME", moments("1000-01-01", unit=10**6)),
+        ColumnType("DATETIME(6)", moments("1000-01-01")),
+        ColumnType("TIMESTAMP(6) NULL", moments("1970-01-01", "2038-01-18", zoned=True, holds_first=False)),
+        ColumnType("TIME(6)", durations((838 * 3600 + 3599) * 10**6)),
+    ),
+    "ClickHouse": (
+        ColumnType("Nullable(Float64)", Doubles()),
+        ColumnType("Float64", Doubles(), nullable=False),
+        ColumnType("Nullable(Float32)", Singles()),
+        ColumnType("Nullable(Int64)", signed(64)),
+        ColumnType("Nullable(Int32)", signed(32)),
+        ColumnType("Nullable(Int8)", signed(8)),
+        ColumnType("Nullable(UInt64)", unsigned(64)),
+        ColumnType("Nullable(Int128)", signed(128)),
+        ColumnType("Nullable(UInt256)", unsigned(256)),
+        ColumnType("Nullable(Int256)", signed(256)),
+        ColumnType("Nullable(Decimal(12, 2))", Decimals(12, 2)),
+        ColumnType("Nullable(Decimal(38, 9))", Decimals(38, 9)),
+        ColumnType("Nullable(Decimal(38, 20))", Decimals(38, 20)),
+        ColumnType("Nullable(Decimal(76, 20))", Decimals(76, 20)),
+        ColumnType("Nullable(String)", Texts()),
+        ColumnType("String", Texts(), nullable=False),
+        ColumnType("LowCardinality(Nullable(String))", Texts()),
+        ColumnType("Nullable(FixedString(40))", Texts(40, stripped="\0")),
+        ColumnType(f"Nullable(Enum8({listed(WORDS)}))", Texts(words=WORDS), "Enum8"),
+        ColumnType("Nullable(Bool)", Truths()),
+        ColumnType("Nullable(Date)", dates("1970-01-01", "2149-06-06")),
+        ColumnType("Nullable(Date32)", dates("1900-01-01", "2299-12-31")),
+        ColumnType("Nullable(DateTime)", moments("1970-01-01", "2106-02-06", unit=10**6)),
+        ColumnType("Nullable(DateTime64(3))", moments("1900-01-01", "2299-12-31", unit=10**3)),
+        ColumnType("Nullable(DateTime64(6))", moments("1900-01-01", "2299-12-31")),
+        ColumnType("Nullable(DateTime('UTC'))", moments("1970-01-01", "2106-02-06", unit=10**6, zoned=True)),
+        ColumnType("Nullable(DateTime64(6, 'UTC'))", moments("1900-01-01", "2299-12-31", zoned=True)),
+    ),
+    "Spark": (
+        ColumnType("DOUBLE", Doubles()),
+        ColumnType("FLOAT", Singles()),
+        ColumnType("BIGINT", signed(64)),
+        ColumnType("INT", signed(32)),
+        ColumnType("TINYINT", signed(8)),
+        ColumnType("DECIMAL(12,2)", Decimals(12, 2)),
+        ColumnType("DECIMAL(38,9)", Decimals(38, 9)),
+        ColumnType("STRING", Texts()),
+        ColumnType("STRING COLLATE UTF8_LCASE", Texts()),
+        ColumnType("STRING COLLATE UNICODE_CI", Texts()),
+        ColumnType("STRING COLLATE UTF8_BINARY_RTRIM", Texts()),
+        ColumnType("VARCHAR(400)", Texts(400)),
+        ColumnType("CHAR(40)", Texts(40, padding=" ")),
+        ColumnType("BOOLEAN", Truths()),
+        ColumnType("DATE", dates()),
+        ColumnType("TIMESTAMP_NTZ", moments()),
+        ColumnType("TIMESTAMP", moments(zoned=True)),
+        ColumnType("INTERVAL DAY TO SECOND", durations()),
+    ),
+}
+"""The types that columns may have, by the title of the engine."""
+
+# DuckDB writes the first two as doubles, and no interval below 0.
+COLUMNS["DuckDB on Parquet"] = tuple(
+    kind for kind in COLUMNS["DuckDB"] if kind.declared not in ("HUGEINT", "UHUGEINT", "INTERVAL")
+)

@@ -1,0 +1,39 @@
+"""What is found in a part of a table and adds up with what is found in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+__all__ = ["Added", "ByKey"]
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Arrays of counts or of exact sums, by name, which add up."""
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
+
+    def merged(self, other: Added) -> Added:
+        """Return the sums of both parts."""
+        return Added({name: array + other.arrays[name] for name, array in self.arrays.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class ByKey:
+    """What is found of several things, of some of them in a part: results by node, say, each of which can be merged."""
+
+    values: Mapping[Any, Any]
+
+    def merged(self, other: ByKey) -> ByKey:
+        """Return what is found in both parts."""
+        values = dict(self.values)
+        for key, value in other.values.items():
+            values[key] = values[key].merged(value) if key in values else value
+        return ByKey(values)
