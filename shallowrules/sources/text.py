@@ -171,7 +171,8 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
     if not delimiter.isascii():
         return Scan(regular=False)
     size = os.path.getsize(text)
-    n_parts = max(1, min(os.cpu_count() or 1, size // PART_BYTES))
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_parts = max(1, min(n_cores, size // PART_BYTES))
     edges = [size * part // n_parts for part in range(n_parts + 1)]
     scans = [ByteScan(ord(delimiter), single) for _ in range(n_parts)]
     with ThreadPoolExecutor(n_parts) as pool:
