@@ -92,5 +92,5 @@ def test_what_is_left_out_is_not_run_and_what_is_not_shown_is(page):
 
 
 def test_every_page_with_code_is_run():
-    assert {"README", "CONTRIBUTING", "index", "scale", "examples/README"} <= PAGES.keys()
+    assert {"README", "CONTRIBUTING", "index", "scale", "exporter-plugins", "examples/README"} <= PAGES.keys()
     assert RUN_PAGES["PLACES"].keys() <= PAGES.keys()
