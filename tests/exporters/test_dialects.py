@@ -18,6 +18,7 @@ from sqlglot import exp
 from shallowrules.errors import ExportError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS, STYLES
+from shallowrules.exporters.sql.times import times_of
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.verification.engines import ENGINES
 
@@ -60,6 +61,11 @@ def test_every_text_parses(dialect, style):
         elif style in ("case", "ordered"):
             text = f"SELECT {text[text.index('CASE') :]}"
         assert isinstance(sqlglot.parse_one(text, dialect=DIALECTS[dialect].name), PARSED.get(style, exp.Query))
+
+
+def test_every_dialect_says_how_it_writes_times_and_keeps_clusters():
+    assert set(WRITING) >= set(DIALECTS)
+    assert all(times_of(dialect) for dialect in DIALECTS.values())
 
 
 def test_every_dialect_is_executed_or_on_the_page():

@@ -150,7 +150,7 @@ def _declared(
     number: click.ParamType[Any] | None = None
     if isinstance(kind, Number):
         if kind.whole:
-            number = click.IntRange(min=2)
+            number = click.IntRange(int(kind.low), None if math.isinf(kind.high) else int(kind.high))
         else:
             of = _Percentage if kind.high == 1 else NumberRange
             number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
