@@ -165,7 +165,7 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python runs every test and draws a third of all examples, the others run the quick tests.
+# This Python runs every test and draws a fifth of all examples, the others run the quick tests.
 test-all: test-others
 	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
 

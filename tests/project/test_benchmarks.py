@@ -491,9 +491,10 @@ def test_database_prints_every_ratio() -> None:
 @pytest.mark.measures
 def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> None:
     done = subprocess.run(
-        [sys.executable, str(SPEED.with_name("label.py")), "--quick"], capture_output=True, encoding="utf-8", check=True
-    )
-    pairs = list(product(("csv", "parquet", "sqlite", "duckdb"), ("csv", "parquet")))
+        [sys.executable, str(SPEED.with_name("label.py")), "--quick", "--kinds", "csv", "sqlite"],
+        capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    pairs = list(product(("csv", "sqlite"), ("csv", "parquet")))
     assert re.findall(r"(\w+) +to (\w+) +[0-9]", done.stdout) == pairs
     assert "≤" not in done.stdout
 
