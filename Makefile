@@ -121,7 +121,8 @@ QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
 # While some tests of EVERYTHING wait for servers, a third process uses the cores.
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3,auto) --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3 --no-loadscope-reorder,auto) --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) \
+		$(PYTEST_FLAGS)
 
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +29,19 @@ settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, p
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 ROOT = Path(__file__).resolve().parent.parent
+
+LONG = ("services", "builds", "measures", "renders", "slow")
+"""Marks of tests that take some twenty times as long as others."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the files that take longest first in a full run: whichever is the last one is waited for."""
+    if config.getoption("loadscopereorder", True):
+        return
+    weights: Counter[Path] = Counter()
+    for item in items:
+        weights[item.path] += 1 if all(item.get_closest_marker(mark) is None for mark in LONG) else 20
+    items.sort(key=lambda item: (-weights[item.path], item.path))
 
 
 @pytest.fixture
