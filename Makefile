@@ -46,7 +46,7 @@ help:
 	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
 	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
-	@echo "make test-all  all tests, and the quick ones on every other Python found ($(VERSIONS))"
+	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
@@ -54,7 +54,7 @@ help:
 	@echo "make format    what ruff can repair by itself"
 	@echo "make docs      the site of docs/, in build/site"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
-	@echo "make bench     the benchmarks"
+	@echo "make bench     the benchmarks, and before them their tests"
 	@echo "make conformance  the SQL of all kinds of rules on six engines, and docs/conformance.md; SHORT=1 for a part of them"
 	@echo "make clean     remove what was built"
 
@@ -121,7 +121,7 @@ QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
 # While some tests of EVERYTHING wait for servers, a third process uses the cores.
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3 --no-loadscope-reorder,auto) --dist loadfile $(if $(EVERYTHING),,-m $(QUICK)) \
+	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3 --no-loadscope-reorder,auto) --dist loadfile -m $(if $(EVERYTHING),'not measures',$(QUICK)) \
 		$(PYTEST_FLAGS)
 
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
@@ -166,7 +166,7 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python runs every test and draws a fifth of all examples, the others run the quick tests.
+# This Python runs every test, but of the benchmarks two that see one start, and draws a fifth of all examples, the others run the quick tests.
 test-all: test-others
 	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
 
@@ -250,6 +250,7 @@ docs: $(VENV)/with-dev
 	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test
+	$(BIN)/python -m pytest -m measures tests/project/test_benchmarks.py
 	@for name in paper quality reading command database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # MariaDB, Java and chromium come from the system; without one of the engines it fails. The tables telco and avila come from

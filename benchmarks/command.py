@@ -38,7 +38,8 @@ FITTING = ("k-means", "distinct rows", "growing", "refining")  # a tree is grown
 WATCHED = """
 import atexit, importlib, json, sys, time
 PARTS = {
-    "reading": ("shallowrules.cli.preparation", "prepare"),
+    "reading": ("shallowrules.cli.preparation", "open_rows"),
+    "checking": ("shallowrules.cli.preparation", "judged"),
     "encoding": ("shallowrules.fitting.preparing", "encode"),
     "k-means": ("shallowrules.clustering.reference", "fit_clusterer"),
     "distinct rows": ("shallowrules.fitting.growing", "find_unique_rows"),

@@ -153,13 +153,13 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
                 warnings.simplefilter("always", ShallowRulesWarning)
                 opened = open_rows(sources, where, fit, reading, memory, refusals)
             doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-            yield _judged(opened, fit, refusals, doubts)
+            yield judged(opened, fit, refusals, doubts)
         except DataError:
             sources.pop_all().close()  # which would say again in which file
             raise
 
 
-def _judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Sequence[str]) -> LoadedTable:
+def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Sequence[str]) -> LoadedTable:
     """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it."""
     rows, columns = opened.rows, opened.columns
     cluster_columns = None if fit.columns is None else [name for name in columns if name in fit.columns]

@@ -499,13 +499,13 @@ def test_label_prints_every_pair_of_kinds_and_judges_none_of_a_quick_run() -> No
     assert "≤" not in done.stdout
 
 
-@pytest.mark.measures
+@pytest.mark.slow
 def test_command_prints_every_part_and_judges_none_of_a_quick_run() -> None:
     command = [sys.executable, "-W", "error", str(SPEED.with_name("command.py")), "--quick"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     parts = dict(re.findall(r"^  ([a-z- ]+?) +([0-9.]+)$", done.stdout, re.MULTILINE))
     fitting = ["k-means", "distinct rows", "growing", "refining"]
-    named = ["reading", "encoding", *fitting, "finishing", "exporting"]
+    named = ["reading", "checking", "encoding", *fitting, "finishing", "exporting"]
     assert list(parts) == ["until reading", *named, "the rest"]
     assert all(float(parts[part]) for part in ("until reading", "reading", "k-means", "exporting"))
     assert done.stdout.count("÷ read_csv") == 2

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from draws import draws
-from hypothesis import HealthCheck, assume, given, reject
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from rulesets import (
     FRACTIONS,
@@ -121,13 +121,17 @@ def test_every_row_gets_the_cluster_of_the_tree(server, predicates, data, seed):
 @given(rules=rule_sets(hostile_names, any_float, hostile_names, max_depth=3), seed=st.integers(0, 2**32))
 def test_names_of_all_kinds(server, predicates, rules, seed):
     rows = storable(server, boundary_rows(rules, seed, 10))
-    names = [column.name for column in rules.columns]
-    try:
-        for name in names:
-            DIALECTS[server.dialect].identifier(name)
-    except ExportError:
-        reject()
+    names = [name_in(server, column.name, f"column {j}") for j, column in enumerate(rules.columns)]
     assert labels_in(server, rules, rows, predicates, names=names) == [route(rules, row) for row in rows]
+
+
+def name_in(server, name, other):
+    """Return a name, or the other one where no column of the engine can be called so."""
+    try:
+        DIALECTS[server.dialect].identifier(name)
+    except ExportError:
+        return other
+    return name
 
 
 @pytest.mark.parametrize(
