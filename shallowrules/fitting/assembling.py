@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.encoding import Encoder
+from shallowrules.encoding import Encoder, categories
 from shallowrules.errors import counted
 from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
@@ -30,9 +30,8 @@ __all__ = [
     "assemble_rules",
     "choose_bins",
     "count_values",
+    "describe_columns",
     "describe_numbers",
-    "describe_values",
-    "profile_clusters",
     "rule_nodes",
     "separation_of",
 ]
@@ -172,7 +171,10 @@ def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
 
 
 def choose_bins(
-    columns: Sequence[RuleColumn], nodes: Sequence[Node], n_clusters: int, complete: Collection[int]
+    columns: Sequence[RuleColumn] | Mapping[int, RuleColumn],
+    nodes: Sequence[Node],
+    n_clusters: int,
+    complete: Collection[int],
 ) -> dict[int, NarrowBins]:
     """Return the bins of the columns of numbers that most nodes test, by position, of those that are `complete`."""
     asked = Counter(node.column for node in nodes if isinstance(node, Cut))
@@ -229,20 +231,39 @@ def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleCol
     return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
 
-def profile_clusters(
-    table: Table, found: Sequence[tuple[RuleColumn, NDArray[Any]]], k: int
+def describe_columns(
+    table: Table,
+    numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
+    cells: Mapping[int, NDArray[Any]],
+    sums: NDArray[np.float64],
 ) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
     """Return what the rules keep of each raw column, and of each cluster its means and shares by column.
 
-    `found` has each column of the table as it was described, with the mean in each cluster or the shares of its values.
+    Parameters
+    ----------
+    table : Table
+        Its values do not matter where the ends of numbers are known and all categories are among them.
+    numbers : mapping from int to (ndarray of shape (k,), (low, high))
+        By the position of a column of numbers its mean in each cluster, and its ends as `describe_numbers` takes them.
+    cells : mapping from int to ndarray, shape (k, n_values)
+        What `count_values` gave for each column of categories, which stand in ascending order.
+    sums : ndarray of float64, shape (k,)
+        Weight of the clusters.
     """
+    found: list[tuple[RuleColumn, NDArray[Any]]] = []
+    for source, raw in enumerate(table.columns):
+        if raw.is_numeric:
+            in_cluster, ends = numbers[source]
+            found.append((describe_numbers(raw, float(in_cluster @ sums / sums.sum()), ends), in_cluster))
+        else:
+            found.append(_describe_values(raw, categories(raw), cells[source], sums))
     columns = tuple(
         replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=raw.imputed)
         for (described, _), raw in zip(found, table.columns, strict=True)
     )
     mixed = any(not column.is_numeric for column in columns)
     profiles = []
-    for i in range(k):
+    for i in range(len(sums)):
         means = tuple(float(numbers[i]) if column.is_numeric else None for column, numbers in found)
         shares = tuple(() if column.is_numeric else tuple(each[i].tolist()) for column, each in found)
         profiles.append({"means": means, "shares": shares if mixed else ()})
@@ -299,7 +320,7 @@ def count_values(
     return np.bincount(cells, weight, k * len(values)).reshape(k, -1)
 
 
-def describe_values(
+def _describe_values(
     raw: Column, values: Sequence[Value], cells: NDArray[Any], sums: NDArray[np.float64]
 ) -> tuple[RuleColumn, NDArray[np.float64]]:
     """Return a column of categories, the most frequent first, and their shares, shape (k, n_values).

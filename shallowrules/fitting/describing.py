@@ -23,10 +23,8 @@ from shallowrules.fitting.assembling import (
     assemble_rules,
     choose_bins,
     count_values,
-    describe_numbers,
-    describe_values,
+    describe_columns,
     imputation_note,
-    profile_clusters,
     rule_nodes,
 )
 from shallowrules.measures.histograms import count_rows, cross_weights
@@ -244,22 +242,19 @@ def _describe_columns(
     """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
     encoder, table = encoding.encoder, encoding.table
     place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
-    found: list[tuple[RuleColumn, NDArray[Any]]] = []
+    numbers: dict[int, tuple[NDArray[np.float64], Sequence[float]]] = {}
+    cells = {}
     for source, raw in enumerate(table.columns):
-        if raw.is_numeric:
-            if source in place:
-                direction = encoder.columns[place[source]].direction
-                in_cluster = means[:, place[source]] * direction
-                ends = sorted(float(end[place[source]]) * direction for end in encoding.ranges)
-            else:  # a transformer left it out, or took its numbers for categories
-                in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
-                ends = [math.nan, math.nan]
-            found.append((describe_numbers(raw, float(in_cluster @ sums / sums.sum()), ends), in_cluster))
-        else:
-            values = categories(raw)
-            cells = count_values(raw, values, labels, len(sums), weight)
-            found.append(describe_values(raw, values, cells, sums))
-    return profile_clusters(table, found, len(sums))
+        if not raw.is_numeric:
+            cells[source] = count_values(raw, categories(raw), labels, len(sums), weight)
+        elif source in place:
+            direction = encoder.columns[place[source]].direction
+            ends = sorted(float(end[place[source]]) * direction for end in encoding.ranges)
+            numbers[source] = means[:, place[source]] * direction, ends
+        else:  # a transformer left it out, or took its numbers for categories
+            in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
+            numbers[source] = in_cluster, (math.nan, math.nan)
+    return describe_columns(table, numbers, cells, sums)
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from shallowrules.clustering.reference import centers_among, has_transformers
+from shallowrules.clustering.reference import Reference, centers_among, has_transformers
 from shallowrules.encoding import Encoder
 from shallowrules.errors import ShallowRulesWarning, counted
 from shallowrules.fitting.assembling import FitRecord, separation_of
@@ -18,11 +18,12 @@ from shallowrules.fitting.describing import describe_tree
 from shallowrules.measures.metrics import exact_sums
 from shallowrules.measures.summation import group_means
 from shallowrules.rules import Node, RuleSet
+from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.placing import place_exact_thresholds, place_thresholds
 from shallowrules.trees.tree import Tree
 
-__all__ = ["Described", "Fit", "describe", "doubts_of", "finish", "leafless_note"]
+__all__ = ["Described", "Fit", "describe", "doubts_of", "finish", "leafless_note", "placed", "record_of"]
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
@@ -38,8 +39,8 @@ class Fit:
         Over the model columns, with readable thresholds.
     encoder : Encoder
         What gives these columns.
-    labels : ndarray of int32, shape (n_rows,)
-        Index of each row's cluster, by the tree.
+    labels : ndarray of int32, shape (n_rows,), or None
+        Index of each row's cluster, by the tree; None of a table in parts.
     rules : RuleSet
     cluster_centers : ndarray of float64, shape (k, n_model_columns)
         Means of the clusters in the model columns.
@@ -51,7 +52,7 @@ class Fit:
 
     tree: Tree
     encoder: Encoder
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32] | None
     rules: RuleSet
     cluster_centers: NDArray[np.float64]
     clustered_centers: NDArray[np.float64]
@@ -72,30 +73,16 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     """
     encoding, reference = data.encoding, data.reference
     fit_weight, method = data.fit_weight, data.parameters.method
-    tree = place_thresholds(grown, encoding.encoder, encoding.table)
-    tree, encoder = place_exact_thresholds(tree, grown.kept, encoding.encoder, encoding.table)
+    tree, encoder = placed(grown, encoding.encoder, encoding.table, reference)
     if encoder is not encoding.encoder:
         encoding = encoding.recoded(encoder)
         data = replace(data, encoding=encoding)
-    tree = replace(tree, names=reference.names, classes=reference.classes)
     labels = grown.labels.copy()
     if fit_weight is not None and not fit_weight.all():
         weightless = fit_weight == 0
         labels[weightless] = tree.predict(encoding.matrix[weightless])
-    leafless = np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves])
-    n_kept = len(data.kept_centers)
-    described = describe(
-        data,
-        tree,
-        labels,
-        reference.labels,
-        FitRecord(
-            method,
-            weighted=data.weight is not None,
-            tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
-            notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], n_kept)),
-        ),
-    )
+    record = record_of(grown, tree, reference, data.kept_centers, method, tradeoff, weighted=data.weight is not None)
+    described = describe(data, tree, labels, reference.labels, record)
     rules = described.rules
     return Fit(
         tree,
@@ -104,7 +91,36 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         rules,
         described.means,
         np.where(np.isnan(described.clustered_means), reference.centers, described.clustered_means),
-        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
+        tuple(doubts_of(tree.n_leaves, len(data.kept_centers), rules)),
+    )
+
+
+def placed(grown: GrownTree, encoder: Encoder, table: Table, reference: Reference) -> tuple[Tree, Encoder]:
+    """Return a grown tree with readable thresholds and the names of its clusters, and what gives its columns."""
+    tree = place_thresholds(grown, encoder, table)
+    tree, encoder = place_exact_thresholds(tree, grown.kept, encoder, table)
+    return replace(tree, names=reference.names, classes=reference.classes), encoder
+
+
+def record_of(
+    grown: GrownTree,
+    tree: Tree,
+    reference: Reference,
+    kept: NDArray[np.integer],
+    method: str,
+    tradeoff: float,
+    *,
+    weighted: bool,
+) -> FitRecord:
+    """Return what is known of a fit without measuring it; `kept` are the centers that it explains."""
+    leafless = np.setdiff1d(kept, tree.cluster[tree.leaves])
+    return FitRecord(
+        method,
+        weighted=weighted,
+        tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
+        labelled=reference.labelled,
+        names_clusters=not reference.labelled,
+        notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], len(kept))),
     )
 
 

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.clustering.centers import Grids, reference_labels
-from shallowrules.encoding import categories
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.assembling import (
     Measured,
     count_values,
-    describe_numbers,
-    describe_values,
-    profile_clusters,
+    describe_columns,
 )
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement_of_pairs, cost_of_squares, squares_around
@@ -125,17 +122,15 @@ def measured_of(
 
     `head` has the ends and categories of all rows, `means` those of every cluster in the model columns.
     """
-    sums, k = found["weight"], len(on.centers)
-    place = {column.source: j for j, column in enumerate(on.encode.encoder.columns) if column.kind == "number"}
-    described = []
-    for source, raw in enumerate(head.columns):
-        if raw.is_numeric:
-            in_cluster = np.ascontiguousarray(means[:, place[source]])  # products add up as for a whole table
-            described.append((describe_numbers(raw, float(in_cluster @ sums / sums.sum()), raw.ends), in_cluster))
-        else:
-            values = categories(raw)
-            described.append(describe_values(raw, values, found[f"values {source}"], sums))
-    columns, profiles = profile_clusters(head, described, k)
+    sums = found["weight"]
+    numbers = {
+        # Side by side, so that products add up as for a whole table.
+        column.source: (np.ascontiguousarray(means[:, j]), head.columns[column.source].ends)
+        for j, column in enumerate(on.encode.encoder.columns)
+        if column.kind == "number"
+    }
+    cells = {index: found[f"values {index}"] for index in on.values}
+    columns, profiles = describe_columns(head, numbers, cells, sums)
     agreed, precision, recall = agreement_of_pairs(found["pair weights"])
     return Measured(
         columns,

@@ -13,23 +13,21 @@ from numpy.typing import NDArray
 from shallowrules._kernel import column_ranges
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import Encoder, categories, encode
+from shallowrules.encoding import categories, encode
 from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import Encode, RowEncoder
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.assembling import (
     MAX_CLUSTERS,
-    FitRecord,
     assemble_rules,
     choose_bins,
     describe_numbers,
-    describe_values,
     rule_nodes,
     separation_of,
 )
 from shallowrules.fitting.data import FitParameters
-from shallowrules.fitting.finishing import doubts_of, leafless_note
+from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
 from shallowrules.fitting.growing import over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree, measured_of
@@ -43,30 +41,21 @@ from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.partitions.merging import Added
-from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, refine_parts
-from shallowrules.trees.placing import place_exact_thresholds, place_thresholds
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.rounding import check_round_within
 from shallowrules.trees.searching import part_of
-from shallowrules.trees.tree import Tree
 
 __all__ = ["PartsFit", "fit_parts"]
 
 
 @dataclass(frozen=True, eq=False)
-class PartsFit:
-    """A finished fit of a table in parts; the fields are those of `Fit` and of what it came from, without labels."""
+class PartsFit(Fit):
+    """A finished fit of a table in parts, and what it came from."""
 
-    tree: Tree
-    rules: RuleSet
-    cluster_centers: NDArray[np.float64]
-    clustered_centers: NDArray[np.float64]
-    warnings: tuple[tuple[str, type[Warning]], ...]
-    encoder: Encoder
     reference: Reference
     names: tuple[str, ...]
     cluster_columns: list[int]
@@ -338,21 +327,14 @@ def _finish(
 ) -> PartsFit:
     """Return the fit with the rules of a grown tree, measured on all parts."""
     k = len(reference.centers)
-    tree = place_thresholds(grown, rows.encoder, head)
-    tree, encoder = place_exact_thresholds(tree, grown.kept, rows.encoder, head)
-    tree = replace(tree, names=reference.names, classes=reference.classes)
+    tree, encoder = placed(grown, rows.encoder, head, reference)
     rows = replace(rows, encoder=encoder)
     table = facts.head(parts, rows.roles, encoder.imputed, counted_only=False)
     nodes = rule_nodes(tree, encoder, table)
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
-    blank = [
-        describe_numbers(column, 0.0, column.ends)
-        if column.is_numeric
-        else describe_values(column, values[i], np.zeros((k, len(values[i]))), np.ones(k))[0]
-        for i, column in enumerate(table.columns)
-    ]
+    numbers = {i: describe_numbers(c, 0.0, c.ends) for i, c in enumerate(table.columns) if c.is_numeric}
     n_clusters = len(np.unique(tree.cluster[tree.leaves]))
-    bins = choose_bins(blank, nodes, n_clusters, range(len(blank))) if n_clusters <= MAX_CLUSTERS else {}
+    bins = choose_bins(numbers, nodes, n_clusters, numbers) if n_clusters <= MAX_CLUSTERS else {}
     weighted = rows.roles.weight is not None
     on = TreeOnParts(rows, tree, reference.centers, grids, bins, values, weighted)
     log("measuring the tree on all rows")
@@ -368,31 +350,23 @@ def _finish(
     measured = measured_of(counts, costs, on, table, means)
     if n_clusters > MAX_CLUSTERS:
         measured = replace(measured, confusion=None)
-    n_kept = k
-    leafless = np.setdiff1d(np.arange(k), tree.cluster[tree.leaves])
-    record = FitRecord(
-        parameters.method,
-        weighted=weighted,
-        tradeoff=float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0,
-        labelled=reference.labelled,
+    method, tradeoff = parameters.method, parameters.tradeoff
+    record = record_of(grown, tree, reference, np.arange(k), method, tradeoff, weighted=weighted)
+    record = replace(
+        record,
         left_out=facts.unlabelled,
-        names_clusters=not reference.labelled,
         separation=separation_of(encoder, _means(grids.cluster, found, "cluster"), found["weight"]),
-        notes=(
-            *imputation_notes(facts, rows.roles, encoder.imputed, parts.types),
-            *reference.notes,
-            *grown.notes,
-            *leafless_note([reference.names[i] for i in leafless], n_kept),
-        ),
+        notes=(*imputation_notes(facts, rows.roles, encoder.imputed, parts.types), *record.notes),
     )
     rules = assemble_rules(tree, nodes, measured, record)
     return PartsFit(
         tree,
+        encoder,
+        None,
         rules,
         means,
         np.where(np.isnan(clustered), reference.centers, clustered),
-        tuple(doubts_of(tree.n_leaves, n_kept, rules)),
-        encoder,
+        tuple(doubts_of(tree.n_leaves, k, rules)),
         reference,
         rows.roles.columns,
         cluster_columns,

@@ -498,7 +498,7 @@ def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
     }
 
 
-def _fit_attributes(fit: Fit | PartsFit, reference: Reference) -> dict[str, Any]:
+def _fit_attributes(fit: Fit, reference: Reference) -> dict[str, Any]:
     """Return the attributes that every fit sets."""
     statistics = fit.rules.statistics
     return {
