@@ -36,6 +36,7 @@ __all__ = [
     "check_choice",
     "counted",
     "nearest",
+    "suggestion",
 ]
 
 
@@ -193,6 +194,22 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     names = {name.lower(): name for name in reversed(list(known))}
     found = get_close_matches(word.lower(), names, 1, 0.5)
     return names[found[0]] if found else None
+
+
+def suggestion(word: str, known: Iterable[str], mark: str = "") -> str:
+    """Return "; did you mean 'x'?" with the known name that a word is most like, "" where none is like it.
+
+    Parameters
+    ----------
+    word : str
+    known : iterable of str
+    mark : str
+        What stands before a name where it is used, in place of quotes.
+    """
+    alike = nearest(word, known)
+    if alike is None:
+        return ""
+    return f"; did you mean {mark + alike if mark else repr(alike)}?"
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, nearest
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, suggestion
 from shallowrules.files import read_whole
 from shallowrules.sources.looking import look
 
@@ -215,8 +215,7 @@ def _entry(name: str, settings: Path) -> Mapping[str, str]:
         _refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
     if name not in databases:
         known = ", ".join(f"@{other}" for other in databases) or "none"
-        alike = nearest(name, databases)
-        hint = "" if alike is None else f"; did you mean @{alike}?"
+        hint = suggestion(name, databases, mark="@")
         raise OptionError(f"{settings} has no table [databases.{name}]; known are: {known}{hint}", option="database")
     found: Mapping[str, str] = databases[name]
     return found
@@ -226,9 +225,8 @@ def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> No
     """Raise DataError for a name that is not among the known ones, with the one that it is most like."""
     for name in names:
         if name not in known:
-            alike = nearest(name, known)
-            hint = f"known are: {', '.join(known)}" if alike is None else f"did you mean {alike!r}?"
-            raise DataError(f"{what} {name!r} is not known; {hint}")
+            hint = suggestion(name, known) or f"; known are: {', '.join(known)}"
+            raise DataError(f"{what} {name!r} is not known{hint}")
 
 
 def _password(name: str, entry: Mapping[str, str]) -> str | None:

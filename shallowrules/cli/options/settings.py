@@ -22,7 +22,7 @@ from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_opti
 from shallowrules.cli.options.reading import Tables, reading_options
 from shallowrules.cli.options.shared import gather
 from shallowrules.cli.output import show_message
-from shallowrules.errors import DataError, OptionError, nearest
+from shallowrules.errors import DataError, OptionError, suggestion
 from shallowrules.files import Reading, distinct_keys, read_whole
 
 if TYPE_CHECKING:
@@ -295,8 +295,7 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
     """Raise DataError for settings that no option has, or of which an option says that they are wrong."""
     unknown = sorted(set(settings) - set(OPTIONS))
     if unknown:
-        alike = nearest(unknown[0], OPTIONS)
-        hint = "" if alike is None else f"; did you mean {alike!r}?"
+        hint = suggestion(unknown[0], OPTIONS)
         raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}{hint}")
     options = {parameter.name: parameter for parameter in context.command.params}
     for name, value in settings.items():
