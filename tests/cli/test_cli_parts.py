@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from datetime import date
@@ -18,6 +19,7 @@ from sklearn.cluster import KMeans
 import shallowrules.fitting.parts
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules as command_line
+from shallowrules.cli.options.memory import memory_for_parts
 from shallowrules.clustering.reference import fit_clusterer
 from shallowrules.partitions import memory as machine
 
@@ -205,6 +207,17 @@ def test_a_table_that_does_not_fit_is_read_in_parts_by_itself(sales, tmp_path, m
     assert "sales.csv" in note
     assert note.count("0.0 GB") == 2
     words(note)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_in_parts_where_memory_is_given(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    for files in (("pipe.csv",), ("t.csv", "pipe.csv")):
+        where = tuple(str(tmp_path / name) for name in files)
+        assert memory_for_parts(where, 10**8) == 10**8
+        assert memory_for_parts(where, None) is None
+    assert memory_for_parts((str(tmp_path / "t.csv"),), 10**8) is None
 
 
 @pytest.mark.usefixtures("in_parts")

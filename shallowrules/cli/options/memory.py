@@ -72,17 +72,18 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
     Parameters
     ----------
     rows : str, tuple of str or DatabaseRows
-        How large rows of a database are is not known: they are read in parts only where `memory` is given.
+        How large rows of a database or of a pipe are is not known: they are read in parts where `memory` is given.
     memory : int or None
         What the user allows.
     """
     from shallowrules.partitions.memory import available_memory
-    from shallowrules.sources import DatabaseRows, input_files
+    from shallowrules.sources import input_files
 
-    if isinstance(rows, DatabaseRows):
+    files = input_files(rows)
+    if not files or not all(map(os.path.isfile, files)):
         return memory
     allowed = available_memory() if memory is None else memory
-    needed = WORKING_SHARE * sum(map(_numbers_size, input_files(rows)))
+    needed = WORKING_SHARE * sum(map(_numbers_size, files))
     if needed <= allowed:
         return None
     if memory is not None:
@@ -96,9 +97,7 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
 
 
 def _numbers_size(file: str) -> float:
-    """Return about how many bytes the numbers of a file take as float64; 0 for what is no file."""
-    if not os.path.isfile(file):
-        return 0.0
+    """Return about how many bytes the numbers of a file take as float64."""
     size = os.path.getsize(file)
     if file.lower().endswith((".parquet", ".pq")) and size > LEAST_MEMORY // 100:
         import duckdb
