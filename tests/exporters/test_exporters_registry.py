@@ -27,7 +27,8 @@ def test_built_in_exporters_meet_the_contract(name):
     check_exporter(get_exporter(name))
 
 
-def test_a_plugin_is_found_and_used(install):
+def test_a_plugin_is_found_and_used(install, monkeypatch):
+    monkeypatch.delitem(sys.modules, "shout_exporter", raising=False)  # which another test may have imported
     install("shout", {"shout": "shout_exporter:ShoutExporter"}, version="2.5")
     assert "shout" in exporter_names()
     [found] = [exporter for exporter in installed_exporters() if exporter.name == "shout"]
