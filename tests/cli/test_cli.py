@@ -142,6 +142,7 @@ def path_lines(*arguments):
     return [[*map(float, line[:-1]), line[-1]] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
 
 
+@pytest.mark.slow
 def test_path_shows_what_run_would_give():
     lines = path_lines()
     assert len(lines) > 4
@@ -172,6 +173,7 @@ def test_goals_choose_on_the_path():
     assert f" {short[3] - 0.1:g} conditions" in warning
 
 
+@pytest.mark.slow
 def test_goals_and_leaves_that_are_refused(words):
     crowded()
     said = []
@@ -367,6 +369,7 @@ def mixed(path="t.csv"):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chosen",
     few(

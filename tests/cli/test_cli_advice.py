@@ -71,6 +71,7 @@ def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, m
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "option"),
     [
@@ -91,6 +92,7 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weights", "found", "options"),
     [

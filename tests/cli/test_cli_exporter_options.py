@@ -345,6 +345,7 @@ def test_metadata_and_file_stem_are_held_against_the_contract():
 HEAVY = {"sklearn", "scipy", "duckdb", "pandas", "sqlglot", "jinja2", "rich", "numpy"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [

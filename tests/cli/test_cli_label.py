@@ -69,6 +69,7 @@ def written_clusters(path):
     return [None if absent else value for value, absent in zip(column.values.tolist(), column.absent, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ending", few(["csv", "tsv", "csv.gz", "parquet", "pq", "json", "jsonl", "ndjson", "jsonl.gz"], 3)
 )
@@ -334,6 +335,7 @@ HELD_NUMBERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 @pytest.mark.parametrize("kind", few(HELD_NUMBERS, 2))
 def test_categories_that_are_numbers_in_a_file_of_numbers(suffix, kind):

@@ -41,6 +41,7 @@ def slowly(monkeypatch):
     monkeypatch.setattr(os, "replace", replaced)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 def test_runs_into_one_folder_do_not_mix_their_files(tmp_path, monkeypatch):
     slowly(monkeypatch)
@@ -101,6 +102,7 @@ write_files(Path(sys.argv[1]), {name: f"new wrote {name}" for name in sys.argv[3
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(13))
 def test_a_killed_run_leaves_files_of_one_run_and_the_next_one_tidies_up(tmp_path, moment):
     write_files(tmp_path, texts("old"))
@@ -126,6 +128,7 @@ def test_the_progress_line_says_the_best_objective_once_there_is_one():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "path"])
 def test_a_thorough_search_tells_its_best_objective_to_the_progress_line(command, tmp_path, monkeypatch):
     told: list[float] = []

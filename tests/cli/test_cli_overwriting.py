@@ -83,6 +83,7 @@ def writer(request, made, tmp_path, monkeypatch):
     return arguments, Path(arguments[-1])
 
 
+@pytest.mark.slow
 def test_a_file_that_exists_needs_force_and_a_read_only_one_is_kept(writer):
     arguments, target = writer
     target.write_text("signed")

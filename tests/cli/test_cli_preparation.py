@@ -131,6 +131,7 @@ def test_what_looks_like_an_id_is_refused(write, name, values):
     assert prepare(path, options(exclude=(shown,)), READING).table.names == ["x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -94,6 +94,7 @@ def test_a_poor_terminal_is_no_reason_to_fail(folder):
     assert "größe" in fitted.stdout.decode()
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error_to_speak_of():
     process = subprocess.Popen([*COMMAND, "sample", "digits"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.readline()
@@ -193,6 +194,7 @@ def test_without_the_extra_it_is_named(words):
     words(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collects", [True, False])
 def test_garbage_is_looked_for_again_once_modules_are_loaded(collects):
     class Cycle:

@@ -67,6 +67,7 @@ def test_every_command_is_here():
     assert set(DOES) == set(commands.NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOES)
 def test_what_is_done_is_0(folder, name):
     done = call(*DOES[name])
@@ -128,6 +129,7 @@ def test_a_missing_file_of_an_option_is_3(folder, option):
     assert "none" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["exporters", "sample"])
 def test_what_cannot_be_written_is_3(name):
     if not os.path.exists("/dev/full"):
@@ -183,6 +185,7 @@ def test_the_page_lists_them():
     assert set(failures.__all__) >= {"DONE", "FOUND", "MISUSED", "STOPPED", "INTERRUPTED"}
 
 
+@pytest.mark.slow
 def test_python_runs_the_package(tmp_path):
     command = [sys.executable, "-m", "shallowrules"]
     done = subprocess.run([*command, "sample", "iris"], capture_output=True, text=True, check=False, cwd=tmp_path)

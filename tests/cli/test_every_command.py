@@ -56,6 +56,7 @@ def test_every_row_of_a_table_gets_the_cluster_of_the_tree(place):
     assert all(run.rows.values())
 
 
+@pytest.mark.slow
 def test_texts_that_are_numbers(place):
     """Missing words, numbers and what is neither."""
     [case] = [case for case in cases() if case.name == "float, small, words, imputed"]

@@ -172,6 +172,7 @@ def test_a_database_that_is_not_there(folder, scheme):
         assert not leaked(f"{DatabaseRows(url, 'small')!r}"), url
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:'passwd' is deprecated")
 @pytest.mark.parametrize("name", few(READING))
 def test_every_option_with_a_database_that_is_not_there(folder, name):
@@ -188,6 +189,7 @@ def test_every_option_with_a_database_that_is_not_there(folder, name):
         check(done, (name, variant))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_url_in_place_of_anything_else(folder, name):
     """As TABLE, as an option that wants another value, as an option that there is not."""

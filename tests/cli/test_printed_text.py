@@ -49,6 +49,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", few(PROBLEMS, 3))
 def test_no_name_of_a_column_commands_the_terminal(tmp_path, monkeypatch, problem):
     monkeypatch.chdir(tmp_path)

@@ -42,6 +42,7 @@ def table(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", few(OPTIONS, 2), ids=map(" ".join, OPTIONS))
 def test_a_run_is_repeated_as_it_was(table, options) -> None:
     first = call("run", "t.csv", *options, "-o", "first")
@@ -266,6 +267,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [("markdown", "template"), ("sql", "template"), ("html", "path")])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_file_outside_of_the_folder_is_not_read_unless_it_is_typed(table, place, option):

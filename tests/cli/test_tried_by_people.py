@@ -24,6 +24,7 @@ def test_a_byte_order_mark_in_a_rules_file_is_skipped(tmp_path):
     assert RuleSet.from_json(path) == rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;", "sep=|", "sep=\t", "\ufeffsep=;"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("compressed", [False, True])

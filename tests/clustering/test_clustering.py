@@ -89,6 +89,7 @@ def name_of(value):
 # Estimators ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_container", few([np.asarray, np.float32, pd.DataFrame, pl.DataFrame, Table.of]), ids=FIVE)
 @pytest.mark.parametrize("clusterer", [*centers_given(), *labels_given()], ids=name_of)
 def test_fitted_or_not_each_kind_is_explained(five_groups, as_container, clusterer):
@@ -116,6 +117,7 @@ def test_fitted_or_not_each_kind_is_explained(five_groups, as_container, cluster
     assert two.reference_inertia_ == pytest.approx(partition_cost(matrix[inside], given[inside]))
 
 
+@pytest.mark.slow
 def test_centers_are_those_of_the_clusterer(five_groups):
     for clusterer in centers_given():
         fitted = clusterer.fit(five_groups)
@@ -273,6 +275,7 @@ def test_centers_that_are_predicted_otherwise_are_refused(five_groups):
 # Pipelines -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_container", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["array", *FIVE[2:4]])
 @pytest.mark.parametrize(
     "last",
@@ -524,6 +527,7 @@ EXPLAINED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("explained", few(EXPLAINED.values(), 3), ids=EXPLAINED)
 def test_categories_go_with_any_clustering(customers, explained, weighted):
@@ -607,6 +611,7 @@ def wide_table(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(300, 64)).round(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", few([1, 2]))
 @pytest.mark.parametrize(
     ("how", "expected"),

@@ -59,6 +59,7 @@ def assert_as_alone(kmeans, X, weight, threads=(1, 2, 3)):
         assert said <= said_alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("random_state", RANDOM_STATES)
 @pytest.mark.parametrize("n_init", few([1, 2, 5, np.int32(5), "auto"], 3))
 @pytest.mark.parametrize("weighted", [False, True])
@@ -68,6 +69,7 @@ def test_a_fit_is_that_of_kmeans_alone(random_state, n_init, weighted):
     assert_as_alone(KMeans(7, n_init=n_init, random_state=random_state), X, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"init": "random"}, {"init": np.arange(21.0).reshape(7, 3)}, {"algorithm": "elkan"}, {"max_iter": 1}]
 )
@@ -102,6 +104,7 @@ def test_tables_at_the_edge(X):
     assert_as_alone(KMeans(5, n_init=4, random_state=0), X, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weight",
     [

@@ -424,6 +424,7 @@ def test_avila_as_in_the_paper(avila):
     assert np.mean([model.waes_ for model in models]) == pytest.approx(3.83, abs=0.05)
 
 
+@pytest.mark.slow
 def test_rules_of_a_scaled_clustering_are_in_raw_units(avila):
     X, k = avila
     scaled = MinMaxScaler().fit_transform(X)

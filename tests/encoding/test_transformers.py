@@ -57,6 +57,7 @@ def fitted(transformer, frame, k=5, **options):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scaler", [StandardScaler(), MinMaxScaler((2, 3)), MaxAbsScaler(), RobustScaler(), PowerTransformer()]
 )
@@ -123,6 +124,7 @@ def test_categories_orders_and_imputed_values_are_seen_through():
         model.predict(frame.assign(amount=frame["amount"].where(frame.index > 3)))
 
 
+@pytest.mark.slow
 def test_fitted_frozen_cloned_and_unfitted_give_one_tree():
     frame = shop()
     prepared = everything().fit(frame)
@@ -147,6 +149,7 @@ def test_columns_are_found_however_they_are_named():
     assert len(rest.encoder_.columns) == 3
 
 
+@pytest.mark.slow
 def test_arrays_polars_and_frames_that_come_out():
     frame = shop()[["amount", "months"]]
     pandas_out = make_pipeline(StandardScaler(), MinMaxScaler()).set_output(transform="pandas")

@@ -187,6 +187,7 @@ def test_scalers_are_scikit_learns(scale, dtype):
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALERS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", few(["C", "F"]))
@@ -249,6 +250,7 @@ def test_trees_of_given_labels(drawn, k, scale, two_spaces):
     same_tree(weighted, repeated)
 
 
+@pytest.mark.slow
 @draws(100)
 @given(weighted_tables(), st.integers(1, 6), st.sampled_from([None, *SCALERS]))
 def test_trees_of_given_centers(drawn, k, scale):

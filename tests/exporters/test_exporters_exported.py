@@ -221,6 +221,7 @@ def test_a_failure_among_several_files_leaves_no_folder_behind(tmp_path, monkeyp
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_dir()) == ["a", "out"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
 def test_a_result_goes_through_a_pipe_that_is_named(folder):
     done = spawn("export", "rules.json", "sql", "-o", "/dev/stdout")

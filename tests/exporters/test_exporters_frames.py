@@ -105,6 +105,7 @@ def test_they_meet_the_contract(form):
     check_exporter(get_exporter(form))
 
 
+@pytest.mark.slow
 @draws(80)
 @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts), seed=st.integers(0, 2**32))
 def test_pandas_is_the_tree(rules, seed):
@@ -187,6 +188,7 @@ POLARS_TYPES = [
 THRESHOLDS = (0, 1, 7, 2**53, 2**53 + 1, 2**63 - 2, -(2**53) - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float", "integer"])
 @pytest.mark.parametrize("nulls", few([[], ["NA", "1"], ["-9", "7.5", "9007199254740993"]]))
 @pytest.mark.parametrize("imputed", [None, 3])
@@ -222,6 +224,7 @@ OF_PANDAS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float", "integer"])
 @pytest.mark.parametrize("nulls", few([[], ["NA", "1"]]))
 @pytest.mark.parametrize("imputed", few([None, 3]))
@@ -316,6 +319,7 @@ def test_rules_of_one_leaf_and_frames_without_rows(n_rows):
             assert none_as_minus_one(by_polars(rules, polars_frame(rules, rows))) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [balanced_rules(500), chain_rules(500)], ids=["balanced", "chain"])
 def test_many_leaves(rules):
     rows = boundary_rows(rules, 0, 50)
@@ -365,6 +369,7 @@ def test_whole_arrays_are_what_numpy_compares():
     assert namespace["assign_cluster"](frame).tolist() == rules.assign(frame).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "telco"])
 def test_tables_that_people_have(name, request):
     if name == "wine":

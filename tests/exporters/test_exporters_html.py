@@ -230,6 +230,7 @@ def test_a_page_of_50_clusters_and_20_trees_is_below_510_kb(long_path, tmp_path)
         assert text_of(data, data["forms"]["SQL"][i]) == export(tree.rules, "sql", style="select")
 
 
+@pytest.mark.slow
 def test_of_many_clusters_the_largest_moves_are_shown_and_the_rest_counted(long_path):
     rules = long_path.trees[5].rules
     page = export(rules, "html")

@@ -192,6 +192,7 @@ def test_the_title():
             export(example_rules(), "markdown", title=title)
 
 
+@pytest.mark.slow
 def test_many_rules_are_not_listed_in_the_contents():
     text = export(balanced_rules(5000), "markdown")
     assert "one of 715 rules, see below" in text

@@ -184,6 +184,7 @@ def test_any_mapping_is_a_row(function):
     assert function(OrderedDict(x=0.1, n=1)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [balanced_rules, chain_rules])
 def test_many_leaves(make):
     rules = make(5000)

@@ -160,6 +160,7 @@ DTYPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float", "integer"])
 @pytest.mark.parametrize("nulls", few([[], ["NA", "1"], ["-9"]]))
 @pytest.mark.parametrize("imputed", [None, 3])
@@ -254,6 +255,7 @@ def test_what_is_wrong_with_columns_is_named():
         function({"x": [1.0, 2.0], "n": [1, "a"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [balanced_rules, chain_rules])
 @pytest.mark.parametrize("style", few(STYLES))
 def test_many_leaves(make, style):

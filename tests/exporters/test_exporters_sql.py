@@ -403,6 +403,7 @@ def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers()
     assert found == [(None,), (None,), (1,), (1,), (0,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imputed", [None, 1, 7])
 @pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
 @pytest.mark.parametrize("engine", EXECUTED)

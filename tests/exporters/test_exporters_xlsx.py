@@ -234,6 +234,7 @@ def test_whole_numbers_that_a_cell_would_round_are_refused(threshold):
         export(make_rules([("n", "integer")], (0, threshold, 0, 1)), "xlsx", label_rows=1)
 
 
+@pytest.mark.slow
 @draws(80)
 @given(rules=rule_sets(hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_no_formula_holds_anything_of_the_data(rules):

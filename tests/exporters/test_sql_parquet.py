@@ -26,6 +26,7 @@ PARQUET_COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imputed", [None, 1.5])
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
 @pytest.mark.parametrize("values", few(PARQUET_COLUMNS.values(), 3), ids=PARQUET_COLUMNS)

@@ -104,6 +104,7 @@ def test_two_orders_of_one_column():
     assert RuleSet.from_dict(rules.to_dict()) == rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("seed", range(drawn(8)))
 def test_the_least_and_the_largest_value_are_those_of_the_column_whatever_the_order_of_rows(seed, n_jobs):

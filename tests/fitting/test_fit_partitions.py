@@ -94,6 +94,7 @@ def test_given_centers(n_parts, scale, weights, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"]))
 @pytest.mark.parametrize("impute", [None, "median"])
 @pytest.mark.parametrize("way", ["weights", "labels"])
@@ -120,6 +121,7 @@ def test_parts_of_which_no_row_counts(scale, impute, way, columns, memory):
     check_equal(model, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [{}, {"explain_columns": ["age", "kind"]}, {"cluster_columns": ["amount", "open"]}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_columns_and_single_precision(columns, dtype, memory):
@@ -152,6 +154,7 @@ def test_given_labels(weights, gaps, memory):
     check_equal(of_parts, model)
 
 
+@pytest.mark.slow
 @draws(40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
@@ -219,6 +222,7 @@ def test_imputed_values(n_parts, scale, way, memory):
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 
+@pytest.mark.slow
 @draws(30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7]), st.sampled_from([None, "minmax", "robust"]))
 def test_imputed_values_of_small_tables_with_ties(seed, n_parts, scale):
@@ -240,6 +244,7 @@ def test_imputed_values_of_small_tables_with_ties(seed, n_parts, scale):
     check_equal(of_parts, model.set_params(clusterer=centers).fit(frame, sample_weight=weight))
 
 
+@pytest.mark.slow
 def test_missing_values_in_files_are_imputed(tmp_path, memory):
     frame = with_holes(a_frame(), 3).drop(columns=["label", "copies"])
     pieces = [frame.iloc[:100].assign(age=pd.array([None] * 100, "Int64")), frame.iloc[100:]]
@@ -273,6 +278,7 @@ def test_our_own_centers_do_not_depend_on_the_cut_and_are_near_those_of_kmeans(c
     assert model.reference_inertia_ == pytest.approx(usual, rel=0.01)
 
 
+@pytest.mark.slow
 def test_parquet_and_csv_files(tmp_path, memory):
     frame = a_frame().drop(columns=["label", "copies"])
     pieces = [frame.iloc[:100], frame.iloc[100:100], frame.iloc[100:]]
@@ -408,6 +414,7 @@ def test_bins_of_many_rows_are_divided_again(monkeypatch):
     assert largest[50] <= 50 < largest[10**9]
 
 
+@pytest.mark.slow
 @draws(40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10_000),

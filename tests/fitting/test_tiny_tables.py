@@ -118,6 +118,7 @@ def test_each_distinct_row_is_a_cluster_and_means_are_rounded(rows):
     check_rules(model.rules_)
 
 
+@pytest.mark.slow
 @draws(200)
 @given(st.data())
 def test_a_fit_of_few_rows(data):

@@ -26,6 +26,7 @@ def test_a_path_is_the_tree_of_each_tradeoff(problem, tradeoffs):
             assert equal == (one is two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dense_limit", "kept_distances"), few([(None, 0), (1, 0), (5, 5), (128, 4), (128, 128)], 2))
 def test_a_path_is_the_tree_of_each_tradeoff_on_tables_of_some_size(table, dense_limit, kept_distances):
     tradeoffs = [0.0, 0.3, 0.01, 0.03, 0.031, 0.3]

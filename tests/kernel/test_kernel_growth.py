@@ -227,6 +227,7 @@ def test_as_many_centers_as_there_may_be_have_codes(power, ranks):
     assert (np.diff(np.concatenate([codes[0].astype(int), center_codes[0]])[order]) >= 0).all()
 
 
+@pytest.mark.slow
 @many
 @given(problems(max_columns=3), st.sampled_from([0, 1, 3, 16, 512]), st.sampled_from([1, 3, 9, 31]), st.data())
 def test_codes_keep_the_order_of_values_and_those_of_centers_are_the_rows(problem, ranks, power, data):

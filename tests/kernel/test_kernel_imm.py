@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from draws import draws
 from growths import check, own_centers
 from hypothesis import given
@@ -19,12 +20,14 @@ def test_every_choice_of_imm_is_the_oracles(problem):
     check(problem, method="imm", **own_centers(problem))
 
 
+@pytest.mark.slow
 @some
 @given(problems(max_rows=200, max_columns=3, max_centers=24))
 def test_every_choice_of_imm_is_the_oracles_with_many_centers(problem):
     check(problem, method="imm", **own_centers(problem))
 
 
+@pytest.mark.slow
 @many
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_imm_minds_given_labels(problem, seed):

@@ -467,6 +467,7 @@ def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions)
     assert_equal_trees(look_ahead(problem, penalty)[0], look_ahead(problem, penalty, instructions=instructions)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense_limit", few([1, 5, 20, 128]))
 @pytest.mark.parametrize("kept_distances", [0, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -489,6 +490,7 @@ def test_looking_ahead_counts_rows_too_far_for_the_bounds():
     assert dense.objective == pytest.approx(listed.objective, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_in_looking_ahead():
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 40_000, 3, 6, 3.0), 6, random)

@@ -87,6 +87,7 @@ def test_known_distances_change_nothing_on_small_tables(problem, options):
         assert_same(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", few(KNOWN, 2), ids=map(str, KNOWN))
 def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
@@ -222,6 +223,7 @@ def test_a_row_too_far_for_the_bounds_still_counts(options):
     assert chosen(*checked(columns, np.array([[0, 0], [1, 1]]), points, noise), options).feature[0] == 1
 
 
+@pytest.mark.slow
 def test_every_choice_is_the_oracles_with_lists_only():
     random = np.random.default_rng(5)
     X = blobs(random, 3000, 5, 160, 3.0)
@@ -232,6 +234,7 @@ def test_every_choice_is_the_oracles_with_lists_only():
             assert_same(tree, grown(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("instructions", [0, 2])
 def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_once(weighted, instructions):
@@ -248,6 +251,7 @@ def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_o
     assert_same(*trees)
 
 
+@pytest.mark.slow
 def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs():
     # Of equal columns the bounds are equal: they cannot tell which of them to cut by.
     random = np.random.default_rng(6)
@@ -315,6 +319,7 @@ def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instruc
         assert_same(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", few([False, True]))
 def test_threads_change_nothing_where_they_share_a_node(weighted):
     random = np.random.default_rng(3)

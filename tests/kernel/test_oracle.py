@@ -399,6 +399,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @few
 @given(problems(max_rows=30))

@@ -99,6 +99,7 @@ def test_every_row_gets_its_cluster(keyed, columns):
     assert schema_of(database) == before
 
 
+@pytest.mark.slow
 @on("sqlite", "duckdb")
 @pytest.mark.parametrize("size", few([1, N_ROWS - 1, N_ROWS, N_ROWS + 1]))
 def test_batches_of_any_size(keyed, size):

@@ -56,6 +56,7 @@ LOCKS = {
 }
 
 
+@pytest.mark.slow
 @on(*LOCKS)
 @pytest.mark.parametrize("style", ["table", "update"])
 def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, words, style):
@@ -135,6 +136,7 @@ def before_each_event(monkeypatch, do):
     monkeypatch.setattr(running, "_run", running_it)
 
 
+@pytest.mark.slow
 @on("sqlite", "duckdb", "mysql")
 @pytest.mark.parametrize("case", few(["view", "table again", "update"]))
 def test_an_interrupt_before_any_statement_leaves_all_as_it_was(shop, monkeypatch, case):
@@ -232,6 +234,7 @@ def test_a_kill_while_something_is_made_first_leaves_it_whole_or_not_at_all(shop
     assert moment >= 1
 
 
+@pytest.mark.slow
 @FORKS
 @on("sqlite", "duckdb", "postgres")
 @pytest.mark.parametrize("style", few(["view", "table", "update"]))

@@ -184,6 +184,7 @@ def test_a_computed_column_that_is_not_immutable_says_what_to_do(shop):
         shop.query("DROP TYPE moods", ["DROP TABLE people"])
 
 
+@pytest.mark.slow
 @on("sqlite", "duckdb")
 def test_where_nobody_can_answer_an_update_wants_a_word(shop, words):
     before = schema_of(shop)
@@ -218,6 +219,7 @@ def test_who_can_be_asked_is_asked(tmp_path, monkeypatch, answer):
     assert (schema_of(file) == before) == (answer != "y\n")
 
 
+@pytest.mark.slow
 @on("sqlite", "duckdb", "postgres")
 def test_what_changed_between_the_plan_and_its_run_is_seen(shop, words):
     rows = DatabaseRows(shop.url, "small")

@@ -61,6 +61,7 @@ def run_together(plans, monkeypatch, *, inside, delay):
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [True, False])
 @pytest.mark.parametrize("style", few(STYLES))
 def test_one_of_two_runs_is_done_and_the_other_is_to_try_again(shop, monkeypatch, style, inside):
@@ -77,6 +78,7 @@ def test_one_of_two_runs_is_done_and_the_other_is_to_try_again(shop, monkeypatch
         run_plan(plan_labels(small_rules(), of(shop), Application(style=style), undo=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["view", "table"])
 def test_who_is_told_so_does_it_again(shop, monkeypatch, style):
     plans = [plan_labels(small_rules(), of(shop), Application(style=style)) for _ in range(2)]
@@ -106,6 +108,7 @@ def kinds():
                 yield pytest.param(dialect, code, marks=marked(dialect)[0].marks, id=f"{dialect}-{code}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("database", "code"), [*kinds()], indirect=["database"])
 def test_every_kind_of_conflict_says_to_run_again(shop, code):
     named = {"sqlstate": code} if shop.dialect == "postgres" and len(code) == 5 else {}

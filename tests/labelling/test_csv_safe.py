@@ -39,6 +39,7 @@ def written(path):
         return list(csv.reader(stream))
 
 
+@pytest.mark.slow
 @draws(30)
 @given(
     st.lists(texts, min_size=1, max_size=6),

@@ -148,6 +148,7 @@ def test_what_does_not_go_together(tmp_path, monkeypatch):
         measure_shifts(RULES, {})
 
 
+@pytest.mark.slow
 @draws(25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])

@@ -116,6 +116,7 @@ def write_sqlite(path, columns, rows):
     connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "values", "sizes"),
     [

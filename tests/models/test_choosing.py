@@ -135,6 +135,7 @@ def test_a_plot(four):
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_on_the_command_line(four, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

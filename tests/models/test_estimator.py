@@ -249,6 +249,7 @@ def test_a_model_whose_only_fit_failed_is_not_fitted(six_groups, monkeypatch, st
     assert vars(model) == vars(ExplainableKMeans(3, random_state=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupted_fit_leaves_the_earlier_one_whole(six_groups, monkeypatch, stage):
     frame = pd.DataFrame(six_groups, columns=list("abcd"))
@@ -494,6 +495,7 @@ def test_progress_can_be_watched(capsys):
     assert clone(model).on_progress is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters", [{}, {"method": "imm"}, {"method": "exkmc"}, {"method": "exkmc", "max_leaves": 3}]
 )

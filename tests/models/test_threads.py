@@ -210,6 +210,7 @@ def test_a_limit_that_another_thread_holds_is_left_to_it(three_blas_threads):
     assert blas_threads() == three_blas_threads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_clustering_is_that_of_kmeans_alone(seed):
     random = np.random.default_rng(seed)

@@ -117,6 +117,7 @@ def test_a_bound_missed_by_rounding_alone_is_met(path):
     assert model.tradeoff == point.tradeoff
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("goal", "error", "message"),
     [

@@ -193,6 +193,7 @@ def test_no_page_is_written_on_a_busy_machine(
     assert page.read_text() == before
 
 
+@pytest.mark.slow
 def test_a_probe_gets_a_share_of_the_cores() -> None:
     measuring = importlib.import_module("measuring")
     assert 0.0 < measuring.free_share() < 1.2

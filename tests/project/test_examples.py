@@ -41,6 +41,7 @@ def test_there_are_three_of_them():
     assert len(COMMANDS) == 3
 
 
+@pytest.mark.slow
 def test_an_id_is_refused_with_what_the_page_says(shared_data):
     from shallowrules.cli.commands import shallowrules
 

@@ -517,6 +517,7 @@ def test_options_of_another_type_are_refused():
     assert edit_rules(model.rules_, model, X, merge=[np.array([0, 1])]).after.statistics.rows == 180
 
 
+@pytest.mark.slow
 def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")

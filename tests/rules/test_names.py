@@ -135,6 +135,7 @@ def test_an_empty_note_takes_one_away():
 texts = hostile_texts.map(str.strip).filter(lambda text: text and "\0" not in text)
 
 
+@pytest.mark.slow
 @given(names=st.lists(texts, min_size=3, max_size=3, unique=True), note=texts, delimiter=st.sampled_from(",;\t"))
 def test_hostile_names_come_through_a_file_to_every_form(tmp_path_factory, names, note, delimiter):
     file = tmp_path_factory.mktemp("names") / "names.csv"
@@ -242,6 +243,7 @@ def test_names_of_no_cluster_are_refused_before_the_work(table, words):
     assert "absent.csv" in str(result.exception) + result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -286,6 +288,7 @@ def group_of(cluster):
     return int(np.argmax([5, *cluster.means]))  # the mean of which column is large, or of none
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]], ids=["in memory", "in parts"])
 def test_names_go_on_to_the_clusters_of_a_new_fit(memory):

@@ -74,6 +74,7 @@ def test_the_schema_has_every_entry(schema, trees):
         assert part["required"] == [name for name in part["properties"] if name not in optional]
 
 
+@pytest.mark.slow
 def test_what_is_written_is_valid(schema, trees):
     path = trees[0].rule_sets()
     bare = RulePath.of([(tree.refine, tree.rules.without_histograms()) for tree in path])
@@ -158,6 +159,7 @@ def test_trees_of_two_tables_are_no_path(trees):
         RulePath((*path.trees, type(path.trees[0])("none", other)))
 
 
+@pytest.mark.slow
 def test_the_command_writes_it_and_a_page_takes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_groups("t.csv")

@@ -212,6 +212,7 @@ def refused(path, text, message):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_every_truncation_is_refused(tmp_path):
     text = make_rules([("x", "float")], TWO_LEAVES).to_json()
     for length in range(len(text) - 2):  # the last two are "}" and the end of the line

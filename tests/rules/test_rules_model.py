@@ -90,6 +90,7 @@ def test_printed_one_rule_per_line():
     assert repr(rules) == "RuleSet(4 rules, 3 clusters, 2 columns)"
 
 
+@pytest.mark.slow
 @given(rule_sets(names=hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
 def test_hostile_names_do_not_break_lines_or_markup(rules):
     text = str(rules)

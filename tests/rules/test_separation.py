@@ -197,6 +197,7 @@ def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
     assert "| Made from | the shop, 2026 |" in (tmp_path / "b" / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_rules_say_what_they_were_made_from_wherever_they_are_exported(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     table, _ = drawn(2)

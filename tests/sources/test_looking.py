@@ -151,6 +151,7 @@ def tables(tmp_path, monkeypatch):
     return tree
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("pattern", PATTERNS[:2])
 @pytest.mark.parametrize("fault", FAULTS)

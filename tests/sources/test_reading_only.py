@@ -73,6 +73,7 @@ def test_a_connection_that_reads_writes_nothing(small, write):
         assert source.table().n_rows == 6
 
 
+@pytest.mark.slow
 @on("duckdb", "postgres", "mysql")
 @pytest.mark.parametrize("copied", [True, False])
 @pytest.mark.parametrize("command", few(map(list, COMMANDS), 3), ids=["-".join(command[:2]) for command in COMMANDS])

@@ -150,6 +150,7 @@ def test_with_a_decimal_comma_a_dot_is_no_number(write):
     assert read_table(path, decimal=",", delimiter=";")["a"].type == "text"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null", [(), ("NA",)])
 def test_two_signs_are_no_number(write, null):
     assert read_table(write("a,b\n1.5,2\n+-1,3\n"), null=null)["a"].type == "text"
@@ -303,6 +304,7 @@ def test_an_unreadable_file(write):
         read_table(path)
 
 
+@pytest.mark.slow
 def test_nearly_all_numbers_are_refused_with_the_ways_out(write, words):
     said = []
     for fields, named in (
@@ -398,6 +400,7 @@ def test_importing_does_not_need_duckdb():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
 def test_a_pipe_is_read(tmp_path):
     code = "from shallowrules.sources import read_table; print(read_table('/dev/stdin')['b'].values.tolist())"
@@ -426,6 +429,7 @@ def test_a_file_is_scanned_the_same_in_parts(write, monkeypatch, pieces):
         assert text_source.scan(path, ",") == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

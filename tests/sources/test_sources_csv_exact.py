@@ -174,6 +174,7 @@ def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, s
         assert quick.values.tolist() == slow.values.tolist()
 
 
+@pytest.mark.slow
 @draws(50, deadline=None)
 @given(
     rows=st.lists(

@@ -217,6 +217,7 @@ def test_rules_are_not_compiled(database):
         assert connection.exec_driver_sql("SHOW jit").scalar() == "off"
 
 
+@pytest.mark.slow
 def test_rules_of_a_table_are_those_of_its_file(database, fill, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("sample", "wine", "-o", "wine.csv").exit_code == 0

@@ -31,6 +31,7 @@ def test_json_forms(write, form):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

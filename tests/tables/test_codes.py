@@ -56,6 +56,7 @@ def test_a_pattern_that_takes_a_column_that_is_needed_is_refused(sales, options,
     assert "--exclude leaves out column 'flag_a', which another option names" in message
 
 
+@pytest.mark.slow
 def test_codes_are_noted_and_taken_as_categories(sales) -> None:
     noted = call("fit", "sales.csv", "-k", 4, "-o", "rules.json", "--force")
     assert "'region' holds whole numbers that look like a code: --categories region takes them" in noted.stderr

@@ -90,6 +90,7 @@ def test_every_frame_gives_the_same_rules(frame, expected):
     np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
 
 
+@pytest.mark.slow
 def test_names_are_kept_and_checked(frame, columns, expected):
     model = fit(frame)
     assert list(model.feature_names_in_) == NAMES
@@ -141,6 +142,7 @@ def test_columns_by_name_in_every_frame(frame, expected):
     assert model.rules_ == same.rules_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, np.uint16, ">f8", np.bool_])
 def test_arrays_lists_and_frames_of_one_type(dtype):
     X = np.random.default_rng(0).integers(0, 100 if dtype != np.bool_ else 2, (200, 3)).astype(dtype)

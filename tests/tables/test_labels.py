@@ -118,6 +118,7 @@ def test_a_label_without_weight_leaves_the_others_as_they_are():
     assert set(model.labels_.tolist()) == {1, 3}
 
 
+@pytest.mark.slow
 @given(names)
 @example(["it's", "", 'a "b"'])
 @draws(30, deadline=None)

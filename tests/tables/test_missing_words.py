@@ -36,6 +36,7 @@ def test_the_words_are_those_of_pandas():
     assert set(MISSING_WORDS) == STR_NA_VALUES - {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", few(MISSING_WORDS, 4))
 def test_a_word_is_refused_until_it_is_said_what_it_is(word):
     path = write_alleys(("gravel", word, "paved"))
@@ -67,6 +68,7 @@ def test_the_command_line_names_both_ways_out_and_one_that_works():
     assert call(*words[1:]).exit_code == 0
 
 
+@pytest.mark.slow
 def test_label_reads_a_word_as_the_rules_do():
     write_alleys()
     assert call("fit", "t.csv", "-k", "3", "--keep-text", "NA", "-o", "kept.json").exit_code == 0
@@ -96,6 +98,7 @@ def test_label_reads_a_word_as_the_rules_do():
     assert call("label", "without.json", "t.csv", "--keep-text", "NA", "-o", "without.csv").exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("row", [1, 17, 60])
 def test_label_names_the_row_of_what_is_wrong_whether_rows_stream_or_not(target, row):

@@ -226,6 +226,7 @@ def test_label(tmp_path, reading, imputed):
         assert sum(counts.values()) == len(cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["abc", "4x", "1_0", "0x10", "5\n", "1e"])
 @READING
 def test_label_names_the_text_that_is_neither(tmp_path, reading, text):

@@ -311,6 +311,7 @@ def dated_table(seed, kind, n_rows=60):
     return Table.of(dated), Table.of({"t": numbers, "x": x})
 
 
+@pytest.mark.slow
 @all_kinds
 @pytest.mark.parametrize("refine", ["none", "full"])
 def test_times_are_clustered_as_their_numbers(kind, refine):
@@ -588,6 +589,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 def test_a_file_of_dates_from_end_to_end(folder):
     rows = list(rows_of())

@@ -40,6 +40,7 @@ def write_visits(words, path="visits.csv", **columns):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WORDS)
 def test_rules_test_truth_values_and_it_is_said(words):
     write_visits(words)
@@ -190,6 +191,7 @@ def test_check_shows_what_is_wrong_with_a_table(engine, named):
     assert sum(shares) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"], indirect=True)
 def test_check_of_many_clusters(engine):
     """SQLite puts at most 500 SELECTs together."""

@@ -146,6 +146,7 @@ def test_few_distinct_rows_there_many_times(seed: int) -> None:
     assert_same(from_parts(problem, cut_into(problem, 3, seed), 0), whole(problem))
 
 
+@pytest.mark.slow
 @draws(150)
 @given(problems(), st.sampled_from([1, 2, 7]), st.integers(0, 99), st.sampled_from([4, 16]))
 def test_bins_of_few_rows_that_are_divided_again(problem: Problem, n_parts: int, seed: int, n_sampled: int) -> None:

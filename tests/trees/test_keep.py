@@ -119,6 +119,7 @@ def test_falling_columns_keep_their_cut():
         assert (found.rules_.assign(table) == found.labels_).all()
 
 
+@pytest.mark.slow
 def test_along_a_path():
     rng = np.random.default_rng(2)
     X = np.vstack([rng.normal(center, 1.2, (80, 3)) for center in 5 * rng.normal(size=(5, 3))])
@@ -144,6 +145,7 @@ def test_what_cannot_be_kept_is_refused():
         ExplainableKMeans(3, random_state=0, keep=["x0 <= 2"], method="exkmc").fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -186,6 +188,7 @@ def test_a_refit_on_a_table_without_the_columns_is_refused(tmp_path, monkeypatch
     assert message.startswith("rules.json tests 'a', which this fit does not use, so that the rows cannot tell")
 
 
+@pytest.mark.slow
 def test_a_refit_keeps_numbers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")
@@ -209,6 +212,7 @@ def test_a_refit_keeps_numbers(tmp_path, monkeypatch):
     assert {cluster.index for cluster in RuleSet.from_json("more.json").clusters} == {0, 1, 2, 7, 8, 9}
 
 
+@pytest.mark.slow
 def test_drift_says_whether_a_refit_pays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people.csv")

@@ -37,12 +37,14 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(two.tolist()))
 
 
+@pytest.mark.slow
 @draws(250)
 @given(problems(max_rows=60), st.booleans())
 def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
     assert_refined(problem, moves_leaves=moves)
 
 
+@pytest.mark.slow
 @draws(120)
 @given(problems(max_rows=60), st.booleans(), st.sampled_from([1, 2, 7]), seeds)
 def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, moves, n_threads, seed):
@@ -73,6 +75,7 @@ def test_refining_pays(k, tradeoff):
         assert after < 0.995 * before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [5000, 7000, 40_000, 80_000])
 def test_threads_change_nothing_whatever_is_sampled(n_rows):
     problem = clustered_table(n_rows, 12)
@@ -153,6 +156,7 @@ def test_rows_of_no_weight_might_as_well_not_be_there_when_refined(problem, seed
     assert (tree[1].tree.labels[~present] == LEAF).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [2000, 8000])
 @pytest.mark.parametrize(
     "layout",
@@ -199,6 +203,7 @@ def test_a_cluster_of_one_row_is_sampled():
     assert refinement.n_sampled < 6000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_of_a_large_table_all_rows_are_judged(weighted):
     # Far more rows than are searched, clusters of one row and of ten, and few distinct values in the clustered columns.
@@ -303,6 +308,7 @@ def large() -> Problem:
     return clustered_table(20_000, 12, n_columns=60, spread=6.0)
 
 
+@pytest.mark.slow
 def test_refining_tells_its_progress(large):
     shares: list[float] = []
     refined(large, progress=shares.append)
@@ -311,6 +317,7 @@ def test_refining_tells_its_progress(large):
     assert 0 < shares[0] < shares[-1] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [1, 4])
 def test_what_progress_raises_ends_refining(large, call):
     calls = []
@@ -333,6 +340,7 @@ def digits() -> np.ndarray:
     return load_digits().data[:900, 2::3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tradeoff", "scale"), [(0.0, None), (0.03, "standard"), (0.3, "minmax")])
 def test_a_refined_model_is_never_behind(digits, tradeoff, scale):
     model = ExplainableKMeans(10, tradeoff=tradeoff, scale=scale, random_state=0)

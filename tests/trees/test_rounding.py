@@ -68,6 +68,7 @@ def test_candidates(lower: float, upper: float, integer: bool, expected: list[fl
     assert all(isinstance(value, int if integer else float) for value in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(drawn(24)))
 @pytest.mark.parametrize("within", [0.0005, 0.01])
 def test_rises_by_no_more_and_says_what_it_did(seed: int, within: float) -> None:
@@ -173,6 +174,7 @@ def test_thresholds_are_rounder_for_it() -> None:
     assert rounded < 0.8 * exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(drawn(16)))
 def test_no_single_threshold_could_still_be_rounder(seed: int) -> None:
     """Of the candidates of a tree, each alone, none would save more digits within the bound than all taken together."""
@@ -271,6 +273,7 @@ def test_whole_numbers_stay_whole() -> None:
     np.testing.assert_array_equal(model.labels_, model.rules_.assign(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_parts", [1, 7])
 @pytest.mark.parametrize("within", [None, 0.01])
 @pytest.mark.parametrize("refine", ["full", "none"])
@@ -312,6 +315,7 @@ def test_given_labels_are_not_rounded() -> None:
     ExplainableKMeans(clusterer=labels, round_within=0).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "expected"), [("0.2%", 0.002), ("0.002", 0.002), ("0", 0.0), ("0%", 0.0)])
 def test_on_the_command_line_a_share_or_a_percentage(tmp_path, share: str, expected: float) -> None:
     table = load_wine(as_frame=True).data

@@ -40,6 +40,7 @@ def test_a_thorough_search_is_never_behind(problem, moves):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [300, 6000, 70_000])
 def test_a_thorough_search_is_the_same_for_any_number_of_threads(n_rows):
     problem = clustered_table(n_rows, 8)
@@ -49,6 +50,7 @@ def test_a_thorough_search_is_the_same_for_any_number_of_threads(n_rows):
     assert one.objectives[1] < one.objectives[0]
 
 
+@pytest.mark.slow
 def test_the_growths_that_were_noted_repeat_a_search_that_seconds_ended(digits, tmp_path):
     by_time = ExplainableKMeans(10, refine="thorough", budget="0.4s", random_state=3).fit(digits)
     [note] = [note for note in by_time.rules_.statistics.notes if note.startswith("searched")]
@@ -78,6 +80,7 @@ def test_other_starts_of_kmeans_are_tried_where_the_clustering_is_our_own():
     assert values[-1] == pytest.approx(refinement.objectives[1], abs=6e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_ends_a_thorough_search_with_the_best_tree_so_far(n_threads):
     problem = clustered_table(4000, 12, n_columns=30)

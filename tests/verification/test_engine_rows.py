@@ -95,6 +95,7 @@ def test_settings_are_statements_of_the_engine(engine):
     assert engine.version[0].isdigit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rules", "rows"),
     [

@@ -105,6 +105,7 @@ def test_nan_in_a_parquet_file_is_seen_on_the_file_itself(tmp_path, monkeypatch)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     """DuckDB and SQLite did this to text in a column of whole numbers before fractions were compared as they are."""
@@ -125,6 +126,7 @@ def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
     assert (wrong[0].first.values, wrong[0].first.expected, wrong[0].first.found) == ({"n": " 1.4"}, 1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [1, 2**53 + 1, 0.5])
 def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
     """DuckDB's own cast takes +-1 for -1, and 1_0 for 10."""

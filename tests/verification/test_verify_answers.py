@@ -128,6 +128,7 @@ def test_an_option_is_named_as_the_command_spells_it(tmp_path, monkeypatch):
     assert "--column renames 'nix'" in refused("verify", "rules.json", *there, "--column", "nix=y", status=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cluster_as", "otherwise"), CHOSEN)
 def test_files_are_verified_by_it_too(tmp_path, monkeypatch, cluster_as, otherwise):
     monkeypatch.chdir(tmp_path)

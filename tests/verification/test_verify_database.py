@@ -365,6 +365,7 @@ def test_drawn_rules_and_rows(database, data, seed):
 CASES = list(cases())
 
 
+@pytest.mark.slow
 @fuzzed
 @given(data=st.data())
 def test_drawn_types_of_columns(database, data):
@@ -382,6 +383,7 @@ def test_drawn_types_of_columns(database, data):
     check_type(database, kind, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in COLUMNS["SQLite"] if isinstance(kind.holds, Times)], ids=str)
 def test_every_rule_set_on_times_in_every_type_of_sqlite(kind, tmp_path):
     """Its types hold any text: what is read depends on what is declared, and on the rules."""

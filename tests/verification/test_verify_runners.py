@@ -169,6 +169,7 @@ def test_a_missing_program_is_named(monkeypatch, module, package):
         pass
 
 
+@pytest.mark.slow
 def test_what_a_workbook_shows_that_is_no_cluster_is_none_of_the_tree(monkeypatch):
     rules = make_rules([("x", "float")], (0, 0.5, -2, 1))
     for shown, found_there in (("(no cluster)", None), ("7", NO_ANSWER), ("Err:522", NO_ANSWER), ("", NO_ANSWER)):
