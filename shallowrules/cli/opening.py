@@ -112,7 +112,7 @@ def _whole(
 
 
 def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str], names: Collection[str]) -> None:
-    """Raise OptionError where options name columns that others leave out, or that are none of numbers."""
+    """Raise OptionError where options name columns that others leave out, or that are not numbers."""
     _refuse_excluded(fit, named, types, names)
     _refuse_no_numbers(fit, named, types)
 
@@ -132,7 +132,7 @@ def _named_roles(fit: FitOptions) -> dict[str, str]:
 
 
 def _refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str]) -> None:
-    """Raise OptionError if --numbers names what are no columns of numbers; `types` are those of the columns read."""
+    """Raise OptionError if --numbers names columns that are not numbers; `types` are those of the columns read."""
     for name in fit.numbers:
         _refuse_unread("--numbers", name, named, types)
         if name in fit.categories:

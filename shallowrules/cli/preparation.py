@@ -380,9 +380,7 @@ def _imputed(rows: Rows, facts: Survey, roles: Roles) -> tuple[Rows, Mapping[str
     labels = None if roles.labels is None else table[roles.labels]
     filled = impute_table(table.select(roles.columns), _weights_of_labelled(weights, labels))
     columns = tuple(filled[c.name] if c.name in filled.names else c for c in table.columns)
-    whole = WholeTable(replace(table, columns=columns), rows.where)
-    whole.all_names, whole.format = rows.all_names, rows.format
-    return whole, {}
+    return rows.with_table(replace(table, columns=columns)), {}
 
 
 def _complete_rows(

@@ -46,19 +46,18 @@ def find_ids(rows: Rows, columns: Sequence[ColumnFacts], insisted: Sequence[str]
     return [
         Finding("id", repr(column.name), column.name)
         for column in columns
-        if _is_id(first[column.name]) and (column.n_rows == first.n_rows or _is_id_throughout(rows, column))
+        if _is_id(first[column.name]) and (column.n_rows == first.n_rows or _is_id_throughout(rows, column, first))
     ]
 
 
-def _is_id_throughout(rows: Rows, column: ColumnFacts) -> bool:
-    """Return whether all of a column looks like an id, as its first part does."""
+def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
+    """Return whether all of a column looks like an id, as it does in the first part."""
     distinct = rows.count_distinct(column.name)
     if distinct is not None and distinct < column.present:
         return False
     if _is_id_name(column.name) or column.ends is None:
         return True
-    values = rows.first()[column.name].numbers()
-    steps = np.abs(np.diff(values))
+    steps = np.abs(np.diff(first[column.name].numbers()))
     step = float(steps[0]) if (steps == steps[0]).all() else 1.0
     return float(column.ends[1]) - float(column.ends[0]) == step * (column.present - 1)
 
@@ -67,7 +66,7 @@ def _is_id(column: Column) -> bool:
     """Return whether whole numbers are all distinct and named like an id or those of a numbering.
 
     A numbering has one step from row to row, or is shuffled and leaves no number out. Sorted values
-    alone are no evidence: tables are often sorted by what they measure.
+    alone prove nothing: tables are often sorted by what they measure.
     """
     values = column.numbers() if column.is_finite else column.numbers()[~column.absent]
     if len(values) < 2 or not all(np.array_equal(some, np.floor(some)) for some in (values[:FIRST_ROWS], values)):

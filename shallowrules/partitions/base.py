@@ -309,7 +309,7 @@ class Partitions(ABC):
 
 
 class WholeTable(Partitions):
-    """A table in memory as its only part, which keeps what it computed of itself.
+    """A table in memory as its only part; its columns keep what they computed.
 
     Parameters
     ----------
@@ -336,9 +336,13 @@ class WholeTable(Partitions):
 
     def complete(self, names: Sequence[str]) -> WholeTable:
         """Return the rows in which none of these columns lacks a value."""
-        complete = WholeTable(self.table.take(has_values(self.table, names)), self.where)
-        complete.all_names, complete.format = self.all_names, self.format
-        return complete
+        return self.with_table(self.table.take(has_values(self.table, names)))
+
+    def with_table(self, table: Table) -> WholeTable:
+        """Return other rows of the same source."""
+        whole = WholeTable(table, self.where)
+        whole.all_names, whole.format = self.all_names, self.format
+        return whole
 
 
 def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
