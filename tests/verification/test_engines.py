@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -266,6 +268,11 @@ def test_no_collation_of_icu_matters_in_postgres(postgres, predicates):
 )
 def test_neither_case_nor_padding_nor_a_collation_matters_in_mariadb(mariadb, predicates, kind):
     assert in_text_column(mariadb, predicates, kind) == [0, 2, 2, 2, 1, 2, 2, 2, 2, 2, -1]
+
+
+def test_temporary_tables_of_other_servers_stay(mariadb):
+    with tempfile.NamedTemporaryFile(prefix="#sql-", suffix=".MAD") as other, type(mariadb).open():
+        assert Path(other.name).exists()
 
 
 def test_character_sets_that_hold_less_in_mariadb(mariadb, predicates):

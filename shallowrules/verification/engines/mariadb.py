@@ -69,6 +69,8 @@ class MariaDB(Engine):
         install, server, client = cls._programs()
         with tempfile.TemporaryDirectory(prefix="shallowrules-maria-", ignore_cleanup_errors=True) as folder:
             options = ["--no-defaults", f"--datadir={folder}/data", *(["--user=root"] if is_root() else [])]
+            # At its start a server deletes all temporary tables in its folder for them, those of other servers too.
+            options += [f"--tmpdir={folder}"]
             options += ["--debug-no-sync"]  # nothing is to outlive it: making its tables waits 980 times for the disk
             run(cls.title, [install, *options, "--auth-root-authentication-method=normal"])
             options += [f"--socket={folder}/socket", f"--pid-file={folder}/pid", "--skip-networking"]
