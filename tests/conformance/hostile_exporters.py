@@ -28,6 +28,7 @@ from comparing import PLACES
 from hostile import EMBEDDED, KEPT, audit
 from hostile_forms import BESIDE, CHECKS, Check, ManyNames, Tools
 from page import PAGE, put_section, section_of
+from workbooks import tree_says
 
 from shallowrules.cli.escaping import printable
 from shallowrules.errors import EngineError, MissingExtraError
@@ -118,8 +119,6 @@ def build_models(tools: Tools) -> Iterator[str]:
 
 def compute_labels(tools: Tools) -> Iterator[str]:
     """Compute all workbooks in one start of LibreOffice, and compare the clusters in them with those of the tree."""
-    from test_exporters_xlsx import tree_says
-
     shown = compute_workbooks([workbook for _, _, workbook, _ in tools.workbooks])
     for (rules, rows, _, seed), cells in zip(tools.workbooks, shown, strict=True):
         labels = zip(rows, shown_labels(rules, cells, len(rows)), tree_says(rules, rows), strict=True)

@@ -22,6 +22,7 @@ from hostile import Findings, Hostile, executed_sql, parsed_sheet, watched
 from rulesets import as_columns, make_rules
 from sqlglot import tokenize
 from structures import python_structure, read_flowchart
+from workbooks import rows_of_cells
 
 from shallowrules.errors import ExportError
 from shallowrules.exporters import export
@@ -370,8 +371,6 @@ def check_dbt(drawn: ManyNames, tools: Tools) -> Findings:
 
 def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
     """Keep the workbook with rows pasted into it: LibreOffice computes all of them at last (`compute_labels`)."""
-    from test_exporters_xlsx import rows_of_cells
-
     if any(NOT_IN_XML.search(name) for name, _ in drawn.columns):
         try:
             export(drawn.rules, "xlsx", label_rows=1)

@@ -22,14 +22,14 @@ from rulesets import (
     hostile_names,
     hostile_texts,
     make_rules,
-    route,
     rule_sets,
 )
+from workbooks import rows_of_cells, tree_says
 
 from shallowrules.errors import EngineError, ExportError, MissingExtraError, OptionError
 from shallowrules.exporters import check_exporter, export, get_exporter
-from shallowrules.exporters.xlsx.exporter import FIRST_ROW, NONE, UNREADABLE
-from shallowrules.verification.runners.xlsx import LABEL_SHEET, compute_workbooks, is_held, paste_rows, shown_labels
+from shallowrules.exporters.xlsx.exporter import FIRST_ROW, UNREADABLE
+from shallowrules.verification.runners.xlsx import LABEL_SHEET, compute_workbooks, paste_rows, shown_labels
 
 xlsxwriter = pytest.importorskip("xlsxwriter", reason="XlsxWriter is not installed: pip install 'shallowrules[xlsx]'")
 
@@ -53,27 +53,6 @@ def computed(workbooks):
         return compute_workbooks(workbooks)
     except MissingExtraError as error:
         pytest.skip(str(error))
-
-
-def rows_of_cells(rules, rows):
-    """Return what cells hold of rows: of the tested columns, whole numbers as doubles, nothing for NaN."""
-    held = []
-    for row in rows:
-        values = [None if value is None or value != value else value for value in row]
-        values = [
-            float(value) if rules.columns[j].is_numeric and value is not None else value
-            for j, value in enumerate(values)
-        ]
-        if all(is_held(values[j]) for j in rules.tested_columns) and any(
-            values[j] is not None for j in rules.tested_columns
-        ):
-            held.append(values)
-    return held
-
-
-def tree_says(rules, rows):
-    clusters = (route(rules, row) for row in rows)
-    return [NONE if cluster == -1 else str(cluster) for cluster in clusters]
 
 
 def in_a_workbook(rules, **options):

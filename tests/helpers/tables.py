@@ -9,7 +9,16 @@ from dataclasses import replace
 import numpy as np
 from strategies import Problem
 
-__all__ = ["TABLES", "blobs", "lloyd", "one_space", "repeated_rows", "table_of_some_size", "whole_weights"]
+__all__ = [
+    "TABLES",
+    "blobs",
+    "lloyd",
+    "one_space",
+    "repeated_rows",
+    "table_of_some_size",
+    "whole_weights",
+    "write_people",
+]
 
 
 def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:
@@ -138,3 +147,18 @@ def table_of_some_size(name: str) -> Problem:
     for array in table.arrays:
         array.flags.writeable = False
     return table
+
+
+def write_people(path, n_rows=240, seed=3, shift=0.0):
+    """Write a table of numbers, categories, truth values, codes and missing values, with weights and labels."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(4, size=n_rows)
+    lines = ["age,income,city,member,weight,segment"]
+    for i in range(n_rows):
+        g = group[i]
+        age = "" if i % 40 == 7 else round(20 + 10 * g + rng.normal(0, 4), 1)
+        city = ["Ulm", "Bonn", "Ulm", "Köln"][g] if rng.random() < 0.8 else "Bonn"
+        income = int(900 + 700 * (g % 2) + rng.normal(0, 120) + shift)
+        lines.append(f"{age},{income},{city},{'true' if g > 1 else 'false'},{1 + i % 3},s{g}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

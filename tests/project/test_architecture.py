@@ -139,6 +139,17 @@ def test_a_module_imports_from_its_folder_and_from_below_only(path):
         assert may, f"{folder!r} may not import {imported or PACKAGE!r}"
 
 
+def test_a_test_imports_no_test_of_another_folder():
+    tests = SOURCE.parent / "tests"
+    folders = {path.stem: path.parent for path in tests.rglob("test_*.py")}
+    assert folders
+    for path in tests.rglob("*.py"):
+        for source, _ in written_imports(path.read_text(encoding="utf-8"), is_python=True):
+            assert folders.get(source, path.parent) == path.parent, (
+                f"{path.name} runs only if {source} is collected too"
+            )
+
+
 def page_with_floors(page: str) -> str:
     """Return the page CONTRIBUTING with the table of floors."""
     lines = [f"| {', '.join(f'`{name}`' for name in floor.folders.split())} | {floor.gives} |" for floor in FLOORS]

@@ -27,6 +27,7 @@ from rulesets import (
     rule_sets,
     small_rules,
 )
+from tables import write_people
 
 from shallowrules import ExplainableKMeans, edit_rules, export
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
@@ -356,21 +357,6 @@ def test_example_rules_come_back():
     assert labels_of(edit(awkward, text=str(awkward)).nodes, awkward, boundary_rows(awkward, 1)) == labels_of(
         awkward.nodes, awkward, boundary_rows(awkward, 1)
     )
-
-
-def write_people(path, n_rows=240, seed=3, shift=0.0):
-    """Write a table of numbers, categories, truth values, codes and missing values, with weights and labels."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(4, size=n_rows)
-    lines = ["age,income,city,member,weight,segment"]
-    for i in range(n_rows):
-        g = group[i]
-        age = "" if i % 40 == 7 else round(20 + 10 * g + rng.normal(0, 4), 1)
-        city = ["Ulm", "Bonn", "Ulm", "Köln"][g] if rng.random() < 0.8 else "Bonn"
-        income = int(900 + 700 * (g % 2) + rng.normal(0, 120) + shift)
-        lines.append(f"{age},{income},{city},{'true' if g > 1 else 'false'},{1 + i % 3},s{g}")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 OPTIONS = (

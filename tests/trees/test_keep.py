@@ -10,7 +10,7 @@ from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import generators
-from test_editing import write_people
+from tables import write_people
 
 from shallowrules import ExplainableKMeans, tradeoff_path
 from shallowrules.errors import OptionError

@@ -9,7 +9,7 @@ from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
-from test_fit_partitions import a_frame, check_equal, cut
+from tablesinparts import a_frame, check_equal, cut
 
 from shallowrules import ExplainableKMeans
 

@@ -1,0 +1,31 @@
+"""Rows as the cells of a workbook hold them, and the clusters that it is to show."""
+
+from __future__ import annotations
+
+from rulesets import route
+
+from shallowrules.exporters.xlsx.exporter import NONE
+from shallowrules.verification.runners.xlsx import is_held
+
+__all__ = ["rows_of_cells", "tree_says"]
+
+
+def rows_of_cells(rules, rows):
+    """Return what cells hold of rows: of the tested columns, whole numbers as doubles, nothing for NaN."""
+    held = []
+    for row in rows:
+        values = [None if value is None or value != value else value for value in row]
+        values = [
+            float(value) if rules.columns[j].is_numeric and value is not None else value
+            for j, value in enumerate(values)
+        ]
+        if all(is_held(values[j]) for j in rules.tested_columns) and any(
+            values[j] is not None for j in rules.tested_columns
+        ):
+            held.append(values)
+    return held
+
+
+def tree_says(rules, rows):
+    clusters = (route(rules, row) for row in rows)
+    return [NONE if cluster == -1 else str(cluster) for cluster in clusters]
