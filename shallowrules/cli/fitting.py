@@ -18,8 +18,9 @@ from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
-from shallowrules.errors import DataError, OptionError, counted
+from shallowrules.errors import DataError, counted
 from shallowrules.files import Reading
+from shallowrules.fitting.options import refuse_in_parts
 
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
@@ -43,7 +44,7 @@ def fit_rules(
     """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be."""
     memory = memory_for_parts(rows, memory)
     if memory is not None:
-        _refuse_in_parts(chosen, growing)
+        refuse_in_parts({**vars(growing), "categories": chosen.categories})
     with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
@@ -73,16 +74,6 @@ def fit_rules(
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
     return with_names(rules, names, counts)
-
-
-def _refuse_in_parts(chosen: FitOptions, growing: MethodOptions) -> None:
-    """Raise OptionError for what the command line does not do with a table in parts; the estimator refuses the rest."""
-    for is_given, option, way in (
-        (bool(chosen.categories), "--categories", "write these codes as text in the files"),
-        (growing.has_goal, "--max-cost and --max-conditions", "say --tradeoff"),
-    ):
-        if is_given:
-            raise OptionError(f"{option}: not for a table that is read in parts (--memory); {way}")
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

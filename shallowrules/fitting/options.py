@@ -14,7 +14,7 @@ from typing import Any
 
 from shallowrules.errors import OptionError, OptionName, check_choice
 
-__all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "refuse_idle_options"]
+__all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "refuse_idle_options", "refuse_in_parts"]
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,36 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
         other, wanted = option.needs
         only, given = OptionName(other, wanted), OptionName(other, values[other])
         raise OptionError(OptionName(option.name), " applies to ", only, " only, not to ", given)
+
+
+IN_PARTS = ("exshallow", "exgreedy")
+"""Methods for a table in parts."""
+
+_NOT_IN_PARTS: Mapping[str, tuple[str | OptionName, ...]] = {
+    "method": ("take ", OptionName("method", "exshallow"), " or ", OptionName("method", "exgreedy")),
+    "keep": ("leave it out, or fit a sample",),
+    "transformer": ("use scale, or write a transformed table first",),
+    "categories": ("write these codes as text in the files",),
+    "max_cost": ("give ", OptionName("tradeoff")),
+    "max_conditions": ("give ", OptionName("tradeoff")),
+}
+"""What a table in parts cannot be fitted with, and what to do."""
+
+
+def refuse_in_parts(values: Mapping[str, Any]) -> None:
+    """Raise OptionError for an option that does not work on a table in parts.
+
+    Parameters
+    ----------
+    values : mapping
+        Options by name, those of the command line too; None or empty where one is not given.
+    """
+    for name, way_out in _NOT_IN_PARTS.items():
+        value = values.get(name)
+        if value is None or (isinstance(value, tuple | list) and not value) or (name == "method" and value in IN_PARTS):
+            continue
+        option = OptionName(name, value if name == "method" else None)
+        raise OptionError(option, " does not work on a table in parts: ", *way_out)
 
 
 def applied_options(values: Mapping[str, Any]) -> dict[str, Any]:

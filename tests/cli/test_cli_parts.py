@@ -236,7 +236,7 @@ def test_what_does_not_work_on_parts_is_said(sales, tmp_path, words):
     said = []
     for options, found in (
         (["--categories", "age"], ["--categories", "in parts"]),
-        (["--max-cost", "1.2"], ["--max-cost", "--max-conditions", "in parts"]),
+        (["--max-cost", "1.2"], ["--max-cost", "in parts"]),
         (["--method", "imm"], ["--method imm", "in parts"]),
         (["--weight", "weights"], ["'weights'"]),
         (["--memory", "much"], ["--memory", "'much'"]),

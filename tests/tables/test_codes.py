@@ -86,7 +86,7 @@ def test_codes_that_are_none_are_refused(sales) -> None:
         "fit", "sales.csv", "-k", 3, "--categories", "amount", status=2
     )
     assert "column 'nothing' is not read" in refused("fit", "sales.csv", "-k", 3, "--categories", "nothing", status=2)
-    assert "--categories: not for a table that is read in parts" in refused(
+    assert "--categories does not work on a table in parts" in refused(
         "fit", "sales.csv", "-k", 3, "--categories", "region", "--memory", "300MB", status=2
     )
 
