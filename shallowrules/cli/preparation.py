@@ -12,13 +12,12 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.cli.advice import Refusal, RefusedTable, Remedy, column_list, exclude
 from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.encoding import impute_table
+from shallowrules.encoding import ColumnFacts
 from shallowrules.encoding.checks import (
     find_infinite,
     find_missing,
@@ -47,7 +46,7 @@ from shallowrules.fitting.examining import (
     largest_variance,
 )
 from shallowrules.fitting.imputing import find_imputed
-from shallowrules.fitting.survey import ColumnFacts, Survey, find_facts
+from shallowrules.fitting.survey import Survey, find_facts
 from shallowrules.partitions import WholeTable
 from shallowrules.sources import Where, input_files
 from shallowrules.tables.conversion import Number
@@ -363,24 +362,13 @@ def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Fi
     ]
 
 
-def _weights_of_labelled(weights: NDArray[Any] | None, labels: Column | None) -> NDArray[Any] | None:
-    """Return weights that are 0 where a row has no label: such rows do not count."""
-    if labels is None or not labels.absent.any():
-        return weights
-    return np.where(labels.absent, 0.0, 1.0 if weights is None else weights)
-
-
 def _imputed(rows: Rows, facts: Survey, roles: Roles) -> tuple[Rows, Mapping[str, Number | Value | None]]:
     """Return the rows, filled if they are in memory, and what is taken for missing values that are still in them."""
-    if not isinstance(rows, WholeTable):
-        found = find_imputed(rows, facts, replace(roles, weight_exponent=facts.weight_exponent))
-        return rows, dict(zip(roles.columns, found, strict=False))
-    table = rows.table
-    weights = None if roles.weight is None else table[roles.weight].numbers()
-    labels = None if roles.labels is None else table[roles.labels]
-    filled = impute_table(table.select(roles.columns), _weights_of_labelled(weights, labels))
-    columns = tuple(filled[c.name] if c.name in filled.names else c for c in table.columns)
-    return rows.with_table(replace(table, columns=columns)), {}
+    found = find_imputed(rows, facts, replace(roles, weight_exponent=facts.weight_exponent))
+    imputed = dict(zip(roles.columns, found, strict=False))
+    if isinstance(rows, WholeTable):
+        return rows.with_table(rows.table.filled([imputed.get(name) for name in rows.table.names])), {}
+    return rows, imputed
 
 
 def _complete_rows(

@@ -11,38 +11,25 @@ from shallowrules.encoding.encoder import (
     Encoder,
     Encoding,
     ModelColumn,
-    categories,
     encode,
-    impute_table,
-    median_rank,
-    most_frequent,
 )
-from shallowrules.encoding.scaling import (
-    SCALES,
-    fit_scaler,
-    quartile_ranks,
-    refuse_fractions,
-    set_moments,
-    set_quartiles,
-)
+from shallowrules.encoding.facts import ColumnFacts, categories
+from shallowrules.encoding.imputing import impute_table
+from shallowrules.encoding.scaling import SCALES, find_scaler, fit_scaler
 
 __all__ = [
     "CATEGORY_WEIGHT",
     "MAX_CATEGORIES",
     "SCALES",
+    "ColumnFacts",
     "Encoder",
     "Encoding",
     "ModelColumn",
     "categories",
     "encode",
+    "find_scaler",
     "fit_scaler",
     "impute_table",
-    "median_rank",
-    "most_frequent",
-    "quartile_ranks",
     "refuse_extreme_weights",
-    "refuse_fractions",
     "refuse_unusable",
-    "set_moments",
-    "set_quartiles",
 ]

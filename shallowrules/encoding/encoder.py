@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
+from shallowrules.encoding.facts import categories
+from shallowrules.encoding.imputing import impute_table
 from shallowrules.encoding.scaling import fit_scaler, scale_rows
-from shallowrules.errors import DataError
-from shallowrules.measures.summation import in_units
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 
@@ -34,12 +34,8 @@ __all__ = [
     "Encoder",
     "Encoding",
     "ModelColumn",
-    "categories",
     "code_columns",
     "encode",
-    "impute_table",
-    "median_rank",
-    "most_frequent",
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
@@ -238,7 +234,7 @@ class Encoder:
         one = self.explain_positions == self.cluster_positions
         return raw if one else _select(matrix, self.explain_positions), self._scaled(raw, n_threads)
 
-    def _numbers(self) -> tuple[list[int], list[int]]:
+    def numbers(self) -> tuple[list[int], list[int]]:
         """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
         kinds = [self.columns[j].kind for j in self.cluster_positions or range(len(self.columns))]
         numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
@@ -251,14 +247,14 @@ class Encoder:
 
         ends: the smallest value of each column and the largest, shape (2, n_columns).
         """
-        numbers, others = self._numbers()
+        numbers, others = self.numbers()
         if scale is None or not numbers:
             return self
         ranges = Ranges(*ends[:, numbers])
         return replace(self, scaler=fit_scaler(scale, raw[:, numbers] if others else raw, sample_weight, ranges))
 
     def _scaled(self, raw: NDArray[Any], n_threads: int = 1) -> NDArray[Any]:
-        numbers, others = self._numbers()
+        numbers, others = self.numbers()
         if not others:
             return raw if self.scaler is None else scale_rows(self.scaler, raw, n_threads)
         scaled = raw.copy()
@@ -406,48 +402,6 @@ def _row_by_row(matrix: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(matrix) if turned else matrix
 
 
-def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None) -> Table:
-    """Return a table with each missing value filled in.
-
-    It is taken as the median of a column of numbers, and as the most frequent category of any other. The median is
-    a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight 3
-    is three rows.
-
-    Raises
-    ------
-    DataError
-        If a column has no value at all.
-    """
-    weight = np.ones(table.n_rows) if sample_weight is None else sample_weight
-    units = in_units(weight, float(weight.sum()))
-    return table.filled([_median_or_mode(c, weight > 0, units) if c.absent.any() else None for c in table.columns])
-
-
-def _median_or_mode(column: Column, counts: NDArray[np.bool_], weight: NDArray[np.int64]) -> Number | Value:
-    """Return the median of a column of numbers, or the most frequent category, the first of several."""
-    counted = ~column.absent & counts
-    if not counted.any():
-        raise DataError(f"column {column.name!r} has no values, so that none can be imputed; exclude it")
-    values, weight = column.values[counted], weight[counted]
-    if not column.is_numeric:
-        distinct = categories(column)
-        return most_frequent(distinct, np.bincount(column.positions(distinct)[counted], weight, len(distinct)))
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    middle: Number = values[order][np.searchsorted(reached, median_rank(int(reached[-1])), side="right")].item()
-    return middle + 0  # of 0.0 and -0.0 one
-
-
-def median_rank(total: int) -> int:
-    """Return the rank, counted from 0, of the median of so many rows: of two in the middle the lower one."""
-    return (total + 1) // 2 - 1
-
-
-def most_frequent(values: Sequence[Value], weight: NDArray[Any]) -> Value:
-    """Return the category of the most weight, the first of several."""
-    return values[int(np.argmax(weight))]
-
-
 def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> tuple[ModelColumn, ...]:
     """Return the columns of the model matrix, in the order of the table and then of the values that count."""
     found = []
@@ -471,16 +425,3 @@ def code_columns(
         for column in columns
         if column.kind == "number" and (raw := table.columns[column.source]).is_beyond_doubles
     )
-
-
-def categories(column: Column) -> tuple[Value, ...]:
-    """Return the distinct values of a column of categories, ascending; DataError for values of mixed types."""
-    wanted = (bool, np.bool_) if column.type == "boolean" else str
-    present = column.values[~column.absent]
-    other = next((value for value in present if not isinstance(value, wanted)), None)
-    if other is not None:
-        raise DataError(
-            f"column {column.name!r} mixes {column.nature} with {other!r} ({type(other).__name__}): "
-            "make its values of one type, or exclude it"
-        )
-    return tuple(sorted({bool(value) if column.type == "boolean" else str(value) for value in present}))

@@ -1,4 +1,4 @@
-"""The values of some ranks in columns of a table in parts: exact, by passes that narrow down where they are.
+"""The values of some ranks in columns of a table: exact, by passes that narrow down where they are.
 
 Each column's numbers become whole numbers of 64 bits in the same order, their codes. A pass adds up the weight of the
 rows by range of codes; the next one looks only at the range with the wanted rank, until it is a single code.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.partitions import Part, Partitions
-from shallowrules.partitions.merging import Added, ByKey
+from shallowrules.partitions.merging import Added, ByKey, Run
 from shallowrules.tables.conversion import Number
 
 __all__ = ["RankedColumn", "ReadColumns", "Weighed", "ranked_values"]
@@ -47,8 +48,8 @@ class Weighed:
     weight: NDArray[np.int64] | None
 
 
-ReadColumns = Callable[[Part], Sequence[Weighed]]
-"""Takes a part, and returns the numbers of each column. It is pickled."""
+ReadColumns = Callable[[Any], Sequence[Weighed]]
+"""Takes the rows of a part, and returns the numbers of each column. It is pickled."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +124,13 @@ class _Codes:
         return int(self.codes[np.searchsorted(np.cumsum(self.weight), rank, side="right")])
 
 
-def ranked_values(
-    parts: Partitions, read: ReadColumns, columns: Mapping[int, RankedColumn]
-) -> dict[int, dict[int, Number]]:
+def ranked_values(run: Run, read: ReadColumns, columns: Mapping[int, RankedColumn]) -> dict[int, dict[int, Number]]:
     """Return the values of the wanted ranks, by column and rank; of 0.0 and -0.0, 0.0.
 
     Parameters
     ----------
-    parts : Partitions
+    run : callable
+        As `Run` says.
     read : callable
     columns : mapping from int to RankedColumn
         By the position among what `read` returns.
@@ -138,7 +138,7 @@ def ranked_values(
     ranges = {(j, rank): _whole_range(column) for j, column in columns.items() for rank in column.ranks}
     while wanted := {(j, each) for (j, _), each in ranges.items() if each.low < each.high}:
         bits = min(MAX_BITS, max(MIN_BITS, (MAX_CELLS // len(wanted)).bit_length() - 1))
-        found = parts.map_reduce(_count_part, (read, tuple(wanted), bits)).values
+        found = run(_count_part, (read, sorted(wanted, key=itemgetter(0)), bits)).values
         ranges = {
             (j, rank): _narrowed(each, rank, found[j, each], bits) if each.low < each.high else each
             for (j, rank), each in ranges.items()
@@ -161,25 +161,29 @@ def _narrowed(each: _Range, rank: int, found: Added | _Codes, bits: int) -> _Ran
     return each.part_at(rank, found["weight"], each.shift(bits))
 
 
-def _count_part(part: Part, state: tuple[ReadColumns, Iterable[tuple[int, _Range]], int]) -> ByKey:
+def _count_part(rows: Any, state: tuple[ReadColumns, Iterable[tuple[int, _Range]], int]) -> ByKey:
     """Return by column and range the summed weight in each of its equal ranges, or the codes of few rows."""
     read, wanted, bits = state
-    columns, codes = read(part), {}
+    columns = read(rows)
     found: dict[tuple[int, _Range], Added | _Codes] = {}
-    for j, each in wanted:
-        column = columns[j]
-        if j not in codes:
-            codes[j] = _codes_of(column.values)
-        inside = np.flatnonzero((codes[j] >= np.uint64(each.low)) & (codes[j] <= np.uint64(each.high)))
-        weight = None if column.weight is None else column.weight[inside]
-        if each.is_few:
-            found[j, each] = _Codes.of(codes[j][inside], np.ones(len(inside), np.int64) if weight is None else weight)
-            continue
-        shift = each.shift(bits)
-        places = ((codes[j][inside] - np.uint64(each.low)) >> np.uint64(shift)).astype(np.int64)
-        n_places = ((each.high - each.low) >> shift) + 1
-        found[j, each] = Added({"weight": np.bincount(places, weight, n_places).astype(np.int64)})
+    for j, ranges in groupby(wanted, itemgetter(0)):
+        codes = _codes_of(columns[j].values)
+        for _, each in ranges:
+            found[j, each] = _count_range(codes, columns[j].weight, each, bits)
     return ByKey(found)
+
+
+def _count_range(
+    codes: NDArray[np.uint64], weight: NDArray[np.int64] | None, each: _Range, bits: int
+) -> Added | _Codes:
+    inside = np.flatnonzero((codes >= np.uint64(each.low)) & (codes <= np.uint64(each.high)))
+    codes, weight = codes[inside], None if weight is None else weight[inside]
+    if each.is_few:
+        return _Codes.of(codes, np.ones(len(codes), np.int64) if weight is None else weight)
+    shift = each.shift(bits)
+    places = ((codes - np.uint64(each.low)) >> np.uint64(shift)).astype(np.int64)
+    n_places = ((each.high - each.low) >> shift) + 1
+    return Added({"weight": np.bincount(places, weight, n_places).astype(np.int64)})
 
 
 def _codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:

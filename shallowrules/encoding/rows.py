@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import column_ranges
 from shallowrules.encoding import Encoder
 from shallowrules.encoding.roles import Roles
 from shallowrules.partitions import Part
 from shallowrules.tables.table import Table
 
-__all__ = ["Encode", "EncodedRows", "RowEncoder", "Rows"]
+__all__ = ["Encode", "EncodedRows", "RawNumbers", "RowEncoder", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,3 +103,38 @@ class RowEncoder:
         table = self.encoder.impute(table)
         matrix = self.encoder.encode_imputed(table, table.matrix)
         return EncodedRows(*self.encoder.spaces(matrix), weight, table=table, matrix=matrix, labels=labels)
+
+
+@dataclass(frozen=True, eq=False)
+class RawNumbers:
+    """Reads the numbers that are scaled, as they are, of the rows of a part that count.
+
+    Parameters
+    ----------
+    encode : RowEncoder
+        Without a scaler.
+    places : tuple of int
+        Among the clustered columns.
+    """
+
+    encode: RowEncoder
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, roles: Roles, encoder: Encoder) -> RawNumbers:
+        """Return what reads the numbers that an encoder scales."""
+        return cls(RowEncoder(roles, replace(encoder, scaler=None)), tuple(encoder.numbers()[0]))
+
+    def __call__(self, part: Part) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        """Return the numbers and the weights of the rows."""
+        rows = self.encode(part)
+        return self._chosen(rows.X_cluster), rows.weight
+
+    def ends(self, head: Table) -> NDArray[Any]:
+        """Return the smallest number of each column and the largest, of a table that has them."""
+        encoder = self.encode.encoder
+        X = self._chosen(encoder.spaces(encoder.encode_imputed(head))[1])
+        return np.array(column_ranges(X), dtype=X.dtype)
+
+    def _chosen(self, X_cluster: NDArray[Any]) -> NDArray[Any]:
+        return X_cluster[:, list(self.places)]

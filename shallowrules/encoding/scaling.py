@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import Ranges
+from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding.blocks import row_blocks
+from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.errors import OptionError
-from shallowrules.measures.summation import group_means
+from shallowrules.measures.summation import SumGrid, WeightFacts
+from shallowrules.partitions.merging import Added, Run, at_once
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "fit_scaler", "quartile_ranks", "refuse_fractions", "scale_rows", "set_moments", "set_quartiles"]
+__all__ = ["SCALES", "find_scaler", "fit_scaler", "scale_rows"]
+
 
 SCALES: dict[str | None, str | None] = {
     None: None,
@@ -31,6 +35,10 @@ SCALES: dict[str | None, str | None] = {
 """The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
 
 QUARTILES = (0.25, 0.5, 0.75)
+
+ReadNumbers = Callable[[Any], tuple[NDArray[Any], NDArray[np.float64] | None]]
+"""Takes the rows of a part; returns the numbers of those that count, shape (n_rows, n_columns), and their weights. It
+is pickled."""
 
 
 def fit_scaler(
@@ -58,27 +66,54 @@ def fit_scaler(
     Raises
     ------
     OptionError
+        As for `find_scaler`.
+    """
+    if scale is None:
+        return None
+    if sample_weight is not None and not sample_weight.all():
+        counted = sample_weight > 0
+        X, sample_weight, ranges = X[counted], sample_weight[counted], None
+    ends = np.array(column_ranges(X) if ranges is None else ranges, dtype=X.dtype)
+    weights = WeightFacts.of(sample_weight, len(X))
+    return find_scaler(scale, at_once((X, sample_weight)), _as_given, ends, weights)
+
+
+def _as_given(rows: tuple[NDArray[Any], NDArray[np.float64] | None]) -> Any:
+    return rows
+
+
+def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> Any:
+    """Return scikit-learn's scaler of that name, fitted to a table or to its parts: to the last bit the same.
+
+    Parameters
+    ----------
+    scale : "minmax", "standard" or "robust"
+    run : callable
+        As `Run` says.
+    read : callable
+        As `ReadNumbers` says.
+    ends : ndarray of float32 or float64, shape (2, n_columns)
+        The smallest number of each column and the largest, among the rows that count.
+    weights : WeightFacts
+        Of these rows.
+
+    Raises
+    ------
+    OptionError
         If "robust" is to count rows by weights that are not whole numbers: quantiles by such weights
         are not those of any number of rows.
     """
-    name = SCALES[scale]
-    if name is None:
-        return None
-    kind = getattr(import_module("sklearn.preprocessing"), name)  # here: a second that no reader of tables should wait
-    if scale == "minmax" and sample_weight is None and ranges is not None:
-        scaler = kind().fit(np.array(ranges, dtype=X.dtype))  # two rows with the ends of every column tell it all
-        scaler.n_samples_seen_ = len(X)
-        return scaler
-    if sample_weight is not None:
-        counted = sample_weight > 0
-        X, sample_weight = X[counted], sample_weight[counted]
-    # What scikit-learn finds is kept but for the figures that depend on weights: its own take none
-    # ("robust"), or round otherwise than for repeated rows ("standard").
-    scaler = kind().fit(X)
+    # Imported here: it takes a second that no reader of tables should wait.
+    kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
+    # Two rows with the ends of every column tell "minmax" all. Of the others nothing is kept that depends on more: what
+    # scikit-learn finds takes no weights ("robust"), or rounds otherwise than for repeated rows ("standard").
+    scaler = kind().fit(ends)
     if scale == "standard":
-        _standardize(scaler, X, sample_weight)
+        _standardize(scaler, run, read, ends, weights)
     elif scale == "robust":
-        _use_quartiles(scaler, X, sample_weight)
+        _use_quartiles(scaler, run, read, ends, weights)
+    else:
+        scaler.n_samples_seen_ = weights.n_rows
     return scaler
 
 
@@ -114,60 +149,64 @@ def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]
     return scaled
 
 
-def _standardize(scaler: StandardScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
-    one_group = np.zeros(len(X), dtype=np.intp)
-    mean = group_means(X, one_group, 1, weight)[0]
-    variance = np.empty_like(mean)
-    for j in range(X.shape[1]):  # column by column, to need no second matrix
-        squares = (X[:, j : j + 1].astype(np.float64) - mean[j]) ** 2
-        variance[j] = group_means(squares, one_group, 1, weight)[0, 0]
-    set_moments(scaler, mean, variance, len(X) if weight is None else weight.sum())
-
-
-def set_moments(scaler: StandardScaler, mean: NDArray[np.float64], variance: NDArray[np.float64], size: float) -> None:
-    """Give a scaler the means and variances of columns of so many rows, or of so much weight."""
+def _standardize(scaler: StandardScaler, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> None:
+    """Give a scaler the means and variances of columns, in two passes."""
+    grid = SumGrid.of(Ranges(*ends), weights)
+    found = run(_moments_part, (read, grid, None))
+    size = found["weight"]
+    mean = grid.means(found["sums"], size)[0]
+    squares = (ends.astype(np.float64) - mean) ** 2  # the number farthest from the mean is one of the ends
+    grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), weights)
+    variance = grid.means(run(_moments_part, (read, grid, mean))["sums"], size)[0]
+    total = float(size[0])
     # scikit-learn's own bound on the rounding, below which a column is constant.
     epsilon = np.finfo(np.float64).eps
-    constant = variance <= size * epsilon * variance + (size * mean * epsilon) ** 2
-    scaler.mean_, scaler.var_, scaler.n_samples_seen_ = mean, variance, size
+    constant = variance <= total * epsilon * variance + (total * mean * epsilon) ** 2
+    scaler.mean_, scaler.var_ = mean, variance
+    scaler.n_samples_seen_ = weights.n_rows if total == weights.n_rows else total
     scaler.scale_ = np.where(constant, 1.0, np.sqrt(variance))
 
 
-def _use_quartiles(scaler: RobustScaler, X: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
-    refuse_fractions(are_whole=weight is None or bool((weight == np.floor(weight)).all()))
-    total = len(X) if weight is None else float(weight.sum())
-    ranked = {rank: np.empty(X.shape[1]) for rank in quartile_ranks(total)}
-    for j in range(X.shape[1]):
-        order = np.argsort(X[:, j], kind="stable")
-        values = X[order, j].astype(np.float64) + 0.0  # of 0.0 and -0.0 one
-        reached = np.arange(1, len(X) + 1) if weight is None else np.cumsum(weight[order])
-        for rank, found in ranked.items():
-            found[j] = values[np.searchsorted(reached, rank, side="right")]
-    set_quartiles(scaler, total, ranked)
+def _moments_part(rows: Any, state: tuple[ReadNumbers, SumGrid, NDArray[np.float64] | None]) -> Added:
+    """Return the weight of all rows, and the sums of their numbers or of the squared differences from a mean."""
+    read, grid, mean = state
+    X, weight = read(rows)
+    sums = np.zeros((len(grid.rounder), 1, X.shape[1]))
+    for block in row_blocks(*X.shape):  # no second matrix is needed
+        values = X[block] if mean is None else (X[block].astype(np.float64) - mean) ** 2
+        sums += grid.add_up(values, np.zeros(len(values), np.int32), 1, None if weight is None else weight[block])
+    return Added({"weight": np.array([float(len(X)) if weight is None else weight.sum()]), "sums": sums})
 
 
-def refuse_fractions(*, are_whole: bool) -> None:
-    """Raise OptionError for weights that are not whole numbers: ranks need such."""
-    if not are_whole:
+def _use_quartiles(scaler: RobustScaler, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> None:
+    """Give a scaler the quartiles of columns."""
+    if not weights.are_whole:
         raise OptionError(
             "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
             "stands for): round the weights, or take scale 'minmax' or 'standard'"
         )
-
-
-def quartile_ranks(total: float) -> list[int]:
-    """Return the ranks, counted from 0, between which the quartiles of so many rows are."""
-    positions = [(total - 1) * share for share in QUARTILES]
-    return sorted({round_to(position) for position in positions for round_to in (math.floor, math.ceil)})
-
-
-def set_quartiles(scaler: RobustScaler, total: float, ranked: Mapping[int, NDArray[np.float64]]) -> None:
-    """Give a scaler the quartiles of columns of so many rows, from the values of each of their `quartile_ranks`."""
+    positions = [(weights.total - 1) * share for share in QUARTILES]
+    ranks = sorted({round_to(position) for position in positions for round_to in (math.floor, math.ceil)})
+    columns = {j: RankedColumn(ends.dtype, (low, high), ranks) for j, (low, high) in enumerate(ends.T.tolist())}
+    ranked = ranked_values(run, _WeighedColumns(read), columns)
     found = []
-    for share in QUARTILES:
-        position = (total - 1) * share
-        below, above = ranked[math.floor(position)], ranked[math.ceil(position)]
+    for position in positions:
+        below, above = (
+            np.array([values[round_to(position)] for values in ranked.values()]) for round_to in (math.floor, math.ceil)
+        )
         found.append(below + (above - below) * (position - math.floor(position)))  # linear interpolation
     lower, scaler.center_, upper = found
     spread = upper - lower
     scaler.scale_ = np.where(spread < 10 * np.finfo(spread.dtype).eps, 1.0, spread)  # scikit-learn's bound
+
+
+@dataclass(frozen=True)
+class _WeighedColumns:
+    """Reads numbers column by column."""
+
+    read: ReadNumbers
+
+    def __call__(self, rows: Any) -> list[Weighed]:
+        X, weight = self.read(rows)
+        counts = None if weight is None else weight.astype(np.int64)
+        return [Weighed(column, counts) for column in X.T]

@@ -19,24 +19,16 @@ from shallowrules.errors import DataError, counted
 from shallowrules.fitting.assembling import (
     MAX_CLUSTERS,
     FitRecord,
-    Measured,
     assemble_rules,
     choose_bins,
-    count_values,
-    describe_columns,
+    describe_numbers,
     imputation_note,
     rule_nodes,
 )
-from shallowrules.measures.histograms import count_rows, cross_weights
-from shallowrules.measures.metrics import (
-    agreement,
-    agreement_of_pairs,
-    cost_around_means,
-    partition_cost,
-    precision_and_recall,
-)
+from shallowrules.fitting.measuring import Counting, count_labels, measured_of
+from shallowrules.measures.metrics import cost_around_means, partition_cost
 from shallowrules.measures.summation import GroupSums, exact_weights, group_means
-from shallowrules.rules import Node, RuleColumn, RuleSet
+from shallowrules.rules import Node, RuleSet
 from shallowrules.tables.table import Column, Table, unmasked
 from shallowrules.trees.tree import LEAF, Tree
 
@@ -167,57 +159,29 @@ def describe_tree(
         The result does not depend on it.
     """
     k = len(tree.names)
-    weights = np.bincount(labels, weight, minlength=k).astype(np.float64) if sums is None else sums.size
-    counts = weights.astype(np.intp) if weight is None else np.bincount(labels[weight > 0], minlength=k)
-    columns, profiles = _describe_columns(encoding, means, labels, weight, weights)
+    cluster, ranges = encoding.X_cluster, encoding.cluster_ranges
     if sums is None:
-        cost = partition_cost(encoding.X_cluster, labels, weight, n_threads, encoding.cluster_ranges)
+        cost = partition_cost(cluster, labels, weight, n_threads, ranges)
     else:
-        cost = cost_around_means(sums, encoding.X_cluster, labels, weight, n_threads)
+        cost = cost_around_means(sums, cluster, labels, weight, n_threads)
     reference_cost = record.reference_cost
     if reference_cost is None:
-        reference_cost = (
-            cost
-            if reference is labels
-            else partition_cost(encoding.X_cluster, reference, weight, n_threads, encoding.cluster_ranges)
-        )
-    rows: slice | NDArray[np.bool_] = slice(None)
-    if weight is not None and not weight.all():
-        rows = weight > 0
-        labels, reference, weight = labels[rows], reference[rows], weight[rows]
-    confusion, bins, counted_rows = None, {}, []
+        reference_cost = cost if reference is labels else partition_cost(cluster, reference, weight, n_threads, ranges)
+    numbers = _numbers_of(encoding, means, labels, weight)
     nodes = rule_nodes(tree, encoding.encoder, encoding.table) if nodes is None else nodes
     n_clusters = len(np.unique(tree.cluster[tree.leaves]))
-    if n_clusters <= MAX_CLUSTERS:
-        row_weight = weight if record.weighted else None
-        bins = choose_bins(columns, nodes, n_clusters, _complete(encoding))
-        raw = [encoding.table.columns[index].values[rows] for index in bins]
-        groups = np.ascontiguousarray(labels, dtype=np.int32)
-        counted_rows = count_rows(list(bins.values()), raw, groups, k, row_weight, n_threads)
-        confusion = cross_weights(labels, reference, k, row_weight)
-        agreed, precision, recall = agreement_of_pairs(confusion)
-    else:
-        agreed = agreement(labels, reference, weight)
-        precision, recall = precision_and_recall(labels, reference, k, weight)
-    return assemble_rules(
-        tree,
-        nodes,
-        Measured(
-            columns,
-            profiles,
-            counts,
-            weights,
-            cost,
-            reference_cost,
-            agreed,
-            precision,
-            recall,
-            confusion,
-            bins,
-            counted_rows,
-        ),
-        replace(record, notes=(*_imputation_notes(encoding), *record.notes)),
-    )
+    table = encoding.table
+    values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
+    columns = {i: describe_numbers(table.columns[i], 0.0, ends) for i, (_, ends) in numbers.items()}
+    has_pairs = n_clusters <= MAX_CLUSTERS
+    bins = choose_bins(columns, nodes, n_clusters, _complete(encoding)) if has_pairs else {}
+    if weight is not None and not weight.all():
+        rows = weight > 0
+        table, labels, reference, weight = table.take(rows), labels[rows], reference[rows], weight[rows]
+    counting = Counting(k, bins, values, has_pairs, n_threads)
+    found = count_labels(table.columns, labels, reference, weight if record.weighted else None, counting)
+    measured = measured_of(found, (cost, reference_cost), counting, encoding.table, numbers)
+    return assemble_rules(tree, nodes, measured, replace(record, notes=(*_imputation_notes(encoding), *record.notes)))
 
 
 def _complete(encoding: Encoding) -> set[int]:
@@ -232,29 +196,22 @@ def _complete(encoding: Encoding) -> set[int]:
     return known | {i for i, column in columns if i not in known and column.is_numeric and not column.absent.any()}
 
 
-def _describe_columns(
-    encoding: Encoding,
-    means: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-    sums: NDArray[np.float64],
-) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
-    """Return what the rules keep of each raw column, and of each cluster its means and shares by column."""
-    encoder, table = encoding.encoder, encoding.table
+def _numbers_of(
+    encoding: Encoding, means: NDArray[np.float64], labels: NDArray[np.int32], weight: NDArray[np.float64] | None
+) -> dict[int, tuple[NDArray[np.float64], Sequence[float]]]:
+    """Return the means of each raw column of numbers by cluster, and its ends, NaN where they are not known."""
+    encoder = encoding.encoder
     place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
     numbers: dict[int, tuple[NDArray[np.float64], Sequence[float]]] = {}
-    cells = {}
-    for source, raw in enumerate(table.columns):
-        if not raw.is_numeric:
-            cells[source] = count_values(raw, categories(raw), labels, len(sums), weight)
-        elif source in place:
+    for source, raw in enumerate(encoding.table.columns):
+        if source in place:
             direction = encoder.columns[place[source]].direction
             ends = sorted(float(end[place[source]]) * direction for end in encoding.ranges)
             numbers[source] = means[:, place[source]] * direction, ends
-        else:  # a transformer left it out, or took its numbers for categories
-            in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(sums), weight)[:, 0])
+        elif raw.is_numeric:  # a transformer left it out, or took its numbers for categories
+            in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(means), weight)[:, 0])
             numbers[source] = in_cluster, (math.nan, math.nan)
-    return describe_columns(table, numbers, cells, sums)
+    return numbers
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:

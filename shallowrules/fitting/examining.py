@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.encoding import categories
+from shallowrules.encoding import ColumnFacts, categories
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import Finding
-from shallowrules.fitting.survey import ColumnFacts, Survey
+from shallowrules.fitting.survey import Survey
 from shallowrules.partitions import Part, ThreadedPartitions, WholeTable
 from shallowrules.partitions.base import has_values
 from shallowrules.partitions.merging import Added

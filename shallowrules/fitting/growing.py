@@ -20,6 +20,7 @@ from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid, WeightFacts
+from shallowrules.partitions.merging import at_once
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
 from shallowrules.trees.growing import (
@@ -108,7 +109,7 @@ def _round_all(
             encoding.encoder,
             encoding.table,
             grid,
-            lambda function, state: function(here, state),
+            at_once(here),
             tree.objectives or _objectives(data, tree, tradeoff),
             within=within,
             n_threads=n_threads,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from shallowrules.encoding import median_rank, most_frequent
+from shallowrules.encoding.imputing import Present, present_values, values_for_missing
 from shallowrules.encoding.roles import Roles
-from shallowrules.errors import DataError
 from shallowrules.fitting.assembling import imputation_note
-from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import in_units
 from shallowrules.partitions import Part, Partitions
-from shallowrules.partitions.merging import Added
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import ColumnType, Value
 
@@ -40,42 +37,18 @@ def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number
 
 
 def _find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number | Value | None, ...]:
-    lacking = {name: each for name, each in zip(roles.columns, facts.columns, strict=True) if each.present < facts.rows}
+    lacking = [each for each in facts.columns if each.n_missing]
     if not lacking:
         return ()
-    for name, each in lacking.items():
-        if each.counted_ends is None and not each.counted_values:
-            raise DataError(f"column {name!r} has no values, so that none can be imputed; exclude it")
-    read = _Present(roles, tuple(lacking), facts.weights.total)
-    distinct = {name: tuple(sorted(each.counted_values)) for name, each in lacking.items() if each.counted_values}
-    sums = parts.map_reduce(_weigh, (read, distinct))
-    found: dict[str, Number | Value] = {name: most_frequent(values, sums[name]) for name, values in distinct.items()}
-    medians = {
-        j: RankedColumn(np.dtype(parts.kinds[name].dtype), each.counted_ends, [median_rank(int(sums[name][0]))])
-        for j, (name, each) in enumerate(lacking.items())
-        if each.counted_ends is not None
-    }
-    for j, values in ranked_values(parts, read, medians).items():
-        found[read.names[j]] = next(iter(values.values()))
+    names = tuple(each.name for each in lacking)
+    dtypes = [np.dtype(parts.kinds[name].dtype) for name in names]
+    values = values_for_missing(parts.map_reduce, _ReadParts(roles, names, facts.weights.total), lacking, dtypes)
+    found = dict(zip(names, values, strict=True))
     return tuple(found.get(name) for name in roles.columns)
 
 
-def imputation_notes(
-    facts: Survey, roles: Roles, imputed: tuple[Number | Value | None, ...], types: Mapping[str, ColumnType]
-) -> tuple[str, ...]:
-    """Return what a reader of the rules has to know of missing values that were imputed."""
-    if not imputed:
-        return ()
-    columns = zip(roles.columns, facts.columns, imputed, strict=True)
-    return tuple(
-        imputation_note(name, facts.rows - each.present, value, types[name])
-        for name, each, value in columns
-        if value is not None
-    )
-
-
 @dataclass(frozen=True)
-class _Present:
+class _ReadParts:
     """Reads the values of some columns that are present in rows that count.
 
     Parameters
@@ -90,27 +63,21 @@ class _Present:
     names: tuple[str, ...]
     total: float
 
-    def __call__(self, part: Part) -> list[Weighed]:
-        """Return the values of each column with their weights."""
+    def __call__(self, part: Part) -> list[Present]:
         counted, weight = self.roles.counted(part), self.roles.weights(part)
         units = None if weight is None else in_units(weight, self.total)
-        found = []
-        for name in self.names:
-            column = part[name]
-            rows = ~column.absent if counted is None else counted & ~column.absent
-            found.append(Weighed(column.values[rows], None if units is None else units[rows]))
-        return found
+        return [present_values(part[name], counted, units) for name in self.names]
 
 
-def _weigh(part: Part, state: tuple[_Present, Mapping[str, tuple[Value, ...]]]) -> Added:
-    """Return by column the weight of its values, of each category where it has some."""
-    read, distinct = state
-    found = {}
-    for name, column in zip(read.names, read(part), strict=True):
-        values = distinct.get(name, ())
-        places = np.zeros(len(column.values), np.intp)
-        if values:
-            places = replace(part[name], values=column.values, missing=None).positions(values)
-        sums = np.bincount(places, column.weight, max(1, len(values)))
-        found[name] = sums.astype(np.int64)
-    return Added(found)
+def imputation_notes(
+    facts: Survey, roles: Roles, imputed: tuple[Number | Value | None, ...], types: Mapping[str, ColumnType]
+) -> tuple[str, ...]:
+    """Return what a reader of the rules has to know of missing values that were imputed."""
+    if not imputed:
+        return ()
+    columns = zip(roles.columns, facts.columns, imputed, strict=True)
+    return tuple(
+        imputation_note(name, facts.rows - each.present, value, types[name])
+        for name, each, value in columns
+        if value is not None
+    )

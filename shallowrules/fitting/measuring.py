@@ -1,9 +1,10 @@
-"""A tree measured on parts: all figures that the rules have, in two passes."""
+"""A tree measured: what is counted of a table or of its parts, and of parts the costs, in two passes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,115 @@ from shallowrules.fitting.assembling import (
     describe_columns,
 )
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
-from shallowrules.measures.metrics import agreement_of_pairs, cost_of_squares, squares_around
+from shallowrules.measures.metrics import agreement, cost_of_squares, squares_around
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
-from shallowrules.tables.table import Table, Value
+from shallowrules.tables.table import Column, Table, Value
 from shallowrules.trees.tree import Tree
 
-__all__ = ["TreeOnParts", "costs_of", "count_tree", "measured_of"]
+__all__ = ["Counting", "TreeOnParts", "costs_of", "count_labels", "count_tree", "measured_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """What is counted of rows by cluster.
+
+    Parameters
+    ----------
+    k : int
+        Clusters of the tree, and of the clustering that it follows.
+    bins : mapping from int to NarrowBins
+        By the position of the column.
+    values : mapping from int to tuple of str or bool
+        The categories of each column that has some, by its position.
+    pairs : bool
+        Whether each cluster is held against each of the clustering that is followed.
+    n_threads : int
+        The result does not depend on it.
+    """
+
+    k: int
+    bins: Mapping[int, NarrowBins] = field(default_factory=dict)
+    values: Mapping[int, tuple[Value, ...]] = field(default_factory=dict)
+    pairs: bool = False
+    n_threads: int = 1
+
+
+def count_labels(
+    columns: Sequence[Column],
+    labels: NDArray[np.int32],
+    followed: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    counting: Counting,
+) -> dict[str, NDArray[Any]]:
+    """Return counts of rows that add up over parts of a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Of the rows that count.
+    labels, followed : ndarray of int32, shape (n_rows,)
+        Index of each row's cluster by the tree, and by the clustering that it follows.
+    weight : ndarray of float64, shape (n_rows,), or None
+    counting : Counting
+    """
+    k, same = counting.k, labels == followed
+    found = {
+        "rows": np.bincount(labels, minlength=k),
+        "weight": np.bincount(labels, weight, k).astype(np.float64),
+        "followed": np.bincount(followed, weight, k).astype(np.float64),
+        "shared": np.bincount(labels[same], None if weight is None else weight[same], k).astype(np.float64),
+    }
+    if counting.pairs:
+        found["pairs"] = cross_weights(labels, followed, k, weight)
+    for index, values in counting.values.items():
+        found[f"values {index}"] = count_values(columns[index], values, labels, k, weight)
+    bins = list(counting.bins.values())
+    counts = [np.zeros((k, len(each.edges) - 1), np.int64) for each in bins]
+    if len(labels):
+        raw = [columns[index].values for index in counting.bins]
+        counts = count_rows(bins, raw, np.ascontiguousarray(labels, np.int32), k, weight, counting.n_threads)
+    return found | {f"bins {index}": each for index, each in zip(counting.bins, counts, strict=True)}
+
+
+def measured_of(
+    found: Mapping[str, NDArray[Any]],
+    costs: tuple[float, float],
+    counting: Counting,
+    table: Table,
+    numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
+) -> Measured:
+    """Return what `assemble_rules` takes.
+
+    Parameters
+    ----------
+    found : mapping from str to ndarray
+        What `count_labels` gives for all rows.
+    costs : (float, float)
+        Of the tree's partition and of the clustering that it follows.
+    counting : Counting
+    table : Table
+        With the types of the columns.
+    numbers : mapping from int to (ndarray of float64, shape (k,), (least, greatest))
+        The means of each column of numbers by cluster, and its ends.
+    """
+    sums = found["weight"]
+    cells = {index: found[f"values {index}"] for index in counting.values}
+    columns, profiles = describe_columns(table, numbers, cells, sums)
+    agreed, precision, recall = agreement(found["shared"], sums, found["followed"])
+    return Measured(
+        columns,
+        profiles,
+        found["rows"],
+        sums,
+        *costs,
+        agreed,
+        precision,
+        recall,
+        found.get("pairs"),
+        counting.bins,
+        [found[f"bins {index}"] for index in counting.bins],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,48 +139,26 @@ class TreeOnParts:
     centers : ndarray of float64, shape (k, m)
         Of the clustering that the tree follows.
     grids : Grids
-    bins : mapping from int to NarrowBins
-        By the position of the column.
-    values : mapping from int to tuple of str or bool
-        The categories of each column that has some, by its position.
-    weighted : bool
-        Whether weights were given.
+    counting : Counting
     """
 
     encode: RowEncoder
     tree: Tree
     centers: NDArray[np.float64]
     grids: Grids
-    bins: Mapping[int, NarrowBins]
-    values: Mapping[int, tuple[Value, ...]]
-    weighted: bool
+    counting: Counting
 
 
 def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
-    """Return counts and sums of the tree's clusters, in one pass."""
+    """Return what `count_labels` does and the sums of the tree's clusters, in one pass."""
     return parts.map_reduce(_count_part, on)
 
 
 def _count_part(part: Part, on: TreeOnParts) -> Added:
-    rows, k = on.encode(part), len(on.centers)
+    rows = on.encode(part)
     labels = on.tree.predict(rows.matrix)
-    reference = reference_labels(rows, on.centers)
-    weight = rows.weight
-    found = {
-        "rows": np.bincount(labels, minlength=k),
-        "weight": np.bincount(labels, weight, minlength=k).astype(np.float64),
-        "pairs": cross_weights(labels, reference, k, None),
-        "pair weights": np.bincount(labels * k + reference, weight, k * k).reshape(k, k).astype(np.float64),
-    }
-    found |= on.grids.add_up(rows, labels, k)
-    for index, values in on.values.items():
-        found[f"values {index}"] = count_values(rows.table.columns[index], values, labels, k, weight)
-    raw = [rows.table.columns[index].values for index in on.bins]
-    if len(labels):
-        bins = count_rows(list(on.bins.values()), raw, labels, k, weight if on.weighted else None)
-    else:
-        bins = [np.zeros((k, len(each.edges) - 1), np.int64) for each in on.bins.values()]
-    return Added(found | {f"bins {index}": counts for index, counts in zip(on.bins, bins, strict=True)})
+    found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
+    return Added(found | on.grids.add_up(rows, labels, on.counting.k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,35 +194,3 @@ def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArra
     labels = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
     grid, around = on.grids.cluster, zip(labels, (tree_means, means), strict=True)
     return Squares(tuple(squares_around(grid, rows.X_cluster, each, points, rows.weight) for each, points in around))
-
-
-def measured_of(
-    found: Added, costs: tuple[float, float], on: TreeOnParts, head: Table, means: NDArray[np.float64]
-) -> Measured:
-    """Return what `assemble_rules` takes, from both passes.
-
-    `head` has the ends and categories of all rows, `means` those of every cluster in the model columns.
-    """
-    sums = found["weight"]
-    numbers = {
-        # Side by side, so that products add up as for a whole table.
-        column.source: (np.ascontiguousarray(means[:, j]), head.columns[column.source].ends)
-        for j, column in enumerate(on.encode.encoder.columns)
-        if column.kind == "number"
-    }
-    cells = {index: found[f"values {index}"] for index in on.values}
-    columns, profiles = describe_columns(head, numbers, cells, sums)
-    agreed, precision, recall = agreement_of_pairs(found["pair weights"])
-    return Measured(
-        columns,
-        profiles,
-        found["rows"],
-        sums,
-        *costs,
-        agreed,
-        precision,
-        recall,
-        found["pair weights"] if on.weighted else found["pairs"],
-        on.bins,
-        [found[f"bins {index}"] for index in on.bins],
-    )

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from shallowrules._kernel import column_ranges
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import categories, encode
+from shallowrules.encoding import categories, encode, find_scaler
 from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles
-from shallowrules.encoding.rows import Encode, RowEncoder
-from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.encoding.rows import Encode, RawNumbers, RowEncoder
+from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.fitting.assembling import (
     MAX_CLUSTERS,
     assemble_rules,
@@ -30,10 +30,10 @@ from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
 from shallowrules.fitting.growing import over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
-from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.fitting.options import refuse_in_parts
 from shallowrules.fitting.preparing import choose_columns
 from shallowrules.fitting.rounding import round_parts
-from shallowrules.fitting.scaling import fit_scaler
 from shallowrules.fitting.stored_rows import stored_rows
 from shallowrules.fitting.survey import Survey, survey
 from shallowrules.measures.metrics import partition_cost
@@ -113,7 +113,9 @@ def fit_parts(
         known, numbers, used = facts.labelling()
     encoder = with_all_codes(parts, roles, encoder)
     if encoder.scaler is not None:
-        fit_scaler(parts, facts, parameters.scale, roles, encoder, head)
+        read = RawNumbers.of(roles, encoder)
+        scaler = find_scaler(str(parameters.scale), parts.map_reduce, read, read.ends(head), facts.weights)
+        encoder = replace(encoder, scaler=scaler)
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
     grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))
@@ -183,20 +185,7 @@ def fit_parts(
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
     """Raise OptionError for what does not work on parts, with the way out."""
-    if parameters.method not in ("exshallow", "exgreedy"):
-        raise OptionError(
-            OptionName("method", parameters.method),
-            " does not work on a table in parts: take ",
-            OptionName("method", "exshallow"),
-            " or ",
-            OptionName("method", "exgreedy"),
-        )
-    if parameters.transformer is not None:
-        raise OptionError(
-            "transformer does not work on a table in parts: use scale, or write a transformed table first"
-        )
-    if len(parameters.keep):
-        raise OptionError(OptionName("keep"), " does not work on a table in parts: leave it out, or fit a sample")
+    refuse_in_parts(vars(parameters))
     check_round_within(parameters.round_within, labelled=labels is not None)
     if labels is not None and (centers is not None or parameters.clusterer is not None):
         raise OptionError("labels and centers are both given: the clustering to explain is one of them")
@@ -335,8 +324,8 @@ def _finish(
     numbers = {i: describe_numbers(c, 0.0, c.ends) for i, c in enumerate(table.columns) if c.is_numeric}
     n_clusters = len(np.unique(tree.cluster[tree.leaves]))
     bins = choose_bins(numbers, nodes, n_clusters, numbers) if n_clusters <= MAX_CLUSTERS else {}
-    weighted = rows.roles.weight is not None
-    on = TreeOnParts(rows, tree, reference.centers, grids, bins, values, weighted)
+    counting = Counting(k, bins, values, pairs=n_clusters <= MAX_CLUSTERS)
+    on = TreeOnParts(rows, tree, reference.centers, grids, counting)
     log("measuring the tree on all rows")
     counts = count_tree(parts, on)
     means, clustered = (
@@ -346,12 +335,15 @@ def _finish(
         one_matrix = not encoder.explain_positions
         centers = reference.explain_centers if one_matrix else _means(grids.matrix, found, "matrix")
         means = np.where(np.isnan(means), centers, means)
-    costs = costs_of(parts, on, counts, found)
-    measured = measured_of(counts, costs, on, table, means)
-    if n_clusters > MAX_CLUSTERS:
-        measured = replace(measured, confusion=None)
+    by_column = {
+        # Side by side, so that products add up as for a whole table.
+        column.source: (np.ascontiguousarray(means[:, j]), table.columns[column.source].ends)
+        for j, column in enumerate(encoder.columns)
+        if column.kind == "number"
+    }
+    measured = measured_of(counts.arrays, costs_of(parts, on, counts, found), counting, table, by_column)
     method, tradeoff = parameters.method, parameters.tradeoff
-    record = record_of(grown, tree, reference, np.arange(k), method, tradeoff, weighted=weighted)
+    record = record_of(grown, tree, reference, np.arange(k), method, tradeoff, weighted=rows.roles.weight is not None)
     record = replace(
         record,
         left_out=facts.unlabelled,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shallowrules.clustering.centers import Grids
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.data import FitParameters
-from shallowrules.fitting.measuring import TreeOnParts, costs_of, count_tree
+from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, count_tree
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.rules.figures import normalized_cost
@@ -57,7 +57,7 @@ def round_parts(
     objectives = grown.objectives
     if objectives is None:
         tree = place_thresholds(grown, rows.encoder, head)
-        on = TreeOnParts(rows, tree, centers, grids, {}, {}, rows.roles.weight is not None)
+        on = TreeOnParts(rows, tree, centers, grids, Counting(len(centers)))
         cost, reference_cost = costs_of(parts, on, count_tree(parts, on), reference)
         tradeoff = float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0
         own = normalized_cost(cost, reference_cost) + tradeoff * tree.waes

@@ -13,12 +13,10 @@ from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, add
 
 __all__ = [
     "agreement",
-    "agreement_of_pairs",
     "cost_around_means",
     "cost_of_squares",
     "exact_sums",
     "partition_cost",
-    "precision_and_recall",
     "squares_around",
 ]
 
@@ -200,71 +198,29 @@ def _counted_ranges(
     return Ranges(np.min(low, axis=0), np.max(high, axis=0))
 
 
-def agreement(labels: ArrayLike, reference: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Return the share of weight that two labellings put in the same cluster.
+def agreement(
+    shared: NDArray[Any], sums: NDArray[Any], reference: NDArray[Any]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far two labellings put rows into the same clusters.
 
     Parameters
     ----------
-    labels, reference : array-like of shape (n_rows,)
-        Cluster of each row; equal values mean the same cluster.
-    sample_weight : array-like of shape (n_rows,), optional
+    shared, sums, reference : ndarray of numbers, shape (n_clusters,)
+        Weight of the rows that both labellings put into a cluster, that the first one puts there, and that the
+        reference does.
 
     Returns
     -------
-    float
-        1 where nothing has a weight.
+    agreement : float
+        Share of all weight that is in the same cluster of both.
+    precision, recall : ndarray of float64, shape (n_clusters,)
+        Share of the weight of the cluster, of the first labelling and of the reference, that both put there; 0 of
+        none.
     """
-    equal = _labels(labels) == _labels(reference)
-    return _average(equal, _weights(sample_weight, len(equal)), of_nothing=1.0)
-
-
-def precision_and_recall(
-    labels: ArrayLike, reference: ArrayLike, n_clusters: int, sample_weight: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how far each cluster of a labelling is that of the reference, both ways.
-
-    Parameters
-    ----------
-    labels, reference : array-like of int, shape (n_rows,)
-        Clusters from 0 to ``n_clusters - 1``.
-    n_clusters : int
-    sample_weight : array-like of shape (n_rows,), optional
-
-    Returns
-    -------
-    precision : ndarray of float64, shape (n_clusters,)
-        Share of the cluster's weight that the reference puts in it too; 0 for an empty cluster.
-    recall : ndarray of float64, shape (n_clusters,)
-        Share of the reference cluster's weight that the labelling puts in it too; 0 for an empty one.
-    """
-    labels, reference = np.asarray(labels), np.asarray(reference)
-    weight = None if sample_weight is None else _weights(sample_weight, len(labels))
-    equal = labels == reference
-    shared = np.bincount(labels[equal], None if weight is None else weight[equal], n_clusters)
-    return _shares(shared, np.bincount(labels, weight, n_clusters), np.bincount(reference, weight, n_clusters))
-
-
-def agreement_of_pairs(pairs: NDArray[Any]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return agreement, precision and recall of two labellings of the same clusters.
-
-    Parameters
-    ----------
-    pairs : ndarray of numbers, shape (n_clusters, n_clusters)
-        Rows, or their weight, that the labelling puts into the cluster of the row and the reference into that of the
-        column.
-    """
-    shared = np.diagonal(pairs)
-    return float(shared.sum() / pairs.sum()), *_shares(shared, pairs.sum(axis=1), pairs.sum(axis=0))
-
-
-def _shares(shared: NDArray[Any], *totals: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return which share of two totals is shared, 0 of nothing."""
-    precision, recall = (np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in totals)
-    return precision, recall
-
-
-def _average(values: NDArray[Any], weights: NDArray[np.float64], *, of_nothing: float = 0.0) -> float:
-    return float(np.average(values, weights=weights)) if weights.any() else of_nothing
+    precision, recall = (
+        np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in (sums, reference)
+    )
+    return float(shared.sum() / sums.sum()), precision, recall
 
 
 def _labels(given: ArrayLike) -> NDArray[Any]:

@@ -318,9 +318,7 @@ class WholeTable(Partitions):
     """
 
     def __init__(self, table: Table, where: str) -> None:
-        super().__init__(
-            {column.name: ColumnKind(column.type, conversion=column.conversion) for column in table.columns}, where
-        )
+        super().__init__({column.name: ColumnKind.of(column) for column in table.columns}, where)
         self.table = table
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:

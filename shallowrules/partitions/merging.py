@@ -1,14 +1,22 @@
-"""What is found in a part of a table and adds up with what is found in another."""
+"""What is found in a part of a table and adds up with what is found in another; a table in memory is one part."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["Added", "ByKey"]
+__all__ = ["Added", "ByKey", "Run", "at_once"]
+
+Run = Callable[[Callable[[Any, Any], Any], Any], Any]
+"""Calls a function with the rows of a table, or of each of its parts, and a state; returns the merged results."""
+
+
+def at_once(rows: Any) -> Run:
+    """Return what runs over rows that are one part."""
+    return lambda function, state: function(rows, state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ All sums are exact, so that the choice depends neither on the order of rows nor 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from shallowrules.encoding import Encoder
 from shallowrules.errors import OptionError, OptionName, counted
 from shallowrules.measures.summation import SumGrid
+from shallowrules.partitions.merging import Run
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Objectives
 from shallowrules.trees.moved_rows import (
@@ -32,7 +32,6 @@ from shallowrules.trees.moved_rows import (
     Groups,
     Leaves,
     Moving,
-    RoundedRows,
     sum_both,
     sum_changes,
     sum_leaves,
@@ -62,10 +61,6 @@ def check_round_within(within: float | None, *, labelled: bool) -> None:
             OptionName("round_within", within),
             " does not apply to given labels: thresholds stay where these part. Leave it out",
         )
-
-
-Run = Callable[[Callable[[RoundedRows, Any], Any], Any], Any]
-"""Calls a function with the rows of a table, or of each of its parts, and a state; returns the merged results."""
 
 
 def round_thresholds(

@@ -25,7 +25,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances_argmin, precision_recall_fscore_support
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
@@ -34,7 +34,7 @@ from shallowrules import ExplainableKMeans, _kernel, fit_to_goal, tradeoff_path
 from shallowrules.clustering import reference as clustering
 from shallowrules.clustering.reference import Labelling
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.measures.metrics import agreement, partition_cost, precision_and_recall
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
@@ -178,10 +178,13 @@ def test_noise_is_left_out_counted_and_named(five_groups, capsys):
     without = fit(clusterer.labels_[~noise], X[~noise])
     np.testing.assert_array_equal(without.tree_.threshold, model.tree_.threshold)
     np.testing.assert_array_equal(without.labels_, model.labels_[~noise])
-    precision, recall = precision_and_recall(without.labels_, clusterer.labels_[~noise], model.n_leaves_)
+    labels = range(model.n_leaves_)
+    precision, recall, _, _ = precision_recall_fscore_support(
+        clusterer.labels_[~noise], without.labels_, labels=labels, zero_division=0
+    )
     assert [cluster.precision for cluster in model.rules_.clusters] == pytest.approx(precision)
     assert [cluster.recall for cluster in model.rules_.clusters] == pytest.approx(recall)
-    assert statistics.agreement == agreement(without.labels_, clusterer.labels_[~noise])
+    assert statistics.agreement == np.mean(without.labels_ == clusterer.labels_[~noise])
 
 
 def test_nothing_but_noise_is_refused(five_groups):
@@ -548,7 +551,7 @@ def test_categories_go_with_any_clustering(customers, explained, weighted):
     assert model.score(X, sample_weight=inside) == pytest.approx(-model.inertia_)
     statistics = model.rules_.statistics
     assert statistics.left_out == np.count_nonzero((inside == 0) & (counts > 0))
-    assert statistics.agreement == pytest.approx(agreement(model.labels_, model.reference_labels_, inside))
+    assert statistics.agreement == pytest.approx(np.average(model.labels_ == model.reference_labels_, weights=inside))
     if isinstance(parameters.get("clusterer"), pd.Series):
         assert [cluster.name for cluster in model.rules_.clusters] == ["high", "low", "mid"]
     last = path.points[-1]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shallowrules.fitting import ranked
-from shallowrules.fitting.ranked import RankedColumn, Weighed, ranked_values
+from shallowrules.encoding import ranked
+from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.partitions import Part, TableParts
 from shallowrules.tables.table import Table
 
@@ -60,7 +60,7 @@ def test_every_rank_of_a_column(dtype, few, data):
     column = RankedColumn(np.dtype(dtype), (min(values), max(values)), range(len(expected)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranked, "FEW_WEIGHT", few)
-        found = ranked_values(cut(frame, data.draw(st.sampled_from([1, 2, 7]))), read_first, {0: column})
+        found = ranked_values(cut(frame, data.draw(st.sampled_from([1, 2, 7]))).map_reduce, read_first, {0: column})
     assert [found[0][rank] for rank in range(len(expected))] == expected.tolist()
     assert all(str(value) != "-0.0" for value in found[0].values())
 
@@ -78,6 +78,6 @@ def test_three_passes_or_so_find_the_quartiles_of_many_rows(name, monkeypatch):
     ranks = [0, 49_999, 50_000, 99_999, 149_999, 199_999]
     column = RankedColumn(values.dtype, (values.min(), values.max()), ranks)
     counts = passes_of(parts, monkeypatch)
-    found = ranked_values(parts, read_first, {0: column})
+    found = ranked_values(parts.map_reduce, read_first, {0: column})
     assert [found[0][rank] for rank in ranks] == np.sort(values)[ranks].tolist()
     assert len(counts) <= 4

@@ -1,0 +1,114 @@
+"""What missing values are taken as: the median of numbers, and the most frequent category of anything else.
+
+The median is a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight
+3 is three rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.encoding.facts import ColumnFacts
+from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
+from shallowrules.errors import DataError
+from shallowrules.measures.summation import in_units
+from shallowrules.partitions.merging import Added, Run, at_once
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Column, Table, Value
+
+__all__ = ["Present", "ReadPresent", "impute_table", "present_values", "values_for_missing"]
+
+Present = tuple[Column, NDArray[np.int64] | None]
+"""The values of a column that are present in rows that count, and the weight of each; None for 1 each."""
+
+ReadPresent = Callable[[Any], Sequence[Present]]
+"""Takes the rows of a part; returns what is present of each column. It is pickled."""
+
+
+def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None) -> Table:
+    """Return a table with each missing value filled in.
+
+    Raises
+    ------
+    DataError
+        If a column has no value at all.
+    """
+    lacking = [column for column in table.columns if column.n_missing]
+    counted = None if sample_weight is None else sample_weight > 0
+    units = None if sample_weight is None else in_units(sample_weight, float(sample_weight.sum()))
+    facts = [ColumnFacts.of(column, counted) for column in lacking]
+    read = [present_values(column, counted, units) for column in lacking]
+    values = values_for_missing(at_once(read), list, facts, [column.values.dtype for column in lacking])
+    found = {column.name: value for column, value in zip(lacking, values, strict=True)}
+    return table.filled([found.get(name) for name in table.names])
+
+
+def present_values(column: Column, counted: NDArray[np.bool_] | None, units: NDArray[np.int64] | None) -> Present:
+    """Return what is present of a column in rows that count, None for all, whose weights are `units`."""
+    rows = ~column.absent if counted is None else counted & ~column.absent
+    return replace(column, values=column.values[rows], missing=None, exact=None), None if units is None else units[rows]
+
+
+def values_for_missing(
+    run: Run, read: ReadPresent, columns: Sequence[ColumnFacts], dtypes: Sequence[np.dtype[Any]]
+) -> list[Number | Value]:
+    """Return what a missing value of each column is taken as; medians take a few passes, categories one.
+
+    Parameters
+    ----------
+    run : callable
+        As `Run` says.
+    read : callable
+        As `ReadPresent` says.
+    columns : sequence of ColumnFacts
+        Of what it returns.
+    dtypes : sequence of numpy.dtype
+        Of their numbers, in all parts.
+
+    Raises
+    ------
+    DataError
+        If a column has no value in the rows that count.
+    """
+    for each in columns:
+        if each.counted_ends is None and not each.counted_values:
+            raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
+    if not columns:
+        return []
+    distinct = [tuple(sorted(each.counted_values)) for each in columns]
+    weights = run(_weigh, (read, distinct))
+    medians = {
+        j: RankedColumn(dtype, each.counted_ends, [(int(weights[str(j)][0]) + 1) // 2 - 1])
+        for j, (each, dtype) in enumerate(zip(columns, dtypes, strict=True))
+        if each.counted_ends is not None
+    }
+    ranked = ranked_values(run, _Weighed(read), medians)
+    return [
+        values[int(np.argmax(weights[str(j)]))] if values else next(iter(ranked[j].values()))
+        for j, values in enumerate(distinct)
+    ]
+
+
+def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> Added:
+    """Return by column the weight of its values, of each category where it has some."""
+    read, distinct = state
+    found: dict[str, NDArray[np.int64]] = {}
+    for j, ((column, weight), values) in enumerate(zip(read(rows), distinct, strict=True)):
+        places = column.positions(values) if values else np.zeros(len(column.values), np.intp)
+        found[str(j)] = np.bincount(places, weight, max(1, len(values))).astype(np.int64)
+    return Added(found)
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Reads what ranks are taken of."""
+
+    read: ReadPresent
+
+    def __call__(self, rows: Any) -> list[Weighed]:
+        return [Weighed(column.values, weight) for column, weight in self.read(rows)]
