@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from commandline import COMMAND, call, refused, write_groups
-from draws import draws
+from draws import draws, spread
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -145,7 +145,7 @@ ENDED_BELOW_PYTHON = ("std::bad_alloc", "cannot allocate memory for thread-local
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ulimit -v")
-@pytest.mark.parametrize("kilobytes", [150_000, 250_000, 300_000, 400_000])
+@pytest.mark.parametrize("kilobytes", spread([150_000, 250_000, 300_000, 400_000], 2))
 @pytest.mark.parametrize("command", ["fit", "label", "verify"])
 def test_a_limit_of_memory(folder, kilobytes, command):
     use = {

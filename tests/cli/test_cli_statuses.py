@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from commandline import COMMAND, call, write_groups
 from conftest import ROOT
-from draws import few
+from draws import spread
 
 from shallowrules.cli import commands, failures
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
@@ -159,7 +159,7 @@ def test_an_answer_that_stops_is_3_and_ctrl_c_130(monkeypatch, answer):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-@pytest.mark.parametrize("name", few(["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"]))
+@pytest.mark.parametrize("name", spread(["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"], 4))
 def test_an_interrupt_is_130(folder, name):
     Path("t.csv").unlink()
     os.mkfifo("t.csv")  # reading waits for a writer

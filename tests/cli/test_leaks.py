@@ -20,7 +20,7 @@ from urllib.parse import quote
 import click
 import pytest
 from commandline import COMMAND, call
-from draws import few
+from draws import few, spread
 from rulesets import small_rules
 
 from shallowrules.cli.commands import NAMES, shallowrules
@@ -278,7 +278,7 @@ def guarded(request, running, folder):
 
 @pytest.mark.services
 @pytest.mark.parametrize("guarded", ["postgres", "mysql"], indirect=True)
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", spread(READING, 4))
 def test_with_a_password_that_lets_in(guarded, name):
     """What goes well, and what goes wrong then; the rows are asked for in each way."""
     command, (_, url) = COMMANDS[name], guarded

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from draws import spread
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
@@ -67,7 +68,11 @@ WORK = ("predict", "score", "fit", "fit with n_jobs=None", "fit with all cores",
 
 @pytest.mark.parametrize(
     ("way", "what"),
-    [*(("os.fork", what) for what in WORK), ("os.fork while k-means runs", "fit"), ("multiprocessing", "fit")],
+    [
+        *(("os.fork", what) for what in spread(WORK, 4)),
+        ("os.fork while k-means runs", "fit"),
+        ("multiprocessing", "fit"),
+    ],
 )
 def test_a_forked_child_does_not_hang(way, what, tmp_path):
     (tmp_path / "parent.py").write_text(PARENT)

@@ -1,5 +1,6 @@
 """The SQL exporter: its text, and what SQLite and DuckDB make of it."""
 
+import itertools
 import math
 import re
 import sqlite3
@@ -8,7 +9,7 @@ from dataclasses import MISSING, fields, replace
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, spread
 from goldenfiles import assert_golden
 from hypothesis import given
 from hypothesis import strategies as st
@@ -471,8 +472,7 @@ def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", EXECUTED)
-@pytest.mark.parametrize("make", [balanced_rules, chain_rules])
+@pytest.mark.parametrize(("engine", "make"), spread(itertools.product(EXECUTED, [balanced_rules, chain_rules]), 2))
 def test_many_leaves(engine, make, predicates):
     rules = make(5000)
     generator = np.random.default_rng(0)

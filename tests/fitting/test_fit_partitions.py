@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from draws import draws, few
+from draws import draws, few, spread
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -40,7 +40,7 @@ def memory(request):
     return request.param
 
 
-@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
+@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
 @pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"], 2))
 @pytest.mark.parametrize("weights", [None, "whole", "fractions"])
 def test_given_centers(n_parts, scale, weights, memory):
@@ -159,7 +159,7 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
     return frame
 
 
-@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
+@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
 @pytest.mark.parametrize("scale", [None, "robust"])
 @pytest.mark.parametrize("way", few(["centers", "labels", "weights", "fractions"], 3))
 @pytest.mark.filterwarnings("ignore:the rules give")

@@ -36,8 +36,18 @@ def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
     A tuple has the values of several arguments; a case may be a `pytest.param`.
     """
     cases = list(cases)
-    quick = {round(i * (len(cases) - 1) / (count - 1)) for i in range(count)} if count > 1 else {len(cases) // 2}
+    quick = _spread(len(cases), count)
     return [_case(case, [] if i in quick else [pytest.mark.slow]) for i, case in enumerate(cases)]
+
+
+def spread(cases: Iterable[Any], count: int) -> list[Any]:
+    """Return `count` cases of a test, spread over all; a long run takes each."""
+    cases = list(cases)
+    return cases if DRAWS == "long" else [cases[i] for i in sorted(_spread(len(cases), count))]
+
+
+def _spread(n_cases: int, count: int) -> set[int]:
+    return {round(i * (n_cases - 1) / (count - 1)) for i in range(count)} if count > 1 else {n_cases // 2}
 
 
 def _case(case: Any, marks: list[pytest.MarkDecorator]) -> Any:

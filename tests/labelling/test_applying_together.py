@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from applications import COMPUTED, applied, apply, expected, labelled, target
 from databases import marked, of
-from draws import few
+from draws import spread
 from rulesets import small_rules
 
 from shallowrules.errors import DataError
@@ -63,7 +63,7 @@ def run_together(plans, monkeypatch, *, inside, delay):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("inside", [True, False])
-@pytest.mark.parametrize("style", few(STYLES))
+@pytest.mark.parametrize("style", spread(STYLES, 2))
 def test_one_of_two_runs_is_done_and_the_other_is_to_try_again(shop, monkeypatch, style, inside):
     if style == "column" and shop.dialect not in COMPUTED:
         return

@@ -10,6 +10,7 @@ from decimal import Decimal
 import numbercases
 import pytest
 from databases import marked
+from draws import spread
 from numbercases import MISSING, NEITHER, READINGS, TEXTS
 from rulesets import make_rules
 
@@ -76,7 +77,7 @@ def test_texts_in_every_engine(engine, reading, imputed):
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
 
 
-DECLARED = [(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds]
+DECLARED = spread([(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds], 20)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draws import draws, few
+from draws import draws, few, spread
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -111,7 +111,7 @@ def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = Fal
     return Problem(X, X, centers, centers, weight, 0.03)
 
 
-@pytest.mark.parametrize("n_parts", few([1, 2, 7, 64]))
+@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
 @pytest.mark.parametrize("collected_rows", [0, 4_000])
 @pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float64), (False, np.float32)])
 def test_any_number_of_parts(n_parts: int, collected_rows: int, weighted: bool, dtype: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, spread
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from rulesets import (
@@ -310,7 +310,7 @@ def test_conversions_and_imputing(server, predicates):
 
 
 @pytest.mark.parametrize("imputed", [None, 1, 7])
-@pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
+@pytest.mark.parametrize("bound", spread([1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1], 3))
 def test_fractions_in_a_column_that_held_whole_numbers(server, predicates, bound, imputed):
     rules = text_rules(bound, imputed)
     # One row at a time: beside a fraction, NumPy takes whole numbers for floats.
@@ -378,7 +378,7 @@ ESCAPED = [
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("text", ESCAPED)
+@pytest.mark.parametrize("text", spread(ESCAPED, 6))
 def test_a_text_is_the_same_in_every_mode_of_mariadb(mariadb, predicates, mode, text):
     rules = make_rules([("c", "text"), ("b", "boolean")], (0, text, 0, (0, (f"{text}x", "B"), 1, (1, True, 2, 3))))
     rules = replace(rules, columns=(replace(rules.columns[0], imputed=text), rules.columns[1]))
