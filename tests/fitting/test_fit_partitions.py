@@ -42,7 +42,7 @@ def memory(request):
 
 @pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
 @pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"], 2))
-@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+@pytest.mark.parametrize("weights", few([None, "whole", "fractions"], 2))
 def test_given_centers(n_parts, scale, weights, memory):
     frame = a_frame().drop(columns="label")
     used = frame.drop(columns="copies")
@@ -160,8 +160,8 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
 
 
 @pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
-@pytest.mark.parametrize("scale", [None, "robust"])
-@pytest.mark.parametrize("way", few(["centers", "labels", "weights", "fractions"], 3))
+@pytest.mark.parametrize("scale", few([None, "robust"]))
+@pytest.mark.parametrize("way", few(["centers", "labels", "weights", "fractions"], 2))
 @pytest.mark.filterwarnings("ignore:the rules give")
 def test_imputed_values(n_parts, scale, way, memory):
     frame = with_holes(a_frame(), n_parts)
