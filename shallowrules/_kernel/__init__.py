@@ -10,6 +10,7 @@ from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
 from shallowrules._kernel.reading.byte_scan import ByteScan
 from shallowrules._kernel.reading.number_fields import read_number_rows
 from shallowrules._kernel.reading.python_values import numbers_of
+from shallowrules._kernel.refinement.data_tree import grow_data_tree
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.refinement.perturbing import perturb_tree
@@ -43,6 +44,7 @@ __all__ = [
     "fixed_point",
     "gaps_of_cuts",
     "grow_ahead",
+    "grow_data_tree",
     "grow_exkmc",
     "grow_imm",
     "grow_path",

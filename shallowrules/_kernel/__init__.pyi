@@ -200,6 +200,14 @@ def grow_ahead(
     dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
+def grow_data_tree(
+    values: NDArray[np.float64],
+    points: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n_leaves: int,
+    max_passes: float,
+    instructions: int = 2,
+) -> dict[str, NDArray[Any]] | None: ...
 def improve_tree(
     inputs: CodedRows,
     tree: _Nodes,

@@ -320,7 +320,6 @@ def _refined(
             tradeoff=tradeoff,
             reference_cost=rows.reference_cost,
             reference_labels=_renumbered(rows.labels, kept),
-            moves_leaves=parameters.clusterer is None,
             random_seed=seed_of(parameters.random_state),
             thorough=thorough,
             coded=coded,
@@ -351,7 +350,7 @@ def thorough_of(
     ----------
     parameters : FitParameters
     k : int
-        Clusters of each of its starts of k-means, where the clustering is the package's own.
+        Clusters of each of its starts of k-means.
     log, tell_best : callable
     """
     if parameters.refine != "thorough":
@@ -361,7 +360,7 @@ def thorough_of(
         fitted = fit_clusterer(KMeans(k, n_init=1, random_state=seed), X, sample_weight=weight)
         return np.asarray(fitted.labels_, dtype=np.int32)
 
-    return Thorough(Budget.of(parameters.budget), start if parameters.clusterer is None else None, log, tell_best)
+    return Thorough(Budget.of(parameters.budget), start, log, tell_best)
 
 
 def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:

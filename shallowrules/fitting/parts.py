@@ -271,7 +271,6 @@ class _Growing:
         reference, parameters = self.reference, self.parameters
         options: dict[str, Any] = {
             "tradeoff": parameters.tradeoff,
-            "moves_leaves": parameters.clusterer is None,
             "random_seed": seed_of(parameters.random_state),
             "thorough": thorough_of(parameters, len(kept), self.log, None),
             "n_threads": parameters.n_threads,

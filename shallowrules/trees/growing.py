@@ -193,15 +193,17 @@ class Objectives:
 
     Attributes
     ----------
-    own, greedy : float
-        Of the tree, and of the greedy tree that it was refined from.
+    own : float
+        Of the tree.
+    bound : float
+        What rounding does not raise it above: that of the greedy tree, or of one from the data alone that is lower.
     reference_cost : float
         Of the unrestricted clustering.
     tradeoff : float
     """
 
     own: float
-    greedy: float
+    bound: float
     reference_cost: float
     tradeoff: float
 

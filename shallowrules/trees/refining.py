@@ -19,6 +19,7 @@ cost.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ from shallowrules.trees.growing import (
     with_gaps,
 )
 from shallowrules.trees.searching import (
+    BROAD_ROWS,
     FEWER_STREAM_PASSES,
     MAX_ROWS_BESIDE,
     MIN_STREAM_VISITS,
@@ -54,6 +56,7 @@ from shallowrules.trees.searching import (
     coded_table,
     different,
     few_of,
+    from_data,
     look_ahead,
     part_of,
     rounded,
@@ -71,11 +74,12 @@ __all__ = ["Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
 N_STREAMS = 2
 """Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
-MAX_LOOKAHEAD_CLUSTERS = 128
-"""Beyond this many clusters the greedy tree is only improved: the sample would have fewer than `MIN_CLUSTER_ROWS` rows
-for each."""
-MAX_MOVABLE_CLUSTERS = 512
-"""Beyond this many clusters leaves stay where they are. A bound on the work; not tuned."""
+MAX_SEARCHED_CLUSTERS = 512
+"""Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
+bound on the work; not tuned."""
+MANY_CLUSTERS = 128
+"""Of more clusters the sample has so few rows that on all rows its trees are worse than an improved greedy one
+(avila with 250 clusters): tables of up to `BROAD_ROWS` rows are searched whole."""
 MAX_JUDGED = 4
 """Trees from the sample that are judged on all rows, those of the lowest J on the sample."""
 PENALTY_FACTORS = (1.5, 3.0)
@@ -124,7 +128,7 @@ class Refinement:
         where = (
             f"on {self.n_sampled} rows"
             if self.n_sampled
-            else f"nothing ahead for over {MAX_LOOKAHEAD_CLUSTERS} clusters"
+            else f"nothing ahead for over {MAX_SEARCHED_CLUSTERS} clusters"
         )
         return (
             f"refined ({where}): cost {cost:.4f} -> {new_cost:.4f}, conditions {waes:.3f} -> {new_waes:.3f}, "
@@ -145,7 +149,6 @@ def refine(
     tradeoff: float,
     reference_cost: float,
     reference_labels: NDArray[np.int32],
-    moves_leaves: bool = True,
     random_seed: int = 0,
     thorough: Thorough | None = None,
     coded: Future[Coded] | None = None,
@@ -165,9 +168,8 @@ def refine(
     reference_cost : float
         Cost of the unrestricted clustering.
     reference_labels : ndarray of int32, shape (n_rows,)
-        Its clusters: by them the leaves are numbered again if leaves moved.
-    moves_leaves : bool
-        Whether a cluster may lose its leaf, and another be cut in two: not where clusters have names.
+        Its clusters: by them the leaves are numbered again, so that each keeps the number of the cluster that most of
+        its weight is from.
     random_seed : int
         Not negative. With it the search is the same for the same table.
     thorough : Thorough, optional
@@ -185,7 +187,7 @@ def refine(
         Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
     """
     data, kernel_weight = unique.data, unique.total_weight
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k, moves_leaves=moves_leaves)
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
     if not aim.unit > 0:
         return None
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
@@ -209,9 +211,7 @@ def refine(
         refined = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
         if by_part:
             refined = with_gaps(refined, data, n_threads)
-        if aim.moves_leaves:
-            refined = numbered(refined, _shared_weights(refined, data, reference_labels))
-        tree = refined
+        tree = numbered(refined, _shared_weights(refined, data, reference_labels))
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
 
 
@@ -240,9 +240,7 @@ class WholeTable:
         return Found(tree, (cost * self.unit, conditions * self.unit), False)
 
 
-def aim_of(
-    tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int, *, moves_leaves: bool
-) -> Aim:
+def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int) -> Aim:
     """Return what is searched for.
 
     Parameters
@@ -253,12 +251,10 @@ def aim_of(
         That weight as the kernel sums it, which may count rows in its place.
     k : int
         Number of centers.
-    moves_leaves : bool
-        As for `refine`.
     """
     penalty = rounded(tradeoff * reference_cost / total_weight)
     unit = reference_cost * kernel_weight / total_weight
-    return Aim(tradeoff, penalty, moves_leaves and k <= MAX_MOVABLE_CLUSTERS, unit, reference_cost)
+    return Aim(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +280,8 @@ class Outcome:
         before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
         notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
         own, of_greedy = (cost + aim.tradeoff * waes for cost, waes in (after, before))
-        objectives = Objectives(own, of_greedy, aim.reference_cost, aim.tradeoff)
+        bound = min(of_greedy, *(aim.objective(one) / aim.unit for one in self.found if one.from_data), math.inf)
+        objectives = Objectives(own, bound, aim.reference_cost, aim.tradeoff)
         tree = replace(tree, notes=notes, objectives=objectives)
         return Refinement(tree, before, after, aim.tradeoff, self.n_sampled, self.bound_reached)
 
@@ -318,15 +315,16 @@ class Search:
     @property
     def is_ahead(self) -> bool:
         """Whether trees are grown ahead: not for very many clusters."""
-        return self.data.k <= MAX_LOOKAHEAD_CLUSTERS
+        return self.data.k <= MAX_SEARCHED_CLUSTERS
 
     def run(self, table: CodedTable, greedy: Found) -> Outcome:
         """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
         if self.is_ahead:
-            sample = sample_of(table)
+            is_broad = self.data.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
+            sample = table if is_broad else sample_of(table)
             found, notes = self._searched(sample, table, greedy)
             return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
-        found = [table.improve(self.tree, self.aim, self.progress)]
+        found = [table.improve(self.tree, self.aim, self.progress), *self._from_data(table)]
         found += self._neither_dearer_nor_longer(table, found, greedy)
         return Outcome(found, (), 0, bound_reached=True)
 
@@ -343,14 +341,18 @@ class Search:
         return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
 
     def _pick(self, found: list[Found], greedy: Found) -> Found:
-        """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain."""
+        """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain.
+
+        That one's J is not above that of a tree from the data alone.
+        """
         objective = self.aim.objective
         best = min(found, key=objective)
         no_worse = [one for one in found if one.no_worse_than(greedy)]
         other = min(no_worse, key=objective)  # the greedy one is among them
         gain, other_gain = (objective(greedy) - objective(one) for one in (best, other))
         min_share = MIN_GAIN_SHARE if self.thorough is None else 1.0
-        return other if other_gain >= min_share * gain else best
+        no_higher = all(objective(other) <= objective(one) for one in found if one.from_data)
+        return other if no_higher and other_gain >= min_share * gain else best
 
     def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
         """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
@@ -378,6 +380,7 @@ class Search:
                     thorough.tell([greedy, *on_sample], aim)
             found += _judged(on_sample, sample, broad, aim)
             if sample is not broad:
+                found += self._from_data(broad)
                 found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
             if thorough is not None:
                 thorough.tell(found, aim)
@@ -395,10 +398,10 @@ class Search:
         return found, notes
 
     def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
-        """Grow two trees ahead, or improve the greedy one if none comes of it, and perturb the better, on the sample.
+        """Grow two trees ahead and one from the data, and perturb the best, on the sample.
 
-        Where clusters have names nothing is perturbed: a leaf could come to lie in another cluster. Of the work that
-        `progress` is told of, these are two thirds.
+        Where none comes of it the greedy one is improved. Of the work that `progress` is told of, these are two
+        thirds.
         """
         aim = self.aim
 
@@ -414,18 +417,21 @@ class Search:
         def stream(number: int, progress: Progress | None) -> list[Found]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
 
+        def data(_: Progress | None) -> list[Found]:
+            return self._from_data(sample.alone)
+
         rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
-        n_rounds = len(ROUND_FACTORS) if rounds_are_cheap or not aim.moves_leaves else 1
-        first = [ahead, wide] if aim.moves_leaves else [ahead, wide, improved]
-        found = side_by_side(first, sample.n_threads, part_of(progress, 0, 3)) or improved(None)
+        n_rounds = len(ROUND_FACTORS) if rounds_are_cheap else 1
+        found = side_by_side([ahead, wide, data], sample.n_threads, part_of(progress, 0, 3)) or improved(None)
         yield found
-        if not aim.moves_leaves:
-            return
         start = min(found, key=aim.objective)
         fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
         passes = STREAM_PASSES if rounds_are_cheap else fewer
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
+
+    def _from_data(self, table: CodedTable) -> list[Found]:
+        return from_data(table, self.data.k, self.aim)
 
     def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
         """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
@@ -440,7 +446,7 @@ class Search:
             factor = PENALTY_FACTORS[number]
             other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
             start = min([*found, greedy], key=other.objective)
-            if is_small and self.is_ahead and aim.moves_leaves:
+            if is_small and self.is_ahead:
                 return table.perturb(start.tree, other, self._stream_seed(N_STREAMS + number), PENALTY_PASSES)[:1]
             return [(table.alone if is_small else table).improve(start.tree, other)]
 
@@ -470,7 +476,9 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
     """Return trees of the sample as they are on more rows, not more than a few."""
     if sample is broad:
         return found
-    return [broad.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
+    return [
+        replace(broad.measure(one.tree, aim), from_data=one.from_data) for one in different(found, aim)[:MAX_JUDGED]
+    ]
 
 
 def _shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -89,9 +89,9 @@ def round_thresholds(
     run : callable
         As `Run` says; the functions can be pickled.
     objectives : Objectives
-        J of the tree, and of the greedy one.
+        J of the tree, and what it may not rise above.
     within : float or None
-        The share of J that it may rise by, above 0. None for `ROUND_WITHIN`, but never above J of the greedy tree.
+        The share of J that it may rise by, above 0. None for `ROUND_WITHIN`, but never above the bound.
     in_parts : bool
         Whether `run` sees the rows in parts, so that no function knows all of them.
     n_threads : int
@@ -108,7 +108,7 @@ def round_thresholds(
         return grown
     rise = (ROUND_WITHIN if within is None else within) * objectives.own
     if within is None:
-        rise = min(rise, objectives.greedy - objectives.own) * (1 - 1e-9)
+        rise = min(rise, objectives.bound - objectives.own) * (1 - 1e-9)
     on = Moving(place_thresholds(grown, encoder, table), grid, n_threads)
     leaves: Leaves
     groups: Groups

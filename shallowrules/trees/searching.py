@@ -14,12 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import CodedRows, GrowthInput, encode, grow_ahead, improve_tree, perturb_tree, row_keys
+from shallowrules._kernel import (
+    CodedRows,
+    GrowthInput,
+    encode,
+    grow_ahead,
+    grow_data_tree,
+    improve_tree,
+    perturb_tree,
+    row_keys,
+)
 from shallowrules.measures.summation import group_means
 from shallowrules.trees.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
 from shallowrules.trees.tree import LEAF
 
 __all__ = [
+    "BROAD_ROWS",
     "FEWER_STREAM_PASSES",
     "MAX_ROWS_BESIDE",
     "MIN_STREAM_VISITS",
@@ -33,6 +43,7 @@ __all__ = [
     "coded_table",
     "different",
     "few_of",
+    "from_data",
     "group_centers",
     "grown_ahead",
     "highest_keys",
@@ -68,6 +79,9 @@ WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 """Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
 Without it diabetes gains 3.2 % in place of 4.1; on all rows of the sample digits gains 0.5 % more, and takes longer.
 The work of 12 trees gains no more than that of 8, and that of 6 gains 0.04 to 0.12 % less on three of the tables."""
+DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
+"""A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
+that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
@@ -129,11 +143,22 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A tree, with its cost and the conditions of its rows, both summed by weight."""
+    """A tree, with its cost and the conditions of its rows, both summed by weight.
+
+    Attributes
+    ----------
+    tree : CutTree
+    figures : tuple of float
+    bound_reached : bool
+        Whether the bound on the work ended its improvement.
+    from_data : bool
+        Whether it is what came of the data alone.
+    """
 
     tree: CutTree
     figures: tuple[float, float]
     bound_reached: bool
+    from_data: bool = False
 
     @property
     def key(self) -> bytes:
@@ -431,6 +456,41 @@ def wide_ahead(
     centers = data.explain_centers, data.cluster_centers
     few = some_of(sample, WIDE_ROWS)
     return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, WIDE_TREES, progress)
+
+
+def from_data(table: CodedTable, k: int, aim: Aim) -> list[Found]:
+    """Grow the tree of least cost from the data alone, and improve it; none if that takes too long.
+
+    It knows neither centers nor conditions: where there are many clusters its cost can be the lowest.
+    """
+    coded, rows = table.coded, table.rows
+    features = _telling(table, max(1, int(MAX_DATA_VALUES / (len(rows) * coded.X_cluster.shape[1]))))
+    tree = grow_data_tree(
+        np.ascontiguousarray(coded.X_explain[np.ix_(rows, features)].T, dtype=np.float64),
+        np.ascontiguousarray(coded.X_cluster[rows], dtype=np.float64),
+        table.weight,
+        k,
+        DATA_PASSES,
+    )
+    if tree is None:
+        return []
+    tree["feature"] = np.append(features, LEAF).astype(np.int32)[tree["feature"]]
+    found = table.improve(preordered(tree | {"lower": tree["cut"], "upper": tree["cut"]}), aim)
+    return [replace(found, from_data=True)]
+
+
+def _telling(table: CodedTable, count: int) -> NDArray[np.intp]:
+    """Return the columns, ascending, in which the clusters have most of the variance; all if they are no more."""
+    X = table.coded.X_explain
+    if X.shape[1] <= count:
+        return np.arange(X.shape[1])
+    X, weight = X[table.rows].astype(np.float64), table.weight
+    means = group_means(X, table.labels, int(table.labels.max()) + 1, weight)
+    spread, within = (
+        np.average((X - middle) ** 2, axis=0, weights=weight)
+        for middle in (np.average(X, axis=0, weights=weight), means[table.labels])
+    )
+    return np.sort(np.argsort(within / np.maximum(spread, TINY), kind="stable")[:count])
 
 
 def grown_ahead(

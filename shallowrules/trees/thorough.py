@@ -87,9 +87,9 @@ class Thorough:
     Attributes
     ----------
     budget : Budget
-    start : callable, or None
+    start : callable
         Takes rows of the clustered space, their weights or None, and a seed; returns the cluster of each in another
-        start of k-means. None where the clustering is given.
+        start of k-means.
     log : callable
         Takes a line about the best tree so far.
     tell_best : callable, or None
@@ -97,7 +97,7 @@ class Thorough:
     """
 
     budget: Budget
-    start: Callable[[NDArray[Any], NDArray[np.float64] | None, int], NDArray[np.int32]] | None
+    start: Callable[[NDArray[Any], NDArray[np.float64] | None, int], NDArray[np.int32]]
     log: Callable[[str], None]
     tell_best: Callable[[float], None] | None = None
 
@@ -190,7 +190,7 @@ def _round(
 ) -> list[Found]:
     """Grow a tree ahead and perturb it, and perturb the best one so far."""
     centers = leaf_means(broad, best.tree, data.k)
-    if thorough.start is not None and number % 2 == 0:
+    if number % 2 == 0:
         coded = broad.coded
         labels = thorough.start(coded.X_cluster[coded.rows], coded.weight, (seed ^ seed >> 24) % (1 << 32))
         if len(np.unique(labels)) == data.k:
@@ -200,11 +200,11 @@ def _round(
     def from_ahead(progress: Progress | None) -> list[Found]:
         ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
         measured = [broad.alone.measure(one.tree, aim) for one in ahead]
-        if not ahead or not aim.moves_leaves:
+        if not ahead:
             return measured
         return measured + broad.perturb(ahead[0].tree, aim, seed, STREAM_PASSES, progress)
 
     def from_best(progress: Progress | None) -> list[Found]:
-        return broad.perturb(best.tree, aim, seed + 1, STREAM_PASSES, progress) if aim.moves_leaves else []
+        return broad.perturb(best.tree, aim, seed + 1, STREAM_PASSES, progress)
 
     return side_by_side([from_ahead, from_best], broad.n_threads, progress)

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from draws import draws
-from growths import assert_same
+from growths import assert_same, unique_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LEAF
@@ -24,8 +24,8 @@ from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import refining
-from shallowrules.trees.refining import MAX_LOOKAHEAD_CLUSTERS
-from shallowrules.trees.searching import CodedTable, few_of, sample_of, some_of
+from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS, aim_of
+from shallowrules.trees.searching import CodedTable, code_rows, coded_table, few_of, from_data, sample_of, some_of
 
 some = draws(60)
 seeds = st.integers(0, 2**32 - 1)
@@ -39,20 +39,20 @@ def partitions_alike(one: np.ndarray, two: np.ndarray) -> bool:
 
 @pytest.mark.slow
 @draws(250)
-@given(problems(max_rows=60), st.booleans())
-def test_a_refined_tree_is_never_behind_the_greedy_one(problem, moves):
-    assert_refined(problem, moves_leaves=moves)
+@given(problems(max_rows=60))
+def test_a_refined_tree_is_never_behind_the_greedy_one(problem):
+    assert_refined(problem)
 
 
 @pytest.mark.slow
 @draws(120)
-@given(problems(max_rows=60), st.booleans(), st.sampled_from([1, 2, 7]), seeds)
-def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, moves, n_threads, seed):
+@given(problems(max_rows=60), st.sampled_from([1, 2, 7]), seeds)
+def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, n_threads, seed):
     """All tables are large ones here; what is promised holds on all rows, in any order."""
     order = np.random.default_rng(seed).permutation(len(problem.X_explain))
     with patch.object(refining, "MAX_IMPROVED_ROWS", 0):
-        one = assert_refined(problem, moves_leaves=moves)
-        _, two = refined(shuffled(problem, order), n_threads, moves_leaves=moves)
+        one = assert_refined(problem)
+        _, two = refined(shuffled(problem, order), n_threads)
     assert_same(one.tree, two.tree, ("feature", "center", "lower", "upper", "rows"))
     assert np.array_equal(one.tree.labels[order], two.tree.labels)
 
@@ -181,13 +181,12 @@ def test_type_and_layout_are_no_matter_when_refined(layout, n_rows):
 
 
 @pytest.mark.parametrize("n_rows", [1500, 8000])
-@pytest.mark.parametrize("moves", [False, True])
-def test_only_the_order_of_explained_values_matters_when_refined(n_rows, moves):
+def test_only_the_order_of_explained_values_matters_when_refined(n_rows):
     # Of more rows there are more rounds; those start from means, which lie elsewhere in columns that are bent.
     problem = clustered_table(n_rows, 10, seed=3)
     problem = replace(problem, X_cluster=problem.X_explain.copy())
     bent = replace(problem, X_explain=np.exp(problem.X_explain / 3), explain_centers=np.exp(problem.centers / 3))
-    one, two = (refined(p, moves_leaves=moves)[1] for p in (problem, bent))
+    one, two = (refined(p)[1] for p in (problem, bent))
     assert one.objectives[1] < one.objectives[0]
     assert_same(one.tree, two.tree, ("feature", "left", "right", "center", "rows", "labels"))
 
@@ -293,13 +292,37 @@ def test_of_many_clusters_the_greedy_tree_is_improved_and_nothing_perturbed(monk
             name,
             lambda *given, name=name, step=step, **options: (steps.append(name), step(*given, **options))[1],
         )
-    problem = clustered_table(4000, MAX_LOOKAHEAD_CLUSTERS + 12)
+    problem = clustered_table(4000, MAX_SEARCHED_CLUSTERS + 12)
     refinement = assert_refined(problem)
     assert len(steps) > 1  # another penalty was tried, too
     assert set(steps) == {"improve"}
     assert refinement.n_sampled == 0
-    assert f"over {MAX_LOOKAHEAD_CLUSTERS} clusters" in refinement.summary()
+    assert f"over {MAX_SEARCHED_CLUSTERS} clusters" in refinement.summary()
     assert refinement.objectives[1] < refinement.objectives[0]
+
+
+@draws(100)
+@given(problems(max_rows=60))
+def test_a_refined_tree_is_never_behind_one_of_the_data_alone(problem):
+    greedy, refinement = refined(problem)
+    unique = unique_rows(*problem.arrays, weight=problem.weight)
+    table = coded_table(code_rows(unique, 1, with_codes=True), greedy, 1)
+    aim = aim_of(
+        problem.tradeoff, refinement.tree.objectives.reference_cost, unique.data.total_weight, unique.total_weight,
+        len(problem.centers),
+    )  # fmt: skip
+    for found in from_data(table, len(problem.centers), aim):
+        assert refinement.objectives[1] <= aim.objective(found) / aim.unit * (1 + 1e-9) + 1e-12
+
+
+def test_clusters_that_are_given_are_refined_as_own_ones_are():
+    X = clustered_table(3000, 8).X_cluster
+    own = ExplainableKMeans(8, random_state=0).fit(X)
+    given = ExplainableKMeans(clusterer=own.clusterer_, random_state=0).fit(X)
+    assert given.rules_.clusters == own.rules_.clusters
+    for cluster in given.rules_.clusters:  # each keeps its number: it shares most of its rows with that cluster
+        shared = given.reference_labels_[given.labels_ == cluster.index]
+        assert np.bincount(shared).argmax() == cluster.index
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,6 @@ def refine_parts(
     reference: PartsReference,
     *,
     tradeoff: float,
-    moves_leaves: bool,
     random_seed: int,
     thorough: Thorough | None = None,
     n_threads: int = 1,
@@ -74,7 +73,7 @@ def refine_parts(
     tree : GrownTree
         The greedy tree, with a leaf for each kept center.
     reference : PartsReference
-    tradeoff, moves_leaves, random_seed, thorough, n_threads, progress
+    tradeoff, random_seed, thorough, n_threads, progress
         As for `refining.refine`.
 
     Returns
@@ -89,7 +88,7 @@ def refine_parts(
     found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
     reference_cost = found.squares.cost(reference.weight)
     total = float(weights.sum())
-    aim = aim_of(tradeoff, reference_cost, total, total, k, moves_leaves=moves_leaves)
+    aim = aim_of(tradeoff, reference_cost, total, total, k)
     if not aim.unit > 0:
         return None
     broad = found.lowest.table(weights, n_threads)
@@ -101,8 +100,7 @@ def refine_parts(
     best = search.choose([one.found for one in finalists], greedy.found)
     for one in finalists:
         if one.found is best:
-            tree = with_leaf_sums(parts, encode, one.found.tree)
-            tree = numbered(tree, one.shared) if aim.moves_leaves else tree
+            tree = numbered(with_leaf_sums(parts, encode, one.found.tree), one.shared)
     return outcome.refinement(tree, greedy.found, best, aim, total)
 
 
