@@ -55,7 +55,6 @@ from measuring import (
     chosen_tables,
     cores,
     explain,
-    explain_by_cart,
     figures_of,
     fit_cart,
     into_space,
@@ -67,6 +66,8 @@ from measuring import (
 )
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from speed import CASES, QUICK_ROWS
 
 from shallowrules.measures.metrics import partition_cost
@@ -74,6 +75,7 @@ from shallowrules.measures.summation import group_means
 from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows, grow
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.thorough import BUDGET, Budget, Thorough
+from shallowrules.trees.tree import Tree
 
 SCRIPT = "quality.py"
 TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "mice", "anuran", "avila", "letter")
@@ -85,10 +87,20 @@ TRADEOFF = 0.03
 STARTS = 10
 
 OTHERS = ("exgreedy", "imm", "exkmc")
-METHODS = {"greedy": "ExShallow, greedy", "refined": "ExShallow, refined", "thorough": "ExShallow, thorough"} | {
-    name: TITLES[name] for name in (*OTHERS, "cart")
+PEERS = {
+    "cart": "CART, Gini",
+    "entropy": "CART, entropy",
+    "data": "regression tree of the columns on themselves",
+    "centers": "regression tree on the centers",
 }
-MARKERS = "o*Ps^DX"
+"""scikit-learn's trees with as many leaves as clusters. Of the last two the leaves are the clusters."""
+
+METHODS = (
+    {"greedy": "ExShallow, greedy", "refined": "ExShallow, refined", "thorough": "ExShallow, thorough"}
+    | {name: TITLES[name] for name in OTHERS}
+    | PEERS
+)
+MARKERS = "o*Ps^DXvp+"
 MEASURES = {"cost": 3, "waes": 2, "wad": 2, "nmi": 2, "J": 3}
 """What is measured of a tree, and the digits to print."""
 
@@ -98,10 +110,10 @@ TIE = 1e-9
 MIN_ROUNDS, MAX_ROUNDS = 3, 15
 SECONDS_PER_SEED = 1.0  # beyond MIN_ROUNDS, no round starts later
 
-NO_WORSE, BETTER, HIGHER = Target("≥", 7), Target("≥", 7), Target("≤", 0)
+NO_WORSE, BETTER, HIGHER, BEHIND = Target("≥", 7), Target("≥", 7), Target("≤", 0), Target("≤", 0)
 MAX_RISE = 0.01  # of the mean cost or WAES of a table
 GAIN, THOROUGH_GAIN = Target("≥", 1.85), Target("≥", 2.2)
-GROWTHS, KMEANS, WHOLE_FIT = Target("≤", 13), Target("≤", 1), Target("≤", 3)
+GROWTHS, KMEANS, WHOLE_FIT = Target("≤", 15), Target("≤", 1), Target("≤", 3)
 
 
 # Trees --------------------------------------------------------------------------------------------
@@ -232,8 +244,30 @@ def measure_quality(found: Measured, X: NDArray[np.float64], X_cluster: NDArray[
     trees |= {method: partition.grow(method) for method in OTHERS}
     for method, growth in trees.items():
         found.add(method, **partition.figures(growth))
-    rules = explain_by_cart(X, X_cluster, kmeans, seed)
-    found.add("cart", **with_objective(figures_of(rules, rules.assign(X), kmeans)))
+    for peer in PEERS:
+        found.add(peer, **peer_figures(peer, X, X_cluster, kmeans, seed))
+
+
+def peer_figures(
+    peer: str, X: NDArray[np.float64], X_cluster: NDArray[np.float64], kmeans: KMeans, seed: int
+) -> dict[str, float]:
+    """Return the measures of one of `PEERS`."""
+    leaves = max(kmeans.n_clusters, 2)
+    if peer in ("cart", "entropy"):
+        criterion = "gini" if peer == "cart" else "entropy"
+        model = DecisionTreeClassifier(criterion=criterion, max_leaf_nodes=leaves, random_state=seed)
+        rules = explain(Tree.from_sklearn(model.fit(X, kmeans.labels_)), X, X_cluster, kmeans)
+        return with_objective(figures_of(rules, rules.assign(X), kmeans))
+    aims = X_cluster if peer == "data" else kmeans.cluster_centers_[kmeans.labels_]
+    nodes = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=seed).fit(X, aims).tree_
+    clusters = np.where(nodes.feature < 0, np.arange(nodes.node_count), -1).astype(np.int32)
+    children = (side.astype(np.int32) for side in (nodes.children_left, nodes.children_right))
+    feature = np.maximum(nodes.feature, -1).astype(np.int32)
+    tree = Tree(feature, nodes.threshold, *children, clusters, nodes.n_node_samples, nodes.weighted_n_node_samples)
+    labels = nodes.apply(X.astype(np.float32))
+    cost = partition_cost(X_cluster, labels) / partition_cost(X_cluster, kmeans.labels_)
+    nmi = float(normalized_mutual_info_score(kmeans.labels_, labels))
+    return with_objective({"cost": cost, "waes": tree.waes, "wad": tree.wad, "nmi": nmi})
 
 
 def one_round(
@@ -426,6 +460,14 @@ def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool
         rows.append([what, shown, str(target), target.verdict(figure) if judged and not quick else "not judged"])
 
     if results:
+        behind = sum(
+            lower(theirs, own)
+            for found in results
+            for peer in (*OTHERS, *PEERS)
+            for theirs, own in zip(found.runs[peer]["J"], found.runs["refined"]["J"], strict=True)
+        )
+        n_pairs = sum(len(found.runs["refined"]["J"]) for found in results) * len((*OTHERS, *PEERS))
+        add("runs in which another method's tree has a lower J", behind, f"{behind} of {n_pairs}", BEHIND)
         complete = {found.table for found in results} == set(TABLES)
         for what, figure, target in (
             ("tables whose mean cost and mean WAES are no higher", sum(c.no_worse for c in changes), NO_WORSE),

@@ -308,7 +308,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         cut into parts. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of
         its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
         grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
-        does with more than 65,536 distinct rows. With fewer, or over 128 clusters, the refined tree may be another one
+        does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may be another one
         then; its J too is never above the greedy tree's.
 
         Parameters

@@ -310,18 +310,21 @@ def test_quality_judges_what_was_found() -> None:
         found.add("greedy", cost=1.2, waes=4.0, J=1.32)
         found.add("refined", cost=1.1, waes=4.0 if i < 4 else 3.9, J=1.22)
         found.add("refined", cost=1.2, waes=4.2 if i == 8 else 4.0, J=1.323 if i == 8 else 1.32)
-        found.add("thorough", cost=1.1, waes=4.0, J=1.2)
-        found.add("thorough", cost=1.1, waes=4.0, J=1.2)
+        for _ in range(2):
+            found.add("thorough", cost=1.1, waes=4.0, J=1.2)
+            for method in (*quality.OTHERS, *quality.PEERS):
+                found.add(method, J=1.321 if (i, method) == (8, "data") else 1.4)
     sheet, holds = quality.verdicts(results, None, quick=False)
     assert not holds
     assert [row[1:] for row in sheet.rows] == [
         ["35 of 36", "all", "missed"],
+        ["1 of 126", "≤ 0", "missed"],
         ["8 of 9", "≥ 7", "ok"],
         ["4 of 9", "≥ 7", "missed"],
         ["1 of 9", "≤ 0", "missed"],
         ["3.78", "≥ 1.85", "ok"],
         ["9.09", "≥ 2.2", "ok"],
-        ["20", "≤ 13", "missed"],
+        ["20", "≤ 15", "missed"],
         ["2", "≤ 3", "ok"],
         ["2", "≤ 3", "ok"],
     ]
