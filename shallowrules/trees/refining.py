@@ -325,6 +325,7 @@ class Search:
             found, notes = self._searched(sample, table, greedy)
             return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
         found = [table.improve(self.tree, self.aim, self.progress), *self._from_data(table)]
+        found += [table.improve(one.tree, self.aim) for one in found if one.from_data]
         found += self._neither_dearer_nor_longer(table, found, greedy)
         return Outcome(found, (), 0, bound_reached=True)
 
@@ -366,6 +367,7 @@ class Search:
         """
         aim, thorough = self.aim, self.thorough
         on_sample: list[Found] = []
+        data_wins = False  # whether the search begins with the tree of the data alone
         found = [greedy]
         first, later = (
             (self.progress, None) if thorough is None else (part_of(self.progress, 0, 10), _behind(self.progress, 0.1))
@@ -375,12 +377,14 @@ class Search:
             if thorough is not None:
                 thorough.tell(found, aim)
             for some in self._ahead(sample, first):
+                data_wins = data_wins or (not on_sample and min(some, key=aim.objective).from_data)
                 on_sample += some
                 if thorough is not None and sample is broad:
                     thorough.tell([greedy, *on_sample], aim)
             found += _judged(on_sample, sample, broad, aim)
             if sample is not broad:
-                found += self._from_data(broad)
+                if data_wins:
+                    found += self._from_data(broad)
                 found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
             if thorough is not None:
                 thorough.tell(found, aim)

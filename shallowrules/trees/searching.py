@@ -152,7 +152,7 @@ class Found:
     bound_reached : bool
         Whether the bound on the work ended its improvement.
     from_data : bool
-        Whether it is what came of the data alone.
+        Whether it was grown from the data alone.
     """
 
     tree: CutTree
@@ -459,7 +459,7 @@ def wide_ahead(
 
 
 def from_data(table: CodedTable, k: int, aim: Aim) -> list[Found]:
-    """Grow the tree of least cost from the data alone, and improve it; none if that takes too long.
+    """Grow the tree of least cost from the data alone; none if that takes too long.
 
     It knows neither centers nor conditions: where there are many clusters its cost can be the lowest.
     """
@@ -475,7 +475,7 @@ def from_data(table: CodedTable, k: int, aim: Aim) -> list[Found]:
     if tree is None:
         return []
     tree["feature"] = np.append(features, LEAF).astype(np.int32)[tree["feature"]]
-    found = table.improve(preordered(tree | {"lower": tree["cut"], "upper": tree["cut"]}), aim)
+    found = table.measure(preordered(tree | {"lower": tree["cut"], "upper": tree["cut"]}), aim)
     return [replace(found, from_data=True)]
 
 

@@ -258,11 +258,11 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     assert "### J lower by, %, after" in page.read_text()
     assert "wine: seed 1 of 1" in done.stderr
     assert re.search(r"J is no higher, .* +4 of 4 +all +ok", done.stdout)
-    assert done.stdout.count("not judged") == 7
+    assert done.stdout.count("not judged") == 8
     assert "missed" not in done.stdout
     for method in ("ExShallow, greedy", "ExShallow, refined", "ExShallow, thorough", "ExGreedy", "IMM", "ExKMC"):
         assert re.search(rf"iris +{method} +1\.037 +1\.44 +1\.67 +0\.91 +1\.080 ", done.stdout)
-    assert re.search(r"wine +CART +1\.\d+ ", done.stdout)
+    assert re.search(r"wine +CART, Gini +1\.\d+ ", done.stdout)
     assert re.search(r"^1000000x10-k50 +2 +[\d.]+ +[\d.]+ +–$", done.stdout, re.MULTILINE)
     assert picture.read_bytes().startswith(b"\x89PNG")
     paper, text = page.read_text().split("before\n")[1:]
