@@ -38,7 +38,14 @@ from shallowrules.trees.searching import Coded, code_rows, is_coded_beside, part
 from shallowrules.trees.thorough import Budget, Thorough, note_of
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["grow", "over_the_table", "seed_of", "thorough_of"]
+__all__ = ["cheapest", "grow", "neighbors_of", "over_the_table", "seed_of", "thorough_of"]
+
+NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
+"""Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
+dearer tree than one that shortens rules, too, in half of the fits tried."""
+
+TIE = 1e-9
+"""Relative difference below which costs are equal."""
 
 
 def grow(
@@ -69,6 +76,8 @@ def grow(
         One tuple per trade-off, in their order. Features are model columns, centers those of the reference.
     """
     kept, used, method = data.kept_centers, data.used_centers, data.parameters.method
+    neighbors = neighbors_of(data.parameters, tradeoffs, labelled=data.reference.labelled)
+    asked, tradeoffs = len(tradeoffs), [*tradeoffs, *(each for each in neighbors if each not in tradeoffs)]
     log(f"growing a tree for {counted(len(kept), 'cluster')}")
     grown = _grow_for(data, kept, tradeoffs, progress, log, tell_best)
     separates = method != "exkmc" or data.parameters.base == "imm"
@@ -79,7 +88,41 @@ def grow(
     rounded = _round_all(data, grown, tradeoffs, log)
     if progress is not None:
         progress(1.0)
-    return rounded
+    if neighbors:
+        _take_cheapest(data, rounded, tradeoffs)
+    return rounded[:asked]
+
+
+def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, labelled: bool) -> list[float]:
+    """Return the trade-offs whose trees are tried for one of 0, if that is among those asked for."""
+    searches = parameters.method == "exshallow" and parameters.refine == "full" and not labelled
+    return list(NEIGHBORS) if searches and 0 in tradeoffs else []
+
+
+def cheapest(trees: Sequence[GrownTree], costs: Sequence[float]) -> int:
+    """Return which tree is the cheapest of as many leaves as the first, and the first where none costs less."""
+    complete = [i for i, tree in enumerate(trees) if tree.n_leaves == trees[0].n_leaves]
+    best = min(complete, key=lambda i: costs[i])
+    return best if costs[best] < costs[0] * (1 - TIE) else 0
+
+
+def _take_cheapest(data: FitData, grown: list[tuple[GrownTree, ...]], tradeoffs: Sequence[float]) -> None:
+    """Put the cheapest tree among those of a trade-off of 0 and its neighbors in the place of that of 0."""
+    encoding, weight, n_threads = data.encoding, data.fit_weight, data.parameters.n_threads
+    own, *others = (list(tradeoffs).index(tradeoff) for tradeoff in (0, *NEIGHBORS))
+    trees = [grown[place][-1] for place in (own, *others)]
+    costs = [
+        partition_cost(
+            encoding.X_cluster,
+            tree.labels if weight is None else np.maximum(tree.labels, 0),  # of weight 0, they do not count
+            weight,
+            n_threads,
+            encoding.cluster_ranges,
+        )
+        for tree in trees
+    ]
+    if len(grown[own]) > 1:
+        grown[own] = (grown[own][0], trees[cheapest(trees, costs)])
 
 
 def _round_all(

@@ -28,7 +28,7 @@ from shallowrules.fitting.assembling import (
 )
 from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
-from shallowrules.fitting.growing import over_the_table, seed_of, thorough_of
+from shallowrules.fitting.growing import cheapest, neighbors_of, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, count_tree, measured_of
 from shallowrules.fitting.options import refuse_in_parts
@@ -45,6 +45,7 @@ from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, refine_parts
+from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.rounding import check_round_within
 from shallowrules.trees.searching import part_of
@@ -178,8 +179,22 @@ def fit_parts(
         progress=progress,
         log=log,
     )
-    grown = over_the_table(growing.run(), encoder)
-    grown = round_parts(parts, rows, grown, head, grids, reference.centers, found, parameters, log)
+    tradeoffs = [parameters.tradeoff]
+    tradeoffs += neighbors_of(parameters, tradeoffs, labelled=reference.labelled)
+    trees = []
+    for i, tradeoff in enumerate(tradeoffs):
+        at = replace(parameters, tradeoff=tradeoff)
+        growing_at = replace(growing, parameters=at, progress=part_of(progress, i, len(tradeoffs)))
+        grown = over_the_table(growing_at.run(), encoder)
+        trees.append(round_parts(parts, rows, grown, head, grids, reference.centers, found, at, log))
+    grown = trees[0]
+    if len(trees) > 1:
+        costs = []
+        for tree in trees:
+            placed_tree = place_thresholds(tree, encoder, head)
+            on = TreeOnParts(rows, placed_tree, reference.centers, grids, Counting(len(reference.centers)))
+            costs.append(costs_of(parts, on, count_tree(parts, on), found)[0])
+        grown = trees[cheapest(trees, costs)]
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 
 

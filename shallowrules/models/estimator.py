@@ -72,8 +72,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of some
         thousand rows; the best trees are judged on all rows. "thorough" searches on for as long as `budget` says; an
         interrupt then ends the search, and the best tree so far is taken.
-        If `clusterer` is None, a cluster may lose its leaf and another be cut in two; clusters are then numbered so
-        that as many rows as can be keep the number of their reference cluster.
+        A cluster may lose its leaf and another be cut in two; clusters are then numbered so that as many rows as can
+        be keep the number of their reference cluster. With ``tradeoff=0`` "full" takes the cheapest tree of a few
+        small trade-offs.
     budget : float or str, default=100
         Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
         seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
