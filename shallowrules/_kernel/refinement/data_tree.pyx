@@ -7,8 +7,6 @@ reference. Sums are taken around the mean of a leaf, so that no large numbers ca
 
 import numpy as np
 
-from libc.math cimport INFINITY
-
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 
 cdef extern from "refinement/differences.h" nogil:
