@@ -166,7 +166,8 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python runs every test, but of the benchmarks two that see one start, and draws a fifth of all examples, the others run the quick tests.
+# This Python runs every test, but of the benchmarks two that see one start, and draws an eighth of all examples; the others run
+# the quick tests.
 test-all: test-others
 	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-SHARES = {"short": 50, "quick": 10, "full": 5, "long": 1}
+SHARES = {"short": 50, "quick": 10, "full": 8, "long": 1}
 """One example in how many is drawn.
 
 ``quick`` is the default, ``full`` is for `make test-all`, ``long`` for who asks for it. ``short`` is for
