@@ -13,6 +13,7 @@ cdef extern from "refinement/differences.h" nogil:
     void sr_difference(
         int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
     ) noexcept
+    void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
     double sr_add_and_square(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
 
 cdef extern from *:
@@ -95,11 +96,14 @@ cdef void _find_cut(Growth* growth, Leaf* leaf, double least) noexcept nogil:
         if not following < growth.values[f * growth.n_rows + order[leaf.last - 1]]:
             continue
         for at in range(leaf.first, leaf.last - 1):
-            squares = sr_add_and_square(growth.instructions, growth.total, growth.differences + order[at] * m, m)
             left += _weight_of(growth, order[at])
             value, following = following, growth.values[f * growth.n_rows + order[at + 1]]
+            if not value < following:
+                sr_add_to(growth.instructions, growth.total, growth.differences + order[at] * m, m)
+                continue
+            squares = sr_add_and_square(growth.instructions, growth.total, growth.differences + order[at] * m, m)
             right = mass - left
-            if not value < following or not right > 0.0:
+            if not right > 0.0:
                 continue
             fall = squares / left + squares / right  # around the mean both sides have the same sums but for the sign
             if fall > max(least, leaf.fall * TIE):
