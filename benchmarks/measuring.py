@@ -188,10 +188,12 @@ class Quiet:
             parser.error(f"--markdown {page}: {self.refusal}")
 
 
-def fit_cart(X: NDArray[np.float64], clusterer: KMeans, seed: int) -> DecisionTreeClassifier:
+def fit_cart(X: NDArray[np.float64], clusterer: KMeans, seed: int, criterion: str = "gini") -> DecisionTreeClassifier:
     """Return a scikit-learn tree that is fitted to the labels, with as many leaves as clusters."""
     leaves = max(clusterer.n_clusters, 2)
-    return DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=seed).fit(X, clusterer.labels_)
+    return DecisionTreeClassifier(criterion=criterion, max_leaf_nodes=leaves, random_state=seed).fit(
+        X, clusterer.labels_
+    )
 
 
 def explain(tree: Tree, X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans) -> RuleSet:
@@ -199,9 +201,11 @@ def explain(tree: Tree, X: NDArray[np.float64], X_cluster: NDArray[np.float64], 
     return rules_of_tree(tree, X, reference=clusterer.labels_, clustered=X_cluster)
 
 
-def explain_by_cart(X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans, seed: int) -> RuleSet:
+def explain_by_cart(
+    X: NDArray[np.float64], X_cluster: NDArray[np.float64], clusterer: KMeans, seed: int, criterion: str = "gini"
+) -> RuleSet:
     """Return the rules of `fit_cart`'s tree."""
-    return explain(Tree.from_sklearn(fit_cart(X, clusterer, seed)), X, X_cluster, clusterer)
+    return explain(Tree.from_sklearn(fit_cart(X, clusterer, seed, criterion)), X, X_cluster, clusterer)
 
 
 def figures_of(rules: RuleSet, labels: NDArray[Any], clusterer: KMeans) -> Figures:

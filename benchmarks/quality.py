@@ -55,6 +55,7 @@ from measuring import (
     chosen_tables,
     cores,
     explain,
+    explain_by_cart,
     figures_of,
     fit_cart,
     into_space,
@@ -67,7 +68,7 @@ from measuring import (
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 from speed import CASES, QUICK_ROWS
 
 from shallowrules.measures.metrics import partition_cost
@@ -252,14 +253,11 @@ def peer_figures(
     peer: str, X: NDArray[np.float64], X_cluster: NDArray[np.float64], kmeans: KMeans, seed: int
 ) -> dict[str, float]:
     """Return the measures of one of `PEERS`."""
-    leaves = max(kmeans.n_clusters, 2)
     if peer in ("cart", "entropy"):
-        criterion = "gini" if peer == "cart" else "entropy"
-        model = DecisionTreeClassifier(criterion=criterion, max_leaf_nodes=leaves, random_state=seed)
-        rules = explain(Tree.from_sklearn(model.fit(X, kmeans.labels_)), X, X_cluster, kmeans)
+        rules = explain_by_cart(X, X_cluster, kmeans, seed, "gini" if peer == "cart" else "entropy")
         return with_objective(figures_of(rules, rules.assign(X), kmeans))
     aims = X_cluster if peer == "data" else kmeans.cluster_centers_[kmeans.labels_]
-    nodes = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=seed).fit(X, aims).tree_
+    nodes = DecisionTreeRegressor(max_leaf_nodes=max(kmeans.n_clusters, 2), random_state=seed).fit(X, aims).tree_
     clusters = np.where(nodes.feature < 0, np.arange(nodes.node_count), -1).astype(np.int32)
     children = (side.astype(np.int32) for side in (nodes.children_left, nodes.children_right))
     feature = np.maximum(nodes.feature, -1).astype(np.int32)

@@ -39,6 +39,8 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None)
         If a column has no value at all.
     """
     lacking = [column for column in table.columns if column.n_missing]
+    if not lacking:
+        return table
     counted = None if sample_weight is None else sample_weight > 0
     units = None if sample_weight is None else in_units(sample_weight, float(sample_weight.sum()))
     facts = [ColumnFacts.of(column, counted) for column in lacking]
@@ -66,7 +68,7 @@ def values_for_missing(
     read : callable
         As `ReadPresent` says.
     columns : sequence of ColumnFacts
-        Of what it returns.
+        Of what it returns, at least one.
     dtypes : sequence of numpy.dtype
         Of their numbers, in all parts.
 
@@ -78,8 +80,6 @@ def values_for_missing(
     for each in columns:
         if each.counted_ends is None and not each.counted_values:
             raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
-    if not columns:
-        return []
     distinct = [tuple(sorted(each.counted_values)) for each in columns]
     weights = run(_weigh, (read, distinct))
     medians = {

@@ -34,7 +34,7 @@ from shallowrules.trees.growing import (
 )
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import round_thresholds, rounds
-from shallowrules.trees.searching import Coded, code_rows, is_coded_beside, part_of
+from shallowrules.trees.searching import TIE, Coded, code_rows, is_coded_beside, part_of
 from shallowrules.trees.thorough import Budget, Thorough, note_of
 from shallowrules.trees.tree import LEAF
 
@@ -43,9 +43,6 @@ __all__ = ["cheapest", "grow", "neighbors_of", "over_the_table", "seed_of", "tho
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
 """Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
 dearer tree than one that shortens rules, too, in half of the fits tried."""
-
-TIE = 1e-9
-"""Relative difference below which costs are equal."""
 
 
 def grow(

@@ -1,4 +1,4 @@
-"""A tree measured: what is counted of a table or of its parts, and of parts the costs, in two passes."""
+"""Measuring a tree: rows are counted by cluster, in a table or in its parts; costs of parts take a second pass."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from shallowrules.measures.metrics import agreement, cost_of_squares, squares_ar
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Column, Table, Value
+from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree
 
-__all__ = ["Counting", "TreeOnParts", "costs_of", "count_labels", "count_tree", "measured_of"]
+__all__ = ["Counting", "TreeOnParts", "costs_of", "costs_of_grown", "count_labels", "count_tree", "measured_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """What is counted of rows by cluster.
+    """Which counts of rows by cluster to take.
 
     Parameters
     ----------
@@ -186,6 +188,23 @@ def costs_of(parts: Partitions, on: TreeOnParts, tree: Added, reference: Added) 
         for squares, each in zip(found.sums, both, strict=True)
     )
     return of_tree, of_reference
+
+
+def costs_of_grown(
+    parts: Partitions,
+    rows: RowEncoder,
+    grown: GrownTree,
+    head: Table,
+    grids: Grids,
+    centers: NDArray[np.float64],
+    reference: Added,
+) -> tuple[float, float]:
+    """Return what `costs_of` does, of a tree whose thresholds are still to be placed, in two passes.
+
+    `head` has the types of the columns, `reference` is what `sum_reference` gave for the centers.
+    """
+    on = TreeOnParts(rows, place_thresholds(grown, rows.encoder, head), centers, grids, Counting(len(centers)))
+    return costs_of(parts, on, count_tree(parts, on), reference)
 
 
 def _cost_part(part: Part, state: tuple[TreeOnParts, NDArray[np.float64], NDArray[np.float64]]) -> Squares:

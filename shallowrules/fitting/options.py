@@ -181,8 +181,7 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
         raise OptionError(OptionName(option.name), " applies to ", only, " only, not to ", given)
 
 
-IN_PARTS = ("exshallow", "exgreedy")
-"""Methods for a table in parts."""
+_METHODS_IN_PARTS = ("exshallow", "exgreedy")
 
 _NOT_IN_PARTS: Mapping[str, tuple[str | OptionName, ...]] = {
     "method": ("take ", OptionName("method", "exshallow"), " or ", OptionName("method", "exgreedy")),
@@ -205,7 +204,11 @@ def refuse_in_parts(values: Mapping[str, Any]) -> None:
     """
     for name, way_out in _NOT_IN_PARTS.items():
         value = values.get(name)
-        if value is None or (isinstance(value, tuple | list) and not value) or (name == "method" and value in IN_PARTS):
+        if (
+            value is None
+            or (isinstance(value, tuple | list) and not value)
+            or (name == "method" and value in _METHODS_IN_PARTS)
+        ):
             continue
         option = OptionName(name, value if name == "method" else None)
         raise OptionError(option, " does not work on a table in parts: ", *way_out)

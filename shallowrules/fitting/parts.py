@@ -30,7 +30,7 @@ from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
 from shallowrules.fitting.growing import cheapest, neighbors_of, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
-from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, count_tree, measured_of
+from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree, measured_of
 from shallowrules.fitting.options import refuse_in_parts
 from shallowrules.fitting.preparing import choose_columns
 from shallowrules.fitting.rounding import round_parts
@@ -45,7 +45,6 @@ from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, refine_parts
-from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.rounding import check_round_within
 from shallowrules.trees.searching import part_of
@@ -189,11 +188,7 @@ def fit_parts(
         trees.append(round_parts(parts, rows, grown, head, grids, reference.centers, found, at, log))
     grown = trees[0]
     if len(trees) > 1:
-        costs = []
-        for tree in trees:
-            placed_tree = place_thresholds(tree, encoder, head)
-            on = TreeOnParts(rows, placed_tree, reference.centers, grids, Counting(len(reference.centers)))
-            costs.append(costs_of(parts, on, count_tree(parts, on), found)[0])
+        costs = [costs_of_grown(parts, rows, tree, head, grids, reference.centers, found)[0] for tree in trees]
         grown = trees[cheapest(trees, costs)]
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from shallowrules.clustering.centers import Grids
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.fitting.data import FitParameters
-from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, count_tree
+from shallowrules.fitting.measuring import costs_of_grown
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Objectives
 from shallowrules.trees.moved_rows import RoundedRows
-from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.rounding import round_thresholds, rounds
 
 __all__ = ["round_parts"]
@@ -56,11 +55,9 @@ def round_parts(
         return grown
     objectives = grown.objectives
     if objectives is None:
-        tree = place_thresholds(grown, rows.encoder, head)
-        on = TreeOnParts(rows, tree, centers, grids, Counting(len(centers)))
-        cost, reference_cost = costs_of(parts, on, count_tree(parts, on), reference)
+        cost, reference_cost = costs_of_grown(parts, rows, grown, head, grids, centers, reference)
         tradeoff = float(parameters.tradeoff) if parameters.method == "exshallow" else 0.0
-        own = normalized_cost(cost, reference_cost) + tradeoff * tree.waes
+        own = normalized_cost(cost, reference_cost) + tradeoff * grown.as_tree().waes
         objectives = Objectives(own, own, reference_cost, tradeoff)
 
     def run(function: Callable[[RoundedRows, Any], Any], state: Any) -> Any:

@@ -484,7 +484,7 @@ def from_data(table: CodedTable, k: int, aim: Aim) -> list[Found]:
 
 
 def _telling(table: CodedTable, count: int) -> NDArray[np.intp]:
-    """Return the columns, ascending, in which the clusters have most of the variance; all if they are no more."""
+    """Return the columns that separate the clusters best, ascending, at most `count` of them."""
     X = table.coded.X_explain
     if X.shape[1] <= count:
         return np.arange(X.shape[1])
