@@ -9,6 +9,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.shared.matrix cimport entry
+from shallowrules._kernel.shared.orders cimport partition_orders
 from shallowrules._kernel.growth.state cimport (
     LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table, distances_to
 )
@@ -69,9 +70,9 @@ cdef int partition_centers(
     const Table* table, const CenterOrder* centers, Node* node, const Cut* cut, int* buffer
 ) noexcept nogil:
     """Partition the node's centers in every feature's order; return how many go left."""
-    cdef Py_ssize_t k = table.n_centers, f
+    cdef Py_ssize_t k = table.n_centers
     cdef const int* center_codes = table.center_codes + node.feature * k
-    cdef int i, center, left, right, n_left = 0
+    cdef int i, center, n_left = 0
     cdef int* order = centers.order + node.feature * k
     cdef double coordinate
     node.cut = node.lower
@@ -82,20 +83,7 @@ cdef int partition_centers(
             n_left += 1
             coordinate = table.explain_centers[center * table.n_features + node.feature]
             node.cut = max(node.cut, coordinate)
-    for f in range(table.n_features):
-        order = centers.order + f * k
-        left = node.first_center
-        right = 0
-        for i in range(node.first_center, node.last_center):
-            center = order[i]
-            if centers.side[center]:
-                order[left] = center
-                left += 1
-            else:
-                buffer[right] = center
-                right += 1
-        for i in range(right):
-            order[left + i] = buffer[i]
+    partition_orders(centers.order, table.n_features, k, node.first_center, node.last_center, centers.side, buffer)
     return n_left
 
 

@@ -1,13 +1,14 @@
-"""Growing from the data alone: of all leaves that one is cut, where that lowers the cost most, until there are enough.
+"""Growing from the data alone: cut the leaf whose best cut lowers the cost most, until there are enough leaves.
 
 The cost is that of the rows around the mean of their leaf, as in a regression tree of the clustered columns on the
-explained ones. There are no centers and no prices of conditions: a start for refinement that owes nothing to the
-reference. Sums are taken around the mean of a leaf, so that no large numbers cancel.
+explained ones. Neither centers nor the price of conditions play a part: refinement gets a start that does not depend on
+the reference. Sums are taken around the mean of a leaf, so that no large numbers cancel.
 """
 
 import numpy as np
 
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
+from shallowrules._kernel.shared.orders cimport partition_orders
 
 cdef extern from "refinement/differences.h" nogil:
     void sr_difference(
@@ -113,25 +114,13 @@ cdef void _find_cut(Growth* growth, Leaf* leaf, double least) noexcept nogil:
 
 cdef void _part_rows(Growth* growth, const Leaf* leaf) noexcept nogil:
     """Put the rows that go left before the others, each side still by value, for every feature."""
-    cdef Py_ssize_t at, f, n_left, n_right
-    cdef int* order
-    cdef int slot
-    order = growth.order + leaf.feature * growth.n_rows
+    cdef Py_ssize_t at
+    cdef const int* order = growth.order + leaf.feature * growth.n_rows
     for at in range(leaf.first, leaf.last):
         growth.goes_left[order[at]] = at < leaf.first + leaf.n_left
-    for f in range(growth.n_features):
-        order = growth.order + f * growth.n_rows
-        n_left, n_right = leaf.first, 0
-        for at in range(leaf.first, leaf.last):
-            slot = order[at]
-            if growth.goes_left[slot]:
-                order[n_left] = slot
-                n_left += 1
-            else:
-                growth.swap[n_right] = slot
-                n_right += 1
-        for at in range(n_right):
-            order[n_left + at] = growth.swap[at]
+    partition_orders(
+        growth.order, growth.n_features, growth.n_rows, leaf.first, leaf.last, growth.goes_left, growth.swap
+    )
 
 
 def grow_data_tree(
