@@ -166,10 +166,9 @@ test-others: | $(BIN)/python
 setup-others: | $(BIN)/python
 	$(call on_others,.venv-$$version/with-test)
 
-# This Python runs every test, but of the benchmarks two that see one start, and draws an eighth of all examples; the others run
-# the quick tests.
+# This Python runs every test, but of the benchmarks two that see one start; the others run the quick tests.
 test-all: test-others
-	@$(MAKE) test EVERYTHING=1 SHALLOWRULES_DRAWS=full
+	@$(MAKE) test EVERYTHING=1
 
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
@@ -215,7 +214,7 @@ sanitize: $(VENV)/with-test
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_DRAWS=$(if $(SHORT),short,full) \
+	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_DRAWS=$(if $(SHORT),short,quick) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
 		$(if $(SHORT),-k 'not 70000') tests/kernel/test_sanitizers.py tests/kernel/test_kernel*.py tests/trees/test_refining.py tests/trees/test_thorough.py
 

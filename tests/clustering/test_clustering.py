@@ -74,7 +74,7 @@ def centers_given():
         MiniBatchKMeans(5, n_init=3, random_state=0),
         BisectingKMeans(5, random_state=0),
         GaussianMixture(5, random_state=0),
-        MeanShift(bandwidth=4),
+        MeanShift(bandwidth=4, bin_seeding=True),
     ]
 
 

@@ -474,9 +474,9 @@ def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "make"), spread(itertools.product(EXECUTED, [balanced_rules, chain_rules]), 2))
 def test_many_leaves(engine, make, predicates):
-    rules = make(5000)
+    rules = make(1500)
     generator = np.random.default_rng(0)
-    scale = 1.0 if len(rules.columns) > 1 else 5000.0
+    scale = 1.0 if len(rules.columns) > 1 else 1500.0
     rows = [tuple(map(float, row)) for row in generator.random((50, len(rules.columns))) * scale]
     expected = dict(enumerate(route(rules, row) for row in rows))
     for style in LABELLING_STYLES:

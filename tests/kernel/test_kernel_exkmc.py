@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, spread
 from growths import assert_same, check, grow, own_centers
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,12 +46,15 @@ def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [
-        {"method": "imm"},
-        {"method": "exkmc"},
-        {"method": "exkmc", "max_leaves": 130},
-        {"method": "exkmc", "base": "imm", "max_leaves": 130},
-    ],
+    spread(
+        [
+            {"method": "imm"},
+            {"method": "exkmc"},
+            {"method": "exkmc", "max_leaves": 130},
+            {"method": "exkmc", "base": "imm", "max_leaves": 130},
+        ],
+        2,
+    ),
     ids=str,
 )
 def test_every_choice_of_imm_and_exkmc_is_the_oracles_on_tables_of_some_size(table, options):

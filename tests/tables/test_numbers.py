@@ -77,7 +77,7 @@ def test_texts_in_every_engine(engine, reading, imputed):
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
 
 
-DECLARED = spread([(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds], 20)
+DECLARED = spread([(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds], 10)
 
 
 @pytest.mark.slow
