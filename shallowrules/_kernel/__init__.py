@@ -15,6 +15,7 @@ from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.refinement.perturbing import perturb_tree
 from shallowrules._kernel.refinement.row_keys import row_keys
+from shallowrules._kernel.refinement.unions import split_leaves
 from shallowrules._kernel.shared.bin_counts import count_in_bins, place_rows
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
@@ -60,6 +61,7 @@ __all__ = [
     "route_rows",
     "row_keys",
     "rows_near_cuts",
+    "split_leaves",
     "sum_closest",
     "sums_of_parts",
     "weigh_near_cuts",

@@ -215,6 +215,7 @@ def improve_tree(
     condition_penalty: float,
     max_passes: float,
     moves_leaves: bool,
+    n_clusters: int = 0,
     n_threads: int = 1,
     progress: _Progress = None,
 ) -> dict[str, Any]: ...
@@ -227,7 +228,18 @@ def perturb_tree(
     moves_leaves: bool,
     seed: int,
     settings: tuple[float, float, float],
+    n_clusters: int = 0,
     n_trees: int = 1,
+    progress: _Progress = None,
+    instructions: int = 2,
+) -> list[dict[str, Any]]: ...
+def split_leaves(
+    inputs: CodedRows,
+    tree: _Nodes,
+    *,
+    n_clusters: int,
+    n_leaves: int,
+    condition_penalty: float,
     progress: _Progress = None,
     instructions: int = 2,
 ) -> list[dict[str, Any]]: ...

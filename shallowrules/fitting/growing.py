@@ -23,6 +23,7 @@ from shallowrules.measures.summation import SumGrid, WeightFacts
 from shallowrules.partitions.merging import at_once
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
+from shallowrules.trees.extending import extend
 from shallowrules.trees.growing import (
     GrownTree,
     GrowthData,
@@ -97,8 +98,9 @@ def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, label
 
 
 def cheapest(trees: Sequence[GrownTree], costs: Sequence[float]) -> int:
-    """Return which tree is the cheapest of as many leaves as the first, and the first where none costs less."""
-    complete = [i for i, tree in enumerate(trees) if tree.n_leaves == trees[0].n_leaves]
+    """Return which tree is the cheapest of as many clusters as the first, and the first where none costs less."""
+    counts = [len(np.unique(tree.center[tree.leaves])) for tree in trees]
+    complete = [i for i, count in enumerate(counts) if count == counts[0]]
     best = min(complete, key=lambda i: costs[i])
     return best if costs[best] < costs[0] * (1 - TIE) else 0
 
@@ -283,16 +285,20 @@ def _grow_region(
                 progress=first_part,
             )
             greedy = [tree]
-    by_model_column = {id(tree): over_the_table(renumber_centers(tree, kept), encoding.encoder) for tree in greedy}
+    by_model_column: dict[int, tuple[GrownTree, GrownTree]] = {}  # with the tree itself, whose id is the key
     grown = []
     for i, (tradeoff, tree) in enumerate(zip(tradeoffs, greedy, strict=True)):
-        trees = [by_model_column[id(tree)]]
+        trees = [tree]
         if refines and tree.n_leaves == len(kept) > 1:
             thorough = thorough_of(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
-            refined = _refined(tree, unique, data, rows, kept, tradeoff, thorough, coded, log, part)
-            trees.append(over_the_table(renumber_centers(refined, kept), encoding.encoder))
-        grown.append(tuple(trees))
+            trees.append(_refined(tree, unique, data, rows, kept, tradeoff, thorough, coded, log, part))
+        if method == "exshallow" and parameters.max_leaves is not None and tree.n_leaves == len(kept):
+            trees = [_extended(one, unique, data, rows, kept, tradeoff, log, searches=one is not tree) for one in trees]
+        for one in trees:
+            if id(one) not in by_model_column:
+                by_model_column[id(one)] = one, over_the_table(renumber_centers(one, kept), encoding.encoder)
+        grown.append(tuple(by_model_column[id(one)][1] for one in trees))
     return grown
 
 
@@ -374,6 +380,37 @@ def _refined(
         return tree
     log(refinement.summary())
     return refinement.tree
+
+
+def _extended(
+    tree: GrownTree,
+    unique: UniqueRows,
+    data: FitData,
+    rows: _RegionRows,
+    kept: NDArray[np.integer],
+    tradeoff: float,
+    log: Log,
+    *,
+    searches: bool,
+) -> GrownTree:
+    """Return a tree of at most `max_leaves` leaves whose J' is lower, or the tree itself."""
+    parameters = data.parameters
+    assert parameters.max_leaves is not None
+    extended = extend(
+        tree,
+        unique,
+        max_leaves=parameters.max_leaves,
+        tradeoff=tradeoff,
+        reference_cost=rows.reference_cost,
+        reference_labels=_renumbered(rows.labels, kept),
+        random_seed=seed_of(parameters.random_state),
+        searches=searches,
+        n_threads=parameters.n_threads,
+    )
+    if extended is not tree and extended.objectives is not None:
+        before, after = extended.objectives.bound, extended.objectives.own
+        log(f"{counted(extended.n_leaves, 'rule')} in place of {tree.n_leaves}: J {before:.4f} -> {after:.4f}")
+    return extended
 
 
 def seed_of(random_state: Any) -> int:

@@ -67,8 +67,8 @@ class FitOption:
         Its allowed values; None where another module checks them.
     help : str
         On the command line.
-    needs : (str, str), optional
-        Another option, and the value of it that this one is for. The command line refuses this one beside others; the
+    needs : (str, str, ...), optional
+        Another option, and the values of it that this one is for. The command line refuses this one beside others; the
         estimator treats it as not given, since a search over parameters crosses them.
     idle : tuple
         Values besides the default that ask for nothing, and so go with everything.
@@ -78,12 +78,12 @@ class FitOption:
     default: Any
     kind: Choice | Number | None
     help: str = ""
-    needs: tuple[str, str] | None = None
+    needs: tuple[str, ...] = ()
     idle: tuple[Any, ...] = ()
 
     def applies(self, values: Mapping[str, Any]) -> bool:
-        """Return whether the option that it needs has the value that it is for, or is not among the values."""
-        return self.needs is None or values.get(*self.needs) == self.needs[1]
+        """Return whether the option that it needs has a value that it is for, or is not among the values."""
+        return not self.needs or values.get(self.needs[0], self.needs[1]) in self.needs[1:]
 
 
 _DECLARED = (
@@ -100,8 +100,8 @@ _DECLARED = (
         "max_leaves",
         None,
         Number(1, math.inf, "a whole number of at least n_clusters", whole=True, or_none=True),
-        "With --method exkmc: number of rules, K or more.",
-        needs=("method", "exkmc"),
+        "With --method exshallow or exkmc: number of rules, K or more; a cluster may have several.",
+        needs=("method", "exshallow", "exkmc"),
     ),
     FitOption(
         "base",
@@ -175,10 +175,11 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
         value = values.get(option.name)
         if value is None or value in (option.default, *option.idle) or option.applies(values):
             continue
-        assert option.needs is not None
-        other, wanted = option.needs
-        only, given = OptionName(other, wanted), OptionName(other, values[other])
-        raise OptionError(OptionName(option.name), " applies to ", only, " only, not to ", given)
+        other, first, *more = option.needs
+        wanted: list[str | OptionName] = [OptionName(other, first)]
+        for value in more:
+            wanted += [" and ", OptionName(other, value)]
+        raise OptionError(OptionName(option.name), " applies to ", *wanted, " only, not to ", OptionName(other, values[other]))
 
 
 _METHODS_IN_PARTS = ("exshallow", "exgreedy")
@@ -186,6 +187,7 @@ _METHODS_IN_PARTS = ("exshallow", "exgreedy")
 _NOT_IN_PARTS: Mapping[str, tuple[str | OptionName, ...]] = {
     "method": ("take ", OptionName("method", "exshallow"), " or ", OptionName("method", "exgreedy")),
     "keep": ("leave it out, or fit a sample",),
+    "max_leaves": ("leave it out, or fit a sample",),
     "transformer": ("use scale, or write a transformed table first",),
     "categories": ("write these codes as text in the files",),
     "max_cost": ("give ", OptionName("tradeoff")),

@@ -79,6 +79,12 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     if max_leaves is not None and max_leaves < k:
         given_leaves = OptionName("max_leaves", max_leaves)
         raise OptionError(given_leaves, f" is less than the {k} clusters: each may need a leaf")
+    if max_leaves is not None and max_leaves > k and parameters.method == "exshallow":
+        exkmc = OptionName("method", "exkmc")
+        if reference.labelled:
+            raise OptionError(OptionName("max_leaves"), " does not work for given labels: use ", exkmc)
+        if parameters.keep:
+            raise OptionError(OptionName("max_leaves"), " does not work beside ", OptionName("keep"), ": use one of them")
     return data
 
 

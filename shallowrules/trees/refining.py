@@ -66,7 +66,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.thorough import Thorough, note_of, search_on
 
-__all__ = ["Outcome", "Refinement", "Search", "aim_of", "numbered", "refine"]
+__all__ = ["MAX_IMPROVED_ROWS", "Outcome", "Refinement", "Search", "WholeTable", "aim_of", "numbered", "refine", "shared_weights"]
 
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
@@ -211,7 +211,7 @@ def refine(
         refined = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
         if by_part:
             refined = with_gaps(refined, data, n_threads)
-        tree = numbered(refined, _shared_weights(refined, data, reference_labels))
+        tree = numbered(refined, shared_weights(refined, data, reference_labels))
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
 
 
@@ -485,7 +485,7 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
     ]
 
 
-def _shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+def shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the weight that each leaf, by its center, shares with each cluster of the reference."""
     k, known, weight = data.k, (tree.labels >= 0) & (reference_labels >= 0), data.weight
     pairs = tree.labels[known].astype(np.int64) * k + reference_labels[known]

@@ -23,6 +23,7 @@ from shallowrules._kernel import (
     improve_tree,
     perturb_tree,
     row_keys,
+    split_leaves,
 )
 from shallowrules.measures.summation import group_means
 from shallowrules.trees.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
@@ -127,6 +128,9 @@ class Aim:
         What a condition of a row of weight 1 costs: ``cost + penalty * conditions`` is J times the reference cost.
     moves_leaves : bool
         Whether a cluster may lose its leaf, and another be cut in two.
+    n_clusters : int
+        Where a cluster may have several leaves, all those of its center, how many there are; 0 where each leaf is a
+        cluster.
     unit : float
         The reference cost, as the kernel sums it.
     reference_cost : float
@@ -138,6 +142,7 @@ class Aim:
     moves_leaves: bool
     unit: float
     reference_cost: float
+    n_clusters: int = 0
 
     def objective(self, found: Found) -> float:
         """Return J of a tree times the reference cost."""
@@ -171,6 +176,11 @@ class Found:
     def no_worse_than(self, other: Found) -> bool:
         """Whether it is neither dearer nor longer."""
         return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
+
+
+def _without_gaps(found: dict[str, Any]) -> Found:
+    """Return a tree of the kernel's, whose gaps were not looked for."""
+    return Found(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
 
 
 def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
@@ -229,6 +239,7 @@ class CodedTable:
             condition_penalty=aim.penalty,
             max_passes=max_passes,
             moves_leaves=aim.moves_leaves,
+            n_clusters=aim.n_clusters,
             n_threads=self.n_threads,
             progress=progress,
         )
@@ -244,15 +255,25 @@ class CodedTable:
             condition_penalty=aim.penalty,
             max_passes=passes,
             moves_leaves=aim.moves_leaves,
+            n_clusters=aim.n_clusters,
             seed=seed,
             n_trees=N_KEPT,
             settings=(LEAF_SHARE, MIN_STEP, MAX_RISE),
             progress=progress,
         )
-        return [
-            Found(preordered(one | {"lower": one["cut"], "upper": one["cut"]}), one["after"], False)
-            for one in reversed(found)
-        ]
+        return [_without_gaps(one) for one in reversed(found)]
+
+    def split(self, tree: CutTree, aim: Aim, n_leaves: int, progress: Progress | None = None) -> list[Found]:
+        """Cut leaves of a tree in two, for other clusters, up to so many; return the tree after each cut."""
+        found = split_leaves(
+            self.coded,
+            _arrays(tree),
+            n_clusters=aim.n_clusters,
+            n_leaves=n_leaves,
+            condition_penalty=aim.penalty,
+            progress=progress,
+        )
+        return [_without_gaps(one) for one in found]
 
     def leaf_of_rows(self, tree: CutTree) -> NDArray[np.int32]:
         """Return the leaf of each row."""

@@ -7,15 +7,9 @@ the reference. Sums are taken around the mean of a leaf, so that no large number
 
 import numpy as np
 
+from shallowrules._kernel.refinement.differences cimport sr_add_and_square, sr_add_to, sr_difference
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.orders cimport partition_orders
-
-cdef extern from "refinement/differences.h" nogil:
-    void sr_difference(
-        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
-    ) noexcept
-    void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
-    double sr_add_and_square(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
 
 cdef extern from *:
     """

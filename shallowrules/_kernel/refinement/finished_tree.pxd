@@ -1,6 +1,6 @@
 """A finished tree: its leaves, their explanations and means, and the rows that they have."""
 
-from shallowrules._kernel.refinement.state cimport Buffers, Effort, Rows, Stale, Tree, Walk
+from shallowrules._kernel.refinement.state cimport Buffers, Effort, Rows, Stale, Tree, Walk, Work
 
 cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil
 cdef int mark_path(const Tree* tree, unsigned char* is_seen, int leaf, int without) noexcept nogil
@@ -17,5 +17,8 @@ cdef void gather_leaves(
     const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int node
 ) noexcept nogil
 cdef double objective_below(const Tree* tree, Walk* walk, double condition_penalty, int node) noexcept nogil
+cdef (double, double) figures_of(const Tree* tree, Walk* walk) noexcept nogil
+cdef bint is_over(const Effort* effort) noexcept nogil
 cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) noexcept nogil
 cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint paths_changed) noexcept nogil
+cdef void place_rows(Work* work) noexcept nogil

@@ -5,15 +5,15 @@ Recutting a node and moving a leaf both change where rows go. `route_to_leaves` 
 """
 
 from cython.parallel cimport prange, threadid
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    Buffers, Effort, Rows, Stale, Tree, Walk, descend, point_of, prefetch_row, squared_distance, weight_of
+    Buffers, Effort, Rows, Stale, Tree, Walk, Work, descend, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.shared.threads cimport threads_for_values
+from shallowrules._kernel.shared.threads cimport CHUNK, threads_for_values
 
 
 cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil:
@@ -65,33 +65,53 @@ cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int
     return threads_for_values((tree.last[node] - tree.first[node]) * rows.n_features, n_threads)
 
 
-cdef void _measure_leaf(const Rows* rows, Tree* tree, int leaf, double* buffer) noexcept nogil:
-    """Find the mean of a leaf's rows, their weight, and their squared distances to it."""
+cdef void _measure_cluster(
+    const Rows* rows, Tree* tree, Stale* stale, const int* leaves, int n_leaves, int center, double* buffer
+) noexcept nogil:
+    """Find the mean of a cluster, those of some leaves that have its center, and what they weigh and cost around it."""
     cdef Py_ssize_t m = rows.n_columns, i, j
-    cdef double* mean = tree.mean + leaf * m
-    cdef double mass = 0.0, w, sum = 0.0
-    cdef int slot, origin = rows.row[tree.order[tree.first[leaf]]]
+    cdef double* mean = NULL
+    cdef double total = 0.0, mass, w, sum
+    cdef int slot, leaf, n, origin = 0
     cdef const double* point
-    # Differences from a row of the leaf keep the digits that an offset would take.
+    # Differences from a row of the cluster keep the digits that an offset would take.
+    for n in range(n_leaves):
+        leaf = leaves[n]
+        if tree.center[leaf] != center:
+            continue
+        if mean == NULL:
+            mean = tree.mean + leaf * m
+            origin = rows.row[tree.order[tree.first[leaf]]]
+            for j in range(m):
+                mean[j] = 0.0
+        mass = 0.0
+        for i in range(tree.first[leaf], tree.last[leaf]):
+            prefetch_row(rows, tree, i, tree.last[leaf])
+            slot = tree.order[i]
+            point = point_of(rows, slot, buffer)
+            w = weight_of(rows, slot)
+            mass += w
+            for j in range(m):
+                mean[j] += w * (point[j] - entry(&rows.X_cluster, origin, j))
+        tree.mass[leaf] = mass
+        total += mass
     for j in range(m):
-        mean[j] = 0.0
-    for i in range(tree.first[leaf], tree.last[leaf]):
-        prefetch_row(rows, tree, i, tree.last[leaf])
-        slot = tree.order[i]
-        point = point_of(rows, slot, buffer)
-        w = weight_of(rows, slot)
-        mass += w
-        for j in range(m):
-            mean[j] += w * (point[j] - entry(&rows.X_cluster, origin, j))
-    for j in range(m):
-        mean[j] = entry(&rows.X_cluster, origin, j) + mean[j] / mass
-    for i in range(tree.first[leaf], tree.last[leaf]):
-        prefetch_row(rows, tree, i, tree.last[leaf])
-        slot = tree.order[i]
-        tree.own_distance[slot] = squared_distance(point_of(rows, slot, buffer), mean, m)
-        sum += weight_of(rows, slot) * tree.own_distance[slot]
-    tree.mass[leaf] = mass
-    tree.sum_of_squares[leaf] = sum
+        mean[j] = entry(&rows.X_cluster, origin, j) + mean[j] / total
+    for n in range(n_leaves):
+        leaf = leaves[n]
+        if tree.center[leaf] != center:
+            continue
+        sum = 0.0
+        for i in range(tree.first[leaf], tree.last[leaf]):
+            prefetch_row(rows, tree, i, tree.last[leaf])
+            slot = tree.order[i]
+            tree.own_distance[slot] = squared_distance(point_of(rows, slot, buffer), mean, m)
+            sum += weight_of(rows, slot) * tree.own_distance[slot]
+        tree.sum_of_squares[leaf] = sum
+        if tree.mean + leaf * m != mean:
+            memcpy(tree.mean + leaf * m, mean, m * sizeof(double))
+        tree.is_measured[leaf] = 1
+        stale.split[leaf] = 1
 
 
 cdef void enter(Tree* tree, int slot, int leaf) noexcept nogil:
@@ -146,8 +166,8 @@ cdef void _set_ranges(Tree* tree, int* stack, int node) noexcept nogil:
 cdef void gather_leaves(
     const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int node
 ) noexcept nogil:
-    """Order a node's rows by their leaves, and find the mean and the sum of squares of leaves whose rows changed."""
-    cdef int n_leaves = list_leaves(tree, walk, node), i, slot
+    """Order a node's rows by their leaves, and measure the clusters whose rows changed."""
+    cdef int n_leaves = list_leaves(tree, walk, node), i, slot, leaf
     cdef Py_ssize_t first = tree.first[node], last = tree.last[node], place = first, at
     mark_changed(tree, first, last)
     for i in range(n_leaves):
@@ -162,12 +182,21 @@ cdef void gather_leaves(
         buffers.swap[tree.last[tree.leaf[slot]]] = slot
         tree.last[tree.leaf[slot]] += 1
     memcpy(tree.order + first, buffers.swap + first, (last - first) * sizeof(int))
-    n_threads = threads_for_node(rows, tree, n_threads, node)
-    for i in prange(n_leaves, num_threads=n_threads, schedule="dynamic", chunksize=1):
-        if not tree.is_measured[walk.leaves[i]]:
-            _measure_leaf(rows, tree, walk.leaves[i], buffers.point + threadid() * rows.n_columns)
-            tree.is_measured[walk.leaves[i]] = 1
-            stale.split[walk.leaves[i]] = 1
+    if tree.n_clusters:
+        mark_changed(tree, 0, tree.last[0])  # a cluster may have leaves anywhere
+        n_leaves = list_leaves(tree, walk, 0)
+        for i in range(n_leaves):
+            leaf = walk.leaves[i]
+            if not tree.is_measured[leaf]:
+                _measure_cluster(rows, tree, stale, walk.leaves, n_leaves, tree.center[leaf], buffers.point)
+    else:
+        n_threads = threads_for_node(rows, tree, n_threads, node)
+        for i in prange(n_leaves, num_threads=n_threads, schedule="dynamic", chunksize=1):
+            if not tree.is_measured[walk.leaves[i]]:
+                _measure_cluster(
+                    rows, tree, stale, &walk.leaves[i], 1, tree.center[walk.leaves[i]],
+                    buffers.point + threadid() * rows.n_columns,
+                )
     _set_ranges(tree, walk.stack, node)
 
 
@@ -184,6 +213,21 @@ cdef double objective_below(const Tree* tree, Walk* walk, double condition_penal
     return sum
 
 
+cdef (double, double) figures_of(const Tree* tree, Walk* walk) noexcept nogil:
+    """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
+    cdef int i, leaf, n_leaves = list_leaves(tree, walk, 0)
+    cdef double squares = 0.0, conditions = 0.0
+    for i in range(n_leaves):
+        leaf = walk.leaves[i]
+        squares += tree.sum_of_squares[leaf]
+        conditions += tree.mass[leaf] * count_conditions(tree, walk.is_seen, leaf, -1)
+    return squares, conditions
+
+
+cdef bint is_over(const Effort* effort) noexcept nogil:
+    return effort.rows_visited >= effort.max_rows or effort.progress.stopped
+
+
 cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) noexcept nogil:
     """Count rows as visited; now and then poll interrupts."""
     effort.rows_visited += <double>n_rows
@@ -195,7 +239,17 @@ cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint 
     """Mark what a change of a node's cut made stale: below it what leads to leaves whose rows or paths changed, and all
     above it.
     """
-    cdef int n_leaves = list_leaves(tree, walk, node), i, below
+    cdef int n_leaves, i, below
+    if tree.n_clusters:  # leaves anywhere may have another mean
+        n_leaves = list_leaves(tree, walk, 0)
+        for i in range(n_leaves):
+            below = walk.leaves[i]
+            if stale.split[below]:
+                stale.split[below] = 0
+                while tree.parent[below] >= 0:
+                    below = tree.parent[below]
+                    stale.cut[below] = 1
+    n_leaves = list_leaves(tree, walk, node)
     for i in range(n_leaves):
         below = walk.leaves[i]
         if paths_changed:
@@ -212,3 +266,19 @@ cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint 
         below = tree.parent[below]
         stale.cut[below] = 1
         stale.removal[tree.left[below]] = stale.removal[tree.right[below]] = 1
+
+
+cdef void _place_some(const Rows* rows, Tree* tree, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        tree.leaf[tree.order[i]] = descend(rows, tree, 0, tree.order[i])
+
+
+cdef void place_rows(Work* work) noexcept nogil:
+    """Send all rows to their leaves, and measure these."""
+    cdef Py_ssize_t r = work.tree.last[0], i
+    cdef int n_threads = threads_for_node(&work.rows, &work.tree, work.n_threads, 0)
+    for i in prange((r + CHUNK - 1) // CHUNK, num_threads=n_threads, schedule="static"):
+        _place_some(&work.rows, &work.tree, i * CHUNK, min((i + 1) * CHUNK, r))
+    memset(work.tree.is_measured, 0, work.tree.n_nodes)
+    gather_leaves(&work.rows, &work.tree, &work.stale, &work.walk, &work.buffers, work.n_threads, 0)

@@ -9,48 +9,16 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
-from libc.string cimport memset
 
 from shallowrules._kernel.refinement.finished_tree cimport (
-    count_conditions, gather_leaves, list_leaves, objective_below, threads_for_node
+    figures_of, is_over, objective_below, place_rows, threads_for_node
 )
 from shallowrules._kernel.refinement.leaf_moves cimport move_leaf
 from shallowrules._kernel.refinement.recut cimport improve_cut
-from shallowrules._kernel.refinement.state cimport MIN_GAIN, Effort, Rows, Tree, Walk, Work, descend
+from shallowrules._kernel.refinement.state cimport MIN_GAIN, Rows, Tree, Work
+from shallowrules._kernel.refinement.unions cimport pass_on_leaf
 from shallowrules._kernel.refinement.workspace cimport prepare_work
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.shared.threads cimport CHUNK
-
-
-cdef (double, double) figures_of(const Tree* tree, Walk* walk) noexcept nogil:
-    """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
-    cdef int i, leaf, n_leaves = list_leaves(tree, walk, 0)
-    cdef double squares = 0.0, conditions = 0.0
-    for i in range(n_leaves):
-        leaf = walk.leaves[i]
-        squares += tree.sum_of_squares[leaf]
-        conditions += tree.mass[leaf] * count_conditions(tree, walk.is_seen, leaf, -1)
-    return squares, conditions
-
-
-cdef bint is_over(const Effort* effort) noexcept nogil:
-    return effort.rows_visited >= effort.max_rows or effort.progress.stopped
-
-
-cdef void _place_some(const Rows* rows, Tree* tree, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(begin, end):
-        tree.leaf[tree.order[i]] = descend(rows, tree, 0, tree.order[i])
-
-
-cdef void place_rows(Work* work) noexcept nogil:
-    """Send all rows to their leaves, and measure these."""
-    cdef Py_ssize_t r = work.tree.last[0], i
-    cdef int n_threads = threads_for_node(&work.rows, &work.tree, work.n_threads, 0)
-    for i in prange((r + CHUNK - 1) // CHUNK, num_threads=n_threads, schedule="static"):
-        _place_some(&work.rows, &work.tree, i * CHUNK, min((i + 1) * CHUNK, r))
-    memset(work.tree.is_measured, 0, work.tree.n_nodes)
-    gather_leaves(&work.rows, &work.tree, &work.stale, &work.walk, &work.buffers, work.n_threads, 0)
 
 
 cdef bint sweep(Work* work, double least) noexcept nogil:
@@ -66,11 +34,18 @@ cdef bint sweep(Work* work, double least) noexcept nogil:
     return changed
 
 
+cdef double move_some_leaf(Work* work, double least) noexcept nogil:
+    """Move a leaf to another place, or of a cluster of several to another cluster; return the gain, above `least`."""
+    return pass_on_leaf(work, least) if work.tree.n_clusters else move_leaf(work, least)
+
+
 cdef void improve(Work* work, bint moves_leaves) noexcept nogil:
     """Recut nodes, and move a leaf where none can be recut, until nothing pays or the work is enough."""
     cdef double least = MIN_GAIN * objective_below(&work.tree, &work.walk, work.rows.condition_penalty, 0)
     while not is_over(&work.effort):
-        if not sweep(work, least) and not (moves_leaves and not is_over(&work.effort) and move_leaf(work, least) > 0.0):
+        if sweep(work, least):
+            continue
+        if not moves_leaves or is_over(&work.effort) or not move_some_leaf(work, least) > 0.0:
             return
 
 
@@ -88,7 +63,8 @@ cdef void _find_gap(const Rows* rows, const Tree* tree, int node, double* lower,
 
 
 def improve_tree(
-    inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, int n_threads=1, progress=None
+    inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, int n_clusters=0, int n_threads=1,
+    progress=None
 ):
     """Improve a finished tree: give its nodes better cuts, and move leaves, until nothing pays or the work is enough.
 
@@ -103,6 +79,9 @@ def improve_tree(
         At most this number of times all rows are visited.
     moves_leaves : bool
         Whether leaves may move elsewhere in the tree; their centers move with them.
+    n_clusters : int
+        Where a cluster may have several leaves, all those of its center, how many there are; each has one. 0 where
+        each leaf is a cluster.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -114,7 +93,7 @@ def improve_tree(
     dict
         The improved tree, the root first, other nodes in no order: `feature`, `left`, `right`, `center` (int32), `cut`,
         `lower`, `upper` (float64). What it is like, and was like before, as pairs `after` and `before`: the sum of
-        squared distances of rows to the mean of their leaf, and of their conditions, by weight. And `ended`,
+        squared distances of rows to the mean of their cluster, and of their conditions, by weight. And `ended`,
         whether it was the most work that ended it.
     """
     cdef Work work
@@ -125,7 +104,7 @@ def improve_tree(
     tree["lower"], tree["upper"] = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
     cdef double[::1] lower = tree["lower"], upper = tree["upper"]
     _keep = prepare_work(
-        &work, inputs, tree, condition_penalty, max_passes * r, n_threads, progress, failures
+        &work, inputs, tree, n_clusters, condition_penalty, max_passes * r, n_threads, progress, failures
     )  # alive until the work is done
     with nogil:
         place_rows(&work)

@@ -11,6 +11,9 @@ from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
+from shallowrules._kernel.refinement.differences cimport (
+    sr_add_and_square, sr_add_difference, sr_add_to, sr_along, sr_difference
+)
 from shallowrules._kernel.refinement.finished_tree cimport (
     count_conditions, count_visit, forget_path, gather_leaves, list_leaves, mark_path, mark_stale, route_to_leaves
 )
@@ -21,19 +24,6 @@ from shallowrules._kernel.refinement.state cimport (
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
-cdef extern from "refinement/differences.h" nogil:
-    void sr_difference(
-        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
-    ) noexcept
-    void sr_add_difference(
-        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* sums
-    ) noexcept
-    void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
-    double sr_add_and_square(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
-    double sr_along(
-        int instructions, const double* point, const double* mean, const double* axis, Py_ssize_t n
-    ) noexcept
-
 cdef enum:
     # Features by which a leaf may be cut: of more, those that look best. Of 400, all take 82 s and 32 take 13 s, at a J
     # that is no higher; of 64 (digits) and 77 (mice), 32 gain no more than 8, and 4 less.
@@ -42,11 +32,6 @@ cdef enum:
     POWER_ITERATIONS = 3    # roughly the direction is enough for it
     AXIS_ROWS = 64          # and so are some of the rows
     SCORED_TOGETHER = 8     # features whose bins stay in the fastest cache
-
-
-cdef inline int _split_bin(const Rows* rows, const CodeRange* codes, int slot, Py_ssize_t f) noexcept nogil:
-    """Return which of SPLIT_BINS equal parts of the range of codes a row is in."""
-    return <int>((rows.codes[slot * rows.n_features + f] - codes.low[f]) * codes.bins_per_code[f] >> BIN_SHIFT)
 
 
 cdef double _removal_cost(
@@ -153,7 +138,7 @@ cdef void _score_features(
         w = weight_of(rows, slot)
         along = buffers.delta[at]
         for f in range(first_feature, last_feature):
-            bin = _split_bin(rows, &buffers.codes, slot, f) // (SPLIT_BINS // SCORE_BINS)
+            bin = split_bin(rows, &buffers.codes, slot, f) // (SPLIT_BINS // SCORE_BINS)
             sums = moves.sums + 2 * ((f - first_feature) * SCORE_BINS + bin)
             sums[0] += along
             sums[1] += w
@@ -214,7 +199,7 @@ cdef Py_ssize_t _pick_features(
     return n_picked
 
 
-cdef void _find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* codes) noexcept nogil:
+cdef void find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* codes) noexcept nogil:
     """Find the range of codes of a leaf's rows, by feature."""
     cdef Py_ssize_t d = rows.n_features, f, at = tree.first[leaf]
     cdef const uint16_t* of_rows[ROWS_TOGETHER]
@@ -242,7 +227,7 @@ cdef void _sum_bins(
         w = weight_of(rows, slot)
         sr_difference(rows.instructions, point_of(rows, slot, buffer), mean, w, m, difference)
         for p in range(n_features):
-            bin = _split_bin(rows, codes, slot, features[p])
+            bin = split_bin(rows, codes, slot, features[p])
             sum = sums + (p * SPLIT_BINS + bin) * (m + 1)
             sr_add_to(rows.instructions, sum, difference, m)
             sum[m] += w
@@ -290,7 +275,7 @@ cdef void _find_split(
     best.feature = -1
     if tree.last[leaf] - tree.first[leaf] < 2:
         return
-    _find_codes(rows, tree, leaf, &buffers.codes)
+    find_codes(rows, tree, leaf, &buffers.codes)
     mark_path(tree, is_seen, leaf, -1)
     n_picked = _pick_features(rows, tree, is_seen, buffers, moves, leaf)
     while begin < n_picked:
@@ -312,11 +297,11 @@ cdef void _find_split(
     best.value = -INFINITY
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
-        if _split_bin(rows, &buffers.codes, slot, best.feature) <= best_bin:
+        if split_bin(rows, &buffers.codes, slot, best.feature) <= best_bin:
             best.value = max(best.value, entry(&rows.X_explain, rows.row[slot], best.feature))
 
 
-cdef bint _is_below(const Tree* tree, int node, int above) noexcept nogil:
+cdef bint is_below(const Tree* tree, int node, int above) noexcept nogil:
     while node >= 0:
         if node == above:
             return True
@@ -354,7 +339,7 @@ cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double leas
             change = moves.removal[node] + moves.split[moves.ranked[j]].objective
             if not change < best:
                 break
-            if not _is_below(tree, moves.ranked[j], tree.parent[node]):
+            if not is_below(tree, moves.ranked[j], tree.parent[node]):
                 best = change
                 gone[0] = node
                 cut[0] = moves.ranked[j]
@@ -362,7 +347,7 @@ cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double leas
     return best if gone[0] >= 0 else 0.0
 
 
-cdef void _take_away(
+cdef void take_away(
     const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int leaf
 ) noexcept nogil:
     """Take away a leaf: its sibling takes the place of their parent, and its rows."""
@@ -380,18 +365,17 @@ cdef void _take_away(
     gather_leaves(rows, tree, stale, walk, buffers, n_threads, sibling)
 
 
-cdef void _cut_in_two(
+cdef void cut_in_two(
     const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int leaf,
-    const Move* split, int left, int right,
+    int feature, double value, int left, int right,
 ) noexcept nogil:
-    """Cut a leaf in two; `left` and `right` are nodes that are free."""
-    tree.feature[leaf] = split.feature
-    tree.cut[leaf] = split.value
+    """Cut a leaf in two; `left` and `right` are nodes that are free, and have their centers."""
+    tree.feature[leaf] = feature
+    tree.cut[leaf] = value
     tree.left[leaf] = left
     tree.right[leaf] = right
     tree.parent[left] = tree.parent[right] = leaf
     tree.feature[left] = tree.feature[right] = -1
-    tree.center[left] = tree.center[leaf]
     tree.center[leaf] = -1
     route_to_leaves(rows, tree, leaf, tree.first[leaf], tree.last[leaf])
     gather_leaves(rows, tree, stale, walk, buffers, n_threads, leaf)
@@ -419,12 +403,14 @@ cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil:
     cdef Tree* tree = &work.tree
     cdef int parent = tree.parent[gone]
     cdef int sibling = tree.right[parent] if tree.left[parent] == gone else tree.left[parent]
-    if work.moves.split[cut].feature < 0 or _is_below(tree, cut, parent):
+    cdef const Move* split = &work.moves.split[cut]
+    if split.feature < 0 or is_below(tree, cut, parent):
         return False
-    _take_away(&work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, gone)
-    _cut_in_two(
-        &work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, cut, &work.moves.split[cut], parent,
-        gone,
+    take_away(&work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, gone)
+    tree.center[parent] = tree.center[cut]
+    cut_in_two(
+        &work.rows, tree, &work.stale, &work.walk, &work.buffers, work.n_threads, cut, split.feature, split.value,
+        parent, gone,
     )
     mark_stale(tree, &work.stale, &work.walk, sibling, True)
     mark_stale(tree, &work.stale, &work.walk, cut, True)

@@ -15,11 +15,13 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from shallowrules._kernel.refinement.finished_tree cimport (
-    count_visit, gather_leaves, list_leaves, mark_changed, mark_stale, mark_unchanged, objective_below, route_to_leaves
+    count_visit, figures_of, gather_leaves, is_over, list_leaves, mark_changed, mark_stale, mark_unchanged,
+    objective_below, place_rows, route_to_leaves
 )
-from shallowrules._kernel.refinement.improving cimport figures_of, improve, is_over, place_rows, sweep
-from shallowrules._kernel.refinement.leaf_moves cimport evaluate_moves, exchange_leaves, move_leaf
+from shallowrules._kernel.refinement.improving cimport improve, move_some_leaf, sweep
+from shallowrules._kernel.refinement.leaf_moves cimport evaluate_moves, exchange_leaves
 from shallowrules._kernel.refinement.state cimport MIN_GAIN, Move, Rows, Stale, Tree, Work
+from shallowrules._kernel.refinement.unions cimport exchange_parts
 from shallowrules._kernel.refinement.workspace cimport allocate_tree, prepare_work
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport entry
@@ -186,12 +188,13 @@ cdef bint _cut_at_random(Work* work, uint64_t* random) noexcept nogil:
 cdef bint _move_at_random(Work* work, uint64_t* random) noexcept nogil:
     """Take away a leaf and cut another in two where it is best, both drawn; return whether they can be."""
     cdef int n_leaves, gone, cut
-    evaluate_moves(work)
+    if not work.tree.n_clusters:
+        evaluate_moves(work)
     count_visit(&work.effort, 1, 1)  # the draw itself, so that draws come to an end
     n_leaves = list_leaves(&work.tree, &work.walk, 0)
     gone = work.walk.leaves[_draw_below(random, n_leaves)]
     cut = work.walk.leaves[_draw_below(random, n_leaves)]
-    return exchange_leaves(work, gone, cut)
+    return exchange_parts(work, gone, cut) if work.tree.n_clusters else exchange_leaves(work, gone, cut)
 
 
 cdef void _repair(Work* work, bint moves_leaves, double least) noexcept nogil:
@@ -203,7 +206,7 @@ cdef void _repair(Work* work, bint moves_leaves, double least) noexcept nogil:
     while changed and not is_over(&work.effort):
         changed = sweep(work, least)
         if moves_leaves and not is_over(&work.effort):
-            changed |= move_leaf(work, least) > 0.0
+            changed |= move_some_leaf(work, least) > 0.0
 
 
 cdef void _keep(const Work* work, Kept* kept, int n_trees) noexcept nogil:
@@ -273,14 +276,14 @@ cdef list _allocate_saved(Saved* saved, const Work* work):
 
 
 def perturb_tree(
-    inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings,
+    inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings, int n_clusters=0,
     int n_trees=1, progress=None, int instructions=2
 ):
     """Search for a better tree by perturb and repair, with one thread.
 
     Parameters
     ----------
-    inputs, tree, condition_penalty, moves_leaves, progress
+    inputs, tree, condition_penalty, moves_leaves, n_clusters, progress
         As for `improve_tree`.
     max_passes : float
         At this number of times that all rows are visited the search ends; what was not better yet is dropped. Then the
@@ -308,7 +311,8 @@ def perturb_tree(
     failures = []
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     keep = prepare_work(
-        &work, inputs, tree, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures, instructions
+        &work, inputs, tree, n_clusters, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures,
+        instructions,
     )  # alive until the work is done
     keep += _allocate_saved(&saved, &work)
     found = {name: np.empty((n_trees, n_nodes), array.dtype) for name, array in tree.items()}

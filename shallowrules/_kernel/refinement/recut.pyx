@@ -333,9 +333,12 @@ cdef double _take_cut(Work* work, int node, double current, double least) noexce
     cdef Walk* walk = &work.walk
     cdef Buffers* buffers = &work.buffers
     cdef RecutBuffers* recut = &work.recut
-    cdef double gain, cut = tree.cut[node]
+    cdef int whole = 0 if tree.n_clusters else node  # what another mean of a cluster may change
+    cdef double gain, cut = tree.cut[node], before = current
     cdef int feature = tree.feature[node], _tries
     cdef Move move
+    if tree.n_clusters:
+        before = objective_below(tree, walk, rows.condition_penalty, whole)
     for _tries in range(MAX_TRIED_CUTS):
         if not _take_lowest(rows, &buffers.codes, recut, current - least, &move):
             return 0.0
@@ -346,7 +349,7 @@ cdef double _take_cut(Work* work, int node, double current, double least) noexce
         if _keeps_leaves(rows, tree, walk, recut.other, node, &move, buffers.count):
             _set_cut(tree, node, move.feature, move.value, move.swapped)
             gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
-            gain = current - objective_below(tree, walk, rows.condition_penalty, node)
+            gain = before - objective_below(tree, walk, rows.condition_penalty, whole)
             if gain > least:
                 mark_stale(tree, &work.stale, walk, node, move.feature != feature or move.swapped)
                 return gain

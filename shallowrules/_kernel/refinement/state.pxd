@@ -43,6 +43,7 @@ cdef struct Rows:
 
 cdef struct Tree:
     int n_nodes
+    int n_clusters              # 0: each leaf is a cluster; else leaves of one center are one, around one mean
     # By node.
     int* feature                # -1: a leaf
     int* left
@@ -52,14 +53,14 @@ cdef struct Tree:
     double* cut
     Py_ssize_t* first           # a node's rows are those of order[first:last]
     Py_ssize_t* last
-    double* mean                # [n_nodes, m] of leaves
+    double* mean                # [n_nodes, m] of leaves, that of their cluster
     double* mass                # weight of leaves
-    double* sum_of_squares      # of the distances of a leaf's rows to their mean
+    double* sum_of_squares      # of the distances of a leaf's rows to this mean
     unsigned char* is_measured  # of leaves: 0 if rows came or went since their mean was found
     # By row.
     int* order                  # slots
     int* leaf                   # by slot
-    double* own_distance        # by slot: squared distance to the mean of the leaf
+    double* own_distance        # by slot: squared distance to the mean of the cluster
     # Between these places of `order` rows may have changed: their order, leaves and distances.
     Py_ssize_t changed_first
     Py_ssize_t changed_last
@@ -145,6 +146,7 @@ cdef struct MoveBuffers:
     Py_ssize_t n_sums
     double* axis                # [2, m]
     double* difference          # [m]
+    double* terms               # [r, m + 1 + n_clusters] of the rows of a leaf that may be cut for two clusters
     double* score               # [d]
     int* picked                 # [d]
     int* ranked                 # [n_nodes]

@@ -75,8 +75,8 @@ cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py
 cdef list _allocate_buffers(Work* work, Py_ssize_t r):
     """Allocate what recutting and moving leaves write to."""
     cdef Py_ssize_t n_nodes = work.tree.n_nodes, d = work.rows.n_features, m = work.rows.n_columns
-    cdef Py_ssize_t groups = n_groups(&work.rows), in_groups = groups * GROUP
-    work.moves.n_sums = max(SUM_BUFFER, 2 * SPLIT_BINS * (m + 1))
+    cdef Py_ssize_t groups = n_groups(&work.rows), in_groups = groups * GROUP, k = work.tree.n_clusters
+    work.moves.n_sums = max(SUM_BUFFER, 2 * SPLIT_BINS * (m + 1), (SPLIT_BINS + 3) * (m + 1 + k) + k)
     return allocate([
         (<size_t>&work.buffers.swap, r, np.int32),
         (<size_t>&work.buffers.delta, r, np.float64),
@@ -107,6 +107,7 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
         (<size_t>&work.moves.sums, work.moves.n_sums, np.float64),
         (<size_t>&work.moves.axis, (2, m), np.float64),
         (<size_t>&work.moves.difference, m, np.float64),
+        (<size_t>&work.moves.terms, (r if k else 0, m + 1 + k), np.float64),
         (<size_t>&work.moves.score, d, np.float64),
         (<size_t>&work.moves.picked, d, np.int32),
         (<size_t>&work.moves.ranked, n_nodes, np.int32),
@@ -114,8 +115,8 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
 
 
 cdef list prepare_work(
-    Work* work, inputs, dict tree, double condition_penalty, double max_rows, int n_threads, progress, list failures,
-    int instructions=2
+    Work* work, inputs, dict tree, int n_clusters, double condition_penalty, double max_rows, int n_threads, progress,
+    list failures, int instructions=2
 ):
     """Prepare the work on a finished tree, whose arrays are changed; return what is to be kept alive meanwhile."""
     cdef Py_ssize_t r = len(inputs.rows)
@@ -126,5 +127,6 @@ cdef list prepare_work(
     keep = _set_rows(&work.rows, inputs)
     work.rows.instructions = min(instructions_of_machine(), max(0, instructions))
     work.rows.condition_penalty = condition_penalty
+    work.tree.n_clusters = n_clusters
     keep += _set_tree(&work.tree, &work.stale, tree, r, work.rows.n_columns)
     return [*keep, *_allocate_buffers(work, r), progress, failures]

@@ -1,0 +1,182 @@
+"""Extending: more rules than clusters, where they pay. A cluster is then the rows of several leaves.
+
+The objective is ``J' = cost / reference cost + tradeoff * WAES``, as of other trees: the cost is that of the clusters
+around their means, the length that of each row's own rule. It does not price that a cluster of several rules is longer
+to read.
+
+Leaves of the finished tree are cut in two, one part for another cluster, where that lowers J' most. The search goes on
+from there by perturb and repair, and from the tree of the data alone as well, whose leaves are merged to clusters by
+Ward's criterion. As in `refining`, trees are searched for on a sample and judged on all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.measures.summation import group_means
+from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed, with_gaps
+from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, aim_of, numbered, shared_weights
+from shallowrules.trees.searching import (
+    STREAM_PASSES,
+    TIE,
+    Aim,
+    CodedTable,
+    Found,
+    code_rows,
+    coded_table,
+    different,
+    few_of,
+    from_data,
+    part_of,
+    sample_of,
+    side_by_side,
+)
+from shallowrules.trees.tree import LEAF
+
+__all__ = ["extend"]
+
+N_STREAMS = 2
+"""Searches from each of the two starts, each with random numbers of its own."""
+MAX_JUDGED = 4
+"""Trees from the sample that are judged on all rows."""
+
+
+def extend(
+    tree: GrownTree,
+    unique: UniqueRows,
+    *,
+    max_leaves: int,
+    tradeoff: float,
+    reference_cost: float,
+    reference_labels: NDArray[np.int32],
+    random_seed: int = 0,
+    searches: bool = True,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> GrownTree:
+    """Return a tree of at most so many leaves whose J' is lower, or the tree itself if there is none.
+
+    Parameters
+    ----------
+    tree : GrownTree
+        With a leaf for each center.
+    unique : UniqueRows
+        The rows that it was grown from.
+    max_leaves : int
+    tradeoff, reference_cost, reference_labels, random_seed, n_threads, progress
+        As for `shallowrules.trees.refining.refine`.
+    searches : bool
+        Whether the search goes on from the tree with its leaves cut.
+    """
+    data = unique.data
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
+    if not aim.unit > 0 or max_leaves <= data.k:
+        return tree
+    aim = replace(aim, n_clusters=data.k)
+    by_part = len(unique.first) > MAX_IMPROVED_ROWS
+    table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
+    broad = few_of(table) if by_part else table
+    found = _found(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
+    if by_part:
+        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
+        judged = [whole.judge(routed(one.tree, data, n_threads)) for one in different(found, aim)[:MAX_JUDGED]]
+        own = whole.judge(tree)
+    else:
+        judged, own = found, table.measure(tree, aim)
+    best = min([own, *judged], key=aim.objective)
+    if aim.objective(best) >= aim.objective(own) * (1 - TIE):
+        return tree
+    if not by_part:
+        best = table.measure(best.tree, aim)  # the gaps of its cuts
+    extended = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
+    if by_part:
+        extended = with_gaps(extended, data, n_threads)
+    extended = numbered(extended, shared_weights(extended, data, reference_labels))
+    after, before = (aim.objective(one) / aim.unit for one in (best, own))
+    objectives = Objectives(after, before, aim.reference_cost, tradeoff)
+    return replace(extended, notes=tree.notes, objectives=objectives)
+
+
+def _found(
+    tree: CutTree,
+    table: CodedTable,
+    aim: Aim,
+    max_leaves: int,
+    seed: int,
+    *,
+    searches: bool,
+    progress: Progress | None,
+) -> list[Found]:
+    """Return trees that were found on a sample, as they are on the rows of a table."""
+    sample = sample_of(table)
+    found = sample.split(tree, aim, max_leaves, part_of(progress, 0, 3))
+    if searches:
+        starts = [found[-1].tree if found else tree]
+        merged = _merged_from_data(sample, aim, max_leaves)
+        starts += [] if merged is None else [merged]
+        streams = [
+            partial(_stream, sample, start, aim, (seed << 24) + (1 << 22) + number)
+            for number in range(N_STREAMS)
+            for start in starts
+        ]
+        found += side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
+    if sample is table:
+        return found
+    judged = [table.measure(one.tree, aim) for one in different(found, aim)[:MAX_JUDGED]]
+    if searches and judged:
+        judged.append(table.improve(min(judged, key=aim.objective).tree, aim, part_of(progress, 2, 3)))
+    return judged
+
+
+def _stream(sample: CodedTable, start: CutTree, aim: Aim, seed: int, progress: Progress | None) -> list[Found]:
+    return sample.perturb(start, aim, seed, STREAM_PASSES, progress)
+
+
+def _merged_from_data(table: CodedTable, aim: Aim, n_leaves: int) -> CutTree | None:
+    """Return the tree of the data alone with so many leaves, merged to clusters by Ward's criterion, if there is one."""
+    found = from_data(table, n_leaves, replace(aim, n_clusters=0))
+    if not found:
+        return None
+    tree = found[0].tree
+    leaf_of_rows = table.leaf_of_rows(tree)
+    leaves = tree.leaves
+    number = np.full(len(tree.feature), LEAF)
+    number[leaves] = np.arange(len(leaves))
+    groups = number[leaf_of_rows].astype(np.int32)
+    weight = np.bincount(groups, table.weight, len(leaves)).astype(np.float64)
+    points = table.coded.X_cluster[table.rows].astype(np.float64)
+    clusters = merge_by_ward(group_means(points, groups, len(leaves), table.weight), weight, aim.n_clusters)
+    center = np.full(len(tree.feature), LEAF, dtype=np.int32)
+    center[leaves] = clusters
+    return replace(tree, center=center)
+
+
+def merge_by_ward(means: NDArray[np.float64], weight: NDArray[np.float64], n_clusters: int) -> NDArray[np.int32]:
+    """Return the cluster of each of some groups of rows, merged two by two so that the cost rises least.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (n_groups, m)
+    weight : ndarray of float64, shape (n_groups,)
+        Positive.
+    n_clusters : int
+        At most n_groups.
+    """
+    means, weight = means.copy(), weight.copy()
+    clusters = np.arange(len(means))
+    alive = list(range(len(means)))
+    while len(alive) > n_clusters:
+        gaps = ((means[alive, None] - means[None, alive]) ** 2).sum(axis=2)
+        w = weight[alive]
+        rises = gaps * (w[:, None] * w) / (w[:, None] + w)
+        rises[np.tril_indices(len(alive))] = np.inf
+        i, j = (alive[place] for place in np.unravel_index(np.argmin(rises), rises.shape))
+        means[i] = (weight[i] * means[i] + weight[j] * means[j]) / (weight[i] + weight[j])
+        weight[i] += weight[j]
+        clusters[clusters == j] = i
+        alive.remove(j)
+    return np.searchsorted(alive, clusters).astype(np.int32)
