@@ -231,9 +231,7 @@ def show_doubts(rules: RuleSet, category_weight: float) -> None:
 
 def _way_out_of(doubt: Doubt, category_weight: float) -> str:
     if doubt.kind == "poor":
-        return (
-            "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--method exkmc)."
-        )
+        return "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--max-leaves)."
     lighter = f"--category-weight {category_weight / 2:.2g}"
     if doubt.kind == "numbers":
         return f"Give categories less weight: {lighter}."

@@ -51,7 +51,7 @@ def fit_rules(
         from shallowrules.models.tradeoff import fit_to_goal
 
         with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
-            model.on_progress, model.on_best = show, show.tell_best
+            model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
             if loaded.in_parts:
                 model.fit_partitions(
                     loaded.rows, labels=loaded.label_column, sample_weight=loaded.weight_column, memory=memory

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -23,7 +24,7 @@ from shallowrules.measures.summation import SumGrid, WeightFacts
 from shallowrules.partitions.merging import at_once
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
-from shallowrules.trees.extending import extend
+from shallowrules.trees.extending import extend, price_more
 from shallowrules.trees.growing import (
     GrownTree,
     GrowthData,
@@ -39,8 +40,12 @@ from shallowrules.trees.searching import TIE, Coded, code_rows, is_coded_beside,
 from shallowrules.trees.thorough import Budget, Thorough, note_of
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["cheapest", "grow", "neighbors_of", "over_the_table", "seed_of", "thorough_of"]
+__all__ = ["grow", "lowest", "more_rules_notes", "neighbors_of", "over_the_table", "seed_of", "thorough_of"]
 
+MORE_RULES = 2
+"""More rules than clusters that are priced for a note."""
+MIN_FALL = 0.1
+"""Share of what a tree costs more than the clustering that another rule has to take off to be worth a note."""
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
 """Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
 dearer tree than one that shortens rules, too, in half of the fits tried."""
@@ -55,7 +60,8 @@ def grow(
 ) -> list[tuple[GrownTree, ...]]:
     """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
 
-    Where greedy trees are equal, they are the same object.
+    The refined one has the lowest J of the trees of all these trade-offs: within a path cost falls and length rises
+    with falling trade-off. Where trees are equal, they are the same object.
 
     Parameters
     ----------
@@ -86,8 +92,8 @@ def grow(
     rounded = _round_all(data, grown, tradeoffs, log)
     if progress is not None:
         progress(1.0)
-    if neighbors:
-        _take_cheapest(data, rounded, tradeoffs)
+    if len(tradeoffs) > 1 and any(len(trees) > 1 for trees in rounded):
+        rounded = _shared(data, rounded, tradeoffs)
     return rounded[:asked]
 
 
@@ -97,31 +103,35 @@ def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, label
     return list(NEIGHBORS) if searches and 0 in tradeoffs else []
 
 
-def cheapest(trees: Sequence[GrownTree], costs: Sequence[float]) -> int:
-    """Return which tree is the cheapest of as many clusters as the first, and the first where none costs less."""
+def lowest(trees: Sequence[GrownTree], objectives: Sequence[float], own: int = 0) -> int:
+    """Return which tree of as many clusters as `own` has the lowest objective; `own` where none is lower."""
     counts = [len(np.unique(tree.center[tree.leaves])) for tree in trees]
-    complete = [i for i, count in enumerate(counts) if count == counts[0]]
-    best = min(complete, key=lambda i: costs[i])
-    return best if costs[best] < costs[0] * (1 - TIE) else 0
+    complete = [i for i, count in enumerate(counts) if count == counts[own]]
+    best = min(complete, key=lambda i: objectives[i])
+    return best if objectives[best] < objectives[own] * (1 - TIE) else own
 
 
-def _take_cheapest(data: FitData, grown: list[tuple[GrownTree, ...]], tradeoffs: Sequence[float]) -> None:
-    """Put the cheapest tree among those of a trade-off of 0 and its neighbors in the place of that of 0."""
-    encoding, weight, n_threads = data.encoding, data.fit_weight, data.parameters.n_threads
-    own, *others = (list(tradeoffs).index(tradeoff) for tradeoff in (0, *NEIGHBORS))
-    trees = [grown[place][-1] for place in (own, *others)]
-    costs = [
-        partition_cost(
-            encoding.X_cluster,
-            tree.labels if weight is None else np.maximum(tree.labels, 0),  # of weight 0, they do not count
-            weight,
-            n_threads,
-            encoding.cluster_ranges,
-        )
-        for tree in trees
-    ]
-    if len(grown[own]) > 1:
-        grown[own] = (grown[own][0], trees[cheapest(trees, costs)])
+def _shared(
+    data: FitData, grown: list[tuple[GrownTree, ...]], tradeoffs: Sequence[float]
+) -> list[tuple[GrownTree, ...]]:
+    """Return for each trade-off the refined tree of the lowest J among those of all trade-offs."""
+    trees = [each[-1] for each in grown]
+    figures: dict[int, tuple[float, float]] = {}
+    for tree in trees:
+        if id(tree) not in figures:
+            cost = _cost_of(data, tree) / data.reference_cost
+            figures[id(tree)] = cost, tree.as_tree().waes
+    shared = []
+    for i, (tradeoff, each) in enumerate(zip(tradeoffs, grown, strict=True)):
+        objectives = [cost + tradeoff * waes for cost, waes in (figures[id(tree)] for tree in trees)]
+        shared.append((*each[:-1], trees[lowest(trees, objectives, own=i)]) if len(each) > 1 else each)
+    return shared
+
+
+def _cost_of(data: FitData, tree: GrownTree) -> float:
+    encoding, weight = data.encoding, data.fit_weight
+    labels = tree.labels if weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
+    return partition_cost(encoding.X_cluster, labels, weight, data.parameters.n_threads, encoding.cluster_ranges)
 
 
 def _round_all(
@@ -244,21 +254,9 @@ def _grow_region(
     )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
     rows = _RegionRows.of(data, region)
-    unique = find_unique_rows(
-        GrowthData(
-            rows.X_explain,
-            rows.X_cluster,
-            reference.explain_centers[kept],
-            reference.centers[kept],
-            rows.weight,
-            encoding.explain_ranges,
-            encoding.cluster_ranges,
-            region.path_sides,
-        ),
-        # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
-        _renumbered(rows.labels, kept) if with_imm and region.rows is None else None,
-        n_threads,
-    )
+    # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
+    assigned = _renumbered(rows.labels, kept) if with_imm and region.rows is None else None
+    unique = _unique_rows(data, region, rows, assigned)
     n_parts = 1 + refines * len(tradeoffs)
     first_part = part_of(progress, 0, n_parts)
     coded = None
@@ -300,6 +298,27 @@ def _grow_region(
                 by_model_column[id(one)] = one, over_the_table(renumber_centers(one, kept), encoding.encoder)
         grown.append(tuple(by_model_column[id(one)][1] for one in trees))
     return grown
+
+
+def _unique_rows(
+    data: FitData, region: Region, rows: _RegionRows, assigned: NDArray[np.int32] | None = None
+) -> UniqueRows:
+    """Return the distinct rows of a region and its centers; `assigned` as for `find_unique_rows`."""
+    encoding, reference, kept = data.encoding, data.reference, region.centers
+    return find_unique_rows(
+        GrowthData(
+            rows.X_explain,
+            rows.X_cluster,
+            reference.explain_centers[kept],
+            reference.centers[kept],
+            rows.weight,
+            encoding.explain_ranges,
+            encoding.cluster_ranges,
+            region.path_sides,
+        ),
+        assigned,
+        data.parameters.n_threads,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,6 +430,48 @@ def _extended(
         before, after = extended.objectives.bound, extended.objectives.own
         log(f"{counted(extended.n_leaves, 'rule')} in place of {tree.n_leaves}: J {before:.4f} -> {after:.4f}")
     return extended
+
+
+def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
+    """Return what one or two more rules would bring at least, in a note, where that is worth one.
+
+    Parameters
+    ----------
+    data : FitData
+    grown : GrownTree
+        One of the trees that `grow` returned.
+    tradeoff : float
+        The one that it was grown with.
+    """
+    parameters, kept = data.parameters, data.kept_centers
+    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
+    if not takes_more or data.reference.labelled or not grown.n_leaves == len(kept) > 1:
+        return []
+    encoder, n_threads = data.encoding.encoder, parameters.n_threads
+    numbers, places = np.empty(int(kept.max()) + 1, np.int32), np.empty(len(encoder.columns) + 1, np.int32)
+    numbers[kept], places[LEAF] = np.arange(len(kept)), LEAF
+    places[list(encoder.explain_positions or range(len(encoder.columns)))] = np.arange(data.encoding.X_explain.shape[1])
+    tree = replace(renumber_centers(grown, numbers), feature=places[grown.feature])
+    region = Region(None, kept.astype(np.intp))
+    rows = _RegionRows.of(data, region)
+    unique = _unique_rows(data, region, rows)
+    own = _cost_of(data, grown) / rows.reference_cost
+    costs = price_more(
+        tree,
+        unique,
+        max_leaves=len(kept) + MORE_RULES,
+        tradeoff=tradeoff,
+        reference_cost=rows.reference_cost,
+        n_threads=n_threads,
+    )
+    worth = [i for i, (before, cost) in enumerate(pairwise([own, *costs])) if before - cost > MIN_FALL * (own - 1.0)]
+    if not worth:
+        return []
+    n_rules, cost = len(kept) + 1 + worth[-1], costs[worth[-1]]
+    return [
+        f"with {n_rules} rules in place of {len(kept)} the cost falls from {own - 1:+z.1%} to {cost - 1:+z.1%} "
+        f"or less: --max-leaves {n_rules}"
+    ]
 
 
 def seed_of(random_state: Any) -> int:

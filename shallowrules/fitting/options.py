@@ -179,7 +179,9 @@ def refuse_idle_options(values: Mapping[str, Any]) -> None:
         wanted: list[str | OptionName] = [OptionName(other, first)]
         for value in more:
             wanted += [" and ", OptionName(other, value)]
-        raise OptionError(OptionName(option.name), " applies to ", *wanted, " only, not to ", OptionName(other, values[other]))
+        raise OptionError(
+            OptionName(option.name), " applies to ", *wanted, " only, not to ", OptionName(other, values[other])
+        )
 
 
 _METHODS_IN_PARTS = ("exshallow", "exgreedy")

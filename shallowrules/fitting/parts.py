@@ -28,7 +28,7 @@ from shallowrules.fitting.assembling import (
 )
 from shallowrules.fitting.data import FitParameters
 from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
-from shallowrules.fitting.growing import cheapest, neighbors_of, over_the_table, seed_of, thorough_of
+from shallowrules.fitting.growing import lowest, neighbors_of, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree, measured_of
 from shallowrules.fitting.options import refuse_in_parts
@@ -189,7 +189,7 @@ def fit_parts(
     grown = trees[0]
     if len(trees) > 1:
         costs = [costs_of_grown(parts, rows, tree, head, grids, reference.centers, found)[0] for tree in trees]
-        grown = trees[cheapest(trees, costs)]
+        grown = trees[lowest(trees, costs)]
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 
 

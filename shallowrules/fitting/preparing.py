@@ -84,7 +84,9 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
         if reference.labelled:
             raise OptionError(OptionName("max_leaves"), " does not work for given labels: use ", exkmc)
         if parameters.keep:
-            raise OptionError(OptionName("max_leaves"), " does not work beside ", OptionName("keep"), ": use one of them")
+            raise OptionError(
+                OptionName("max_leaves"), " does not work beside ", OptionName("keep"), ": use one of them"
+            )
     return data
 
 

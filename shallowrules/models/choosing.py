@@ -270,6 +270,7 @@ def compare_cluster_counts(
             on_count(k)
         own = clone(model).set_params(n_clusters=k)
         own.on_progress, own.on_best = model.on_progress, model.on_best
+        own.prices_more_rules = model.prices_more_rules
         data = prepare_fit(own, X, None, sample_weight)
         try:
             [trees] = grow(data, [own.tradeoff], progress_of(own), log_of(own), own.on_best)

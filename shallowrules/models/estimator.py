@@ -6,6 +6,7 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -22,7 +23,7 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weigh
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitData, FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
-from shallowrules.fitting.growing import grow
+from shallowrules.fitting.growing import grow, more_rules_notes
 from shallowrules.fitting.options import FIT_OPTIONS, applied_options
 from shallowrules.fitting.parts import PartsFit, fit_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
@@ -47,7 +48,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
     A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
     little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
-    of X. Each cluster has one leaf, except by ExKMC, where one may have several or none.
+    of X. Each cluster has one leaf, or several with `max_leaves`; by ExKMC it may have none.
 
     Parameters
     ----------
@@ -61,8 +62,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only: like every
         option of one method, it is ignored beside others, so that a search may cross them.
     max_leaves : int or None, default=None
-        Of "exkmc" only: leaves at which to stop, at least one per cluster; None is one per cluster.
-        More leaves cost less and make more rules.
+        Of "exshallow" and "exkmc": leaves at which to stop, at least one per cluster; None is one per cluster.
+        More leaves make more rules and cost less: a cluster may have several. "exshallow" stops where another leaf no
+        longer lowers ``normalized_cost_ + tradeoff * waes_``; there it goes with neither given labels nor `keep`.
     base : {"none", "imm"}, default="none"
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"full", "thorough", "none"}, default="full"
@@ -180,6 +182,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the share of its work that is done, and at the end with 1. An exception from it ends the fit.
     on_best : callable or None
         Like `on_progress`: if set, a thorough search calls it with J of the best tree so far.
+    prices_more_rules : bool
+        Not a parameter either: if set, a note in the rules says how far one or two more rules would lower the cost at
+        least, as the command line does.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -206,6 +211,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
     on_progress: Callable[[float], None] | None = None
     on_best: Callable[[float], None] | None = None
+    prices_more_rules: bool = False
 
     # Set by `fit`, all in one step.
     n_features_in_: int
@@ -463,6 +469,8 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
 
     An earlier fit is replaced as a whole, in one step at the end, or not at all.
     """
+    if model.prices_more_rules:
+        grown = replace(grown, notes=(*grown.notes, *more_rules_notes(data, grown, model.tradeoff)))
     fit = finish(data, grown, model.tradeoff)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.finishing import finish
-from shallowrules.fitting.growing import grow
+from shallowrules.fitting.growing import grow, more_rules_notes
 from shallowrules.measures.metrics import (
     partition_cost,
 )
@@ -65,14 +65,15 @@ class TradeoffPoint:
     Attributes
     ----------
     tradeoff : float
-        The smallest of the trade-offs that gave it.
+        The smallest of the trade-offs at which it has the lowest J of the trees that were tried together.
     cost : float
         Its normalized cost, that of the unrestricted clustering being 1.
     conditions, questions : float
         Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
     n_leaves : int
     refine : {"full", "thorough", "none"}
-        With which `refine` the estimator grows it at this trade-off; "none" is a greedy tree.
+        "none" is the greedy tree of this trade-off, as the estimator grows it; else it is a refined one. The estimator
+        alone, which does not see the trees of other trade-offs, grows it or one of no lower J.
     """
 
     tradeoff: float
@@ -183,8 +184,7 @@ class TradeoffPath:
         -------
         ExplainableKMeans
             The cheapest tree within both bounds. With `max_cost` alone, and with a warning where no tree is
-            within both, the shortest tree within `max_cost`. With its `tradeoff` and `refine` the estimator grows
-            the same tree.
+            within both, the shortest tree within `max_cost`. Its `tradeoff` and `refine` are those of the point.
 
         Raises
         ------
@@ -236,6 +236,13 @@ class TradeoffPath:
         return RulePath.of(
             [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
         )
+
+    def more_rules_notes(self) -> list[str]:
+        """Return in a note what one or two more rules would bring the tree of the model's trade-off at least."""
+        tradeoff = self._model.tradeoff
+        point = min(self.points, key=lambda point: point.cost + tradeoff * point.conditions)
+        tree = next(tree for tried, tree in self._tried if tried is point)
+        return more_rules_notes(self._data, tree, tradeoff)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against length, a point per tree; needs the extra ``plot``.
@@ -377,6 +384,7 @@ def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
     """
     again = type(model)(**{**model.get_params(deep=False), **parameters})
     again.on_progress, again.on_best = model.on_progress, model.on_best
+    again.prices_more_rules = model.prices_more_rules
     return again
 
 

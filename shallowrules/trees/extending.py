@@ -37,7 +37,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["extend"]
+__all__ = ["extend", "merge_by_ward", "price_more"]
 
 N_STREAMS = 2
 """Searches from each of the two starts, each with random numbers of its own."""
@@ -73,13 +73,11 @@ def extend(
         Whether the search goes on from the tree with its leaves cut.
     """
     data = unique.data
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
+    aim = _aim(unique, tradeoff, reference_cost)
     if not aim.unit > 0 or max_leaves <= data.k:
         return tree
-    aim = replace(aim, n_clusters=data.k)
-    by_part = len(unique.first) > MAX_IMPROVED_ROWS
-    table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
-    broad = few_of(table) if by_part else table
+    table, broad = _tables(tree, unique, n_threads)
+    by_part = broad is not table
     found = _found(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
     if by_part:
         whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
@@ -99,6 +97,43 @@ def extend(
     after, before = (aim.objective(one) / aim.unit for one in (best, own))
     objectives = Objectives(after, before, aim.reference_cost, tradeoff)
     return replace(extended, notes=tree.notes, objectives=objectives)
+
+
+def price_more(
+    tree: GrownTree, unique: UniqueRows, *, max_leaves: int, tradeoff: float, reference_cost: float, n_threads: int = 1
+) -> list[float]:
+    """Return the normalized cost with one more leaf, two more, ...: with leaves cut in two and no further search.
+
+    Parameters
+    ----------
+    tree, unique, max_leaves, tradeoff, reference_cost, n_threads
+        As for `extend`.
+    """
+    aim, data = _aim(unique, tradeoff, reference_cost), unique.data
+    if not aim.unit > 0:
+        return []
+    table, broad = _tables(tree, unique, n_threads)
+    found = sample_of(broad).split(tree, aim, max_leaves)
+    if broad is not table:
+        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
+        judged = [whole.judge(routed(one.tree, data, n_threads)) for one in found]
+    else:
+        judged = [table.measure(one.tree, aim) for one in found]
+    return [one.figures[0] / aim.unit for one in judged]
+
+
+def _aim(unique: UniqueRows, tradeoff: float, reference_cost: float) -> Aim:
+    """Return what is searched for, of clusters of several leaves."""
+    data = unique.data
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
+    return replace(aim, n_clusters=data.k)
+
+
+def _tables(tree: GrownTree, unique: UniqueRows, n_threads: int) -> tuple[CodedTable, CodedTable]:
+    """Return all rows, and those on which trees are measured while they are searched for: some of a large table."""
+    by_part = len(unique.first) > MAX_IMPROVED_ROWS
+    table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
+    return table, few_of(table) if by_part else table
 
 
 def _found(
@@ -137,7 +172,7 @@ def _stream(sample: CodedTable, start: CutTree, aim: Aim, seed: int, progress: P
 
 
 def _merged_from_data(table: CodedTable, aim: Aim, n_leaves: int) -> CutTree | None:
-    """Return the tree of the data alone with so many leaves, merged to clusters by Ward's criterion, if there is one."""
+    """Return the tree of the data alone with so many leaves, merged by Ward's criterion; None without one."""
     found = from_data(table, n_leaves, replace(aim, n_clusters=0))
     if not found:
         return None

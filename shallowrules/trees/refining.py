@@ -66,7 +66,17 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.thorough import Thorough, note_of, search_on
 
-__all__ = ["MAX_IMPROVED_ROWS", "Outcome", "Refinement", "Search", "WholeTable", "aim_of", "numbered", "refine", "shared_weights"]
+__all__ = [
+    "MAX_IMPROVED_ROWS",
+    "Outcome",
+    "Refinement",
+    "Search",
+    "WholeTable",
+    "aim_of",
+    "numbered",
+    "refine",
+    "shared_weights",
+]
 
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).

@@ -190,7 +190,7 @@ cdef void _forget_cluster(Tree* tree, Walk* walk, int center) noexcept nogil:
 
 
 cdef double pass_on_leaf(Work* work, double least) noexcept nogil:
-    """Pass a leaf of a cluster that has others on to another one, where that gains more than `least`; return the gain."""
+    """Pass a leaf of a cluster that has others on to another one, where that gains over `least`; return the gain."""
     cdef const Rows* rows = &work.rows
     cdef Tree* tree = &work.tree
     cdef Py_ssize_t m = rows.n_columns, at, j
@@ -282,7 +282,7 @@ def split_leaves(
     """
     cdef Work work
     cdef Cut found, best
-    cdef int n_given = len(tree["feature"]), n_nodes = max(n_given, 2 * n_leaves - 1), n_free = n_given, leaf, i, at
+    cdef int n_given = len(tree["feature"]), n_nodes = max(n_given, 2 * n_leaves - 1), n_free = n_given, leaf, at
     cdef int n_now = (n_given + 1) // 2
     cdef double least
     failures = []

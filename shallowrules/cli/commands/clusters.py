@@ -13,7 +13,7 @@ from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_opti
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import settings_option
 from shallowrules.cli.options.shared import force_option, gather
-from shallowrules.cli.output import check_target, progress
+from shallowrules.cli.output import check_target, progress, show_message
 from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.files import Reading
 
@@ -67,6 +67,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
         loaded, model = prepare_model(rows, chosen, gather(Reading, options), growing.parameters())
     except DataError as error:
         raise DataError(error.worded(_spell)) from error
+    model.prices_more_rules = True
     with progress(f"clustering from k = {first} to {last}") as show:
         found = compare_cluster_counts(
             model,
@@ -78,6 +79,8 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
         if plot is not None:
             _draw(found, plot)
     show_cluster_counts(found)
+    for note in found.model.rules_.statistics.notes:
+        show_message("note", note)
     show_doubts(found.model.rules_, chosen.category_weight)
 
 

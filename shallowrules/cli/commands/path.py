@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from shallowrules.cli.fitting import describe_work, prepare_model, with_table
-from shallowrules.cli.options.fitting import FitOptions, fit_options, refine_options, refinement
+from shallowrules.cli.options.fitting import FitOptions, fit_options, max_leaves_option, refine_options, refinement
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.shared import gather, output_option
-from shallowrules.cli.output import check_target, progress, write_result
+from shallowrules.cli.output import check_target, progress, show_message, write_result
 from shallowrules.files import Reading
 
 __all__ = ["command"]
@@ -20,16 +20,25 @@ __all__ = ["command"]
 @click.command("path", short_help="Show what shorter rules cost.")
 @table_or_database
 @refine_options
+@max_leaves_option
 @fit_options
 @output_option(
     "Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them."
 )
 @reading_options
-def command(tables: Tables, refine: str, budget: str | None, output: Path | None, force: bool, **options: Any) -> None:
+def command(
+    tables: Tables,
+    refine: str,
+    budget: str | None,
+    max_leaves: int | None,
+    output: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
-    No tree that was tried is both cheaper and shorter than another. `run --max-cost` and `run --max-conditions`
-    choose among them, and `run` with the --tradeoff and --refine of a line grows its tree.
+    No tree that was tried is both cheaper and shorter than another. `run` with --max-cost, --max-conditions or both takes
+    one of them.
 
     \b
     Examples:
@@ -44,7 +53,8 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
     chosen = gather(FitOptions, options)
     rows = rows_of(tables, options)
     check_target(output, *input_files(rows), force=force)
-    loaded, model = prepare_model(rows, chosen, gather(Reading, options), refinement(refine, budget))
+    parameters = refinement(refine=refine, budget=budget, max_leaves=max_leaves)
+    loaded, model = prepare_model(rows, chosen, gather(Reading, options), parameters)
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress, model.on_best = show, show.tell_best
         found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
@@ -52,3 +62,5 @@ def command(tables: Tables, refine: str, budget: str | None, output: Path | None
             trees = [(tree.refine, with_table(tree.rules, loaded, chosen)) for tree in found.rule_sets()]
             write_result(RulePath.of(trees).to_json(), output)
     show_path(found, stderr=output is not None)
+    for note in found.more_rules_notes():
+        show_message("note", note)

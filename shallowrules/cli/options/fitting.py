@@ -80,9 +80,9 @@ class MethodOptions:
         return {name: value for name, value in vars(self).items() if name in FIT_OPTIONS and value is not None}
 
 
-def refinement(refine: str, budget: str | None) -> dict[str, Any]:
-    """Return the estimator's parameters for the options of refinement, without a budget where none was given."""
-    given = {"refine": refine} | ({} if budget is None else {"budget": budget})
+def refinement(**options: Any) -> dict[str, Any]:
+    """Return the estimator's parameters for the options of refinement that were given."""
+    given = {name: value for name, value in options.items() if value is not None}
     refuse_idle_options(given)
     return given
 
@@ -221,6 +221,8 @@ fit_options = together(
 
 refine_options = together(_declared("refine"), _declared("budget", metavar="NUMBER", note="  [default: 100]"))
 
+max_leaves_option = _declared("max_leaves", metavar="N", note="  [default: K]")
+
 method_options = together(
     _declared("method"),
     _declared("tradeoff", metavar="SHARE", note="  [default: 0.03]"),
@@ -236,7 +238,7 @@ method_options = together(
         metavar="NUMBER",
         help="Search the trade-off: at most NUMBER conditions per row, on average.",
     ),
-    _declared("max_leaves", metavar="N", note="  [default: K]"),
+    max_leaves_option,
     _declared("base"),
     refine_options,
     _declared("round_within", metavar="SHARE", note="  [default: 0.05% for refined trees, 0 for others]"),

@@ -1,0 +1,175 @@
+"""Clusters of several leaves in the kernel: against brute force, and the figures that it claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from draws import draws
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shallowrules._kernel import CodedRows, encode, improve_tree, perturb_tree, split_leaves
+
+seeds = st.integers(0, 2**32 - 1)
+SETTINGS = (0.6, 1e-4, 0.3)
+
+
+class Drawn:
+    """A table of few values, and a tree over it whose leaves belong to clusters."""
+
+    def __init__(self, seed: int, n_cuts: int, k: int) -> None:
+        random = np.random.default_rng(seed)
+        n, d = int(random.integers(12, 60)), int(random.integers(1, 4))
+        self.columns = random.integers(0, 9, size=(n, d)).astype(float)
+        self.columns[: n_cuts + 2, 0] = np.arange(n_cuts + 2)
+        self.points = self.columns if random.random() < 0.5 else random.normal(size=(n, random.integers(1, 5)))
+        self.weight = None if random.random() < 0.5 else random.choice([0.5, 1.0, 3.0], n)
+        self.penalty = float(random.choice([0.0, 0.01, 0.3]))
+        codes, _, _, single_valued, _ = encode(
+            self.columns, np.arange(n, dtype=np.int32), self.columns[:1], 1, ranks=512
+        )
+        self.coded = CodedRows(
+            self.columns, self.points, np.arange(n, dtype=np.int32), self.weight, np.ascontiguousarray(codes.T),
+            single_valued,
+        )  # fmt: skip
+        self.tree = chain(n_cuts)
+        leaves = self.tree["feature"] < 0
+        centers = np.concatenate([np.arange(k), random.integers(0, k, n_cuts + 1 - k)])
+        self.tree["center"][leaves] = random.permutation(centers)
+        self.k = k
+
+    def leaves(self, tree: dict[str, Any]) -> np.ndarray:
+        node = np.zeros(len(self.columns), int)
+        while (inner := tree["feature"][node] >= 0).any():
+            left = self.columns[np.arange(len(node)), np.maximum(tree["feature"][node], 0)] <= tree["cut"][node]
+            node = np.where(inner, np.where(left, tree["left"][node], tree["right"][node]), node)
+        return node
+
+    def figures(self, tree: dict[str, Any], center: np.ndarray | None = None) -> tuple[float, float]:
+        """Return the squared distances of rows to the mean of their cluster, and their conditions, by weight."""
+        node = self.leaves(tree)
+        label = (tree["center"] if center is None else center)[node]
+        weight = np.ones(len(node)) if self.weight is None else self.weight
+        cost = 0.0
+        for cluster in np.unique(label):
+            rows, w = self.points[label == cluster], weight[label == cluster]
+            cost += float(w @ ((rows - np.average(rows, axis=0, weights=w)) ** 2).sum(axis=1))
+        lengths = np.array([len(explanation(tree, leaf)) for leaf in range(len(tree["feature"]))])
+        return cost, float(weight @ lengths[node])
+
+    def objective(self, tree: dict[str, Any], center: np.ndarray | None = None) -> float:
+        cost, conditions = self.figures(tree, center)
+        return cost + self.penalty * conditions
+
+    def check(self, found: dict[str, Any]) -> None:
+        assert found["after"] == pytest.approx(self.figures(found), rel=1e-9, abs=1e-9)
+        reached = np.unique(self.leaves(found))
+        assert set(found["center"][reached]) == set(range(self.k))
+
+
+def chain(n_cuts: int) -> dict[str, np.ndarray]:
+    """Return a tree that cuts the first column at 0, 1, 2, ..., one below the other."""
+    tree = {name: np.full(2 * n_cuts + 1, -1, np.int32) for name in ("feature", "left", "right", "center")}
+    tree["cut"] = np.zeros(2 * n_cuts + 1)
+    for i in range(n_cuts):
+        tree["feature"][2 * i], tree["cut"][2 * i] = 0, float(i)
+        tree["left"][2 * i], tree["right"][2 * i] = 2 * i + 1, 2 * i + 2
+    return tree
+
+
+def explanation(tree: dict[str, Any], leaf: int) -> set[tuple[int, bool]]:
+    pairs, node = set(), leaf
+    while True:
+        above = np.flatnonzero((tree["feature"] >= 0) & ((tree["left"] == node) | (tree["right"] == node)))
+        if not len(above):
+            return pairs
+        [parent] = above
+        pairs.add((int(tree["feature"][parent]), bool(tree["left"][parent] == node)))
+        node = parent
+
+
+def cut_in_two(tree: dict[str, Any], leaf: int, feature: int, cut: float, left: int, right: int) -> dict[str, Any]:
+    n = len(tree["feature"])
+    names = ("feature", "left", "right", "center")
+    after = {name: np.concatenate([tree[name], np.full(2, -1, np.int32)]) for name in names}
+    after["cut"] = np.concatenate([tree["cut"], np.zeros(2)])
+    after["feature"][leaf], after["cut"][leaf], after["left"][leaf], after["right"][leaf] = feature, cut, n, n + 1
+    after["center"][leaf], after["center"][n], after["center"][n + 1] = -1, left, right
+    return after
+
+
+def best_cut(drawn: Drawn) -> float:
+    """Return the lowest objective with one leaf cut in two for two clusters."""
+    lowest, node = np.inf, drawn.leaves(drawn.tree)
+    for leaf in np.unique(node):
+        own = int(drawn.tree["center"][leaf])
+        rows = drawn.columns[node == leaf]
+        for feature in range(rows.shape[1]):
+            for cut in np.unique(rows[:, feature])[:-1]:
+                for other in set(range(drawn.k)) - {own}:
+                    for pair in ((own, other), (other, own)):
+                        lowest = min(lowest, drawn.objective(cut_in_two(drawn.tree, leaf, feature, cut, *pair)))
+    return lowest
+
+
+@draws(150)
+@given(seeds, st.integers(1, 4), st.integers(2, 4))
+def test_the_first_cut_is_the_best_of_all(seed, n_cuts, k):
+    drawn = Drawn(seed, n_cuts, min(k, n_cuts + 1))
+    options = {"n_clusters": drawn.k, "condition_penalty": drawn.penalty}
+    found = split_leaves(drawn.coded, drawn.tree, n_leaves=n_cuts + 2, **options)
+    before, lowest = drawn.objective(drawn.tree), best_cut(drawn)
+    if not found:
+        assert lowest >= before * (1 - 1e-8)
+        return
+    drawn.check(found[0])
+    assert found[0]["before"] == pytest.approx(drawn.figures(drawn.tree), rel=1e-9)
+    assert drawn.objective(found[0]) == pytest.approx(lowest, rel=1e-9, abs=1e-9)
+
+
+@draws(150)
+@given(seeds, st.integers(2, 6), st.integers(2, 4), st.booleans())
+def test_trees_have_the_figures_they_claim_and_a_leaf_for_each_cluster(seed, n_cuts, k, perturbs):
+    drawn = Drawn(seed, n_cuts, min(k, n_cuts + 1))
+    options = {"n_clusters": drawn.k, "condition_penalty": drawn.penalty}
+    cuts = split_leaves(drawn.coded, drawn.tree, n_leaves=n_cuts + 4, **options)
+    for one in cuts:
+        drawn.check(one)
+    start = cuts[-1] if cuts else drawn.tree
+    if perturbs:
+        [found] = perturb_tree(
+            drawn.coded, start, max_passes=20.0, moves_leaves=True, seed=seed, settings=SETTINGS, **options
+        )
+    else:
+        found = improve_tree(drawn.coded, start, max_passes=100.0, moves_leaves=True, **options)
+    drawn.check(found)
+    objective = drawn.objective(found)
+    assert objective <= drawn.objective(start) * (1 + 1e-9)
+    if not perturbs:  # no whole leaf is better in another cluster
+        for leaf in np.unique(drawn.leaves(found)):
+            for other in range(drawn.k):
+                center = found["center"].copy()
+                center[leaf] = other
+                if set(center[np.unique(drawn.leaves(found))]) == set(range(drawn.k)):
+                    assert drawn.objective(found, center) >= objective * (1 - 1e-8) - 1e-9
+
+
+@draws(60)
+@given(seeds, st.integers(2, 6), st.sampled_from([0, 1]))
+def test_instruction_sets_change_nothing(seed, n_cuts, instructions):
+    drawn = Drawn(seed, n_cuts, 2)
+    options = {"n_clusters": 2, "condition_penalty": drawn.penalty}
+    for which in (2, instructions):
+        cuts = split_leaves(drawn.coded, drawn.tree, n_leaves=n_cuts + 4, instructions=which, **options)
+        [found] = perturb_tree(
+            drawn.coded, drawn.tree, max_passes=20.0, moves_leaves=True, seed=seed, settings=SETTINGS,
+            instructions=which, **options,
+        )  # fmt: skip
+        if which == 2:
+            first = cuts, found
+    for one, other in zip([*first[0], first[1]], [*cuts, found], strict=True):
+        for name in ("feature", "left", "right", "center", "cut"):
+            np.testing.assert_array_equal(one[name], other[name])
+        assert one["after"] == other["after"]
