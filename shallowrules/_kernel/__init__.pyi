@@ -231,6 +231,7 @@ def perturb_tree(
     n_clusters: int = 0,
     n_trees: int = 1,
     progress: _Progress = None,
+    goal: tuple[str, float, float, float] | None = None,
     instructions: int = 2,
 ) -> list[dict[str, Any]]: ...
 def split_leaves(

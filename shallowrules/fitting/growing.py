@@ -25,6 +25,7 @@ from shallowrules.partitions.merging import at_once
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
 from shallowrules.trees.extending import extend, price_more
+from shallowrules.trees.goals import search_within
 from shallowrules.trees.growing import (
     GrownTree,
     GrowthData,
@@ -36,11 +37,20 @@ from shallowrules.trees.growing import (
 )
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import round_thresholds, rounds
-from shallowrules.trees.searching import TIE, Coded, code_rows, is_coded_beside, part_of
+from shallowrules.trees.searching import TIE, Coded, Goal, code_rows, is_coded_beside, part_of
 from shallowrules.trees.thorough import Budget, Thorough, note_of
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["grow", "lowest", "more_rules_notes", "neighbors_of", "over_the_table", "seed_of", "thorough_of"]
+__all__ = [
+    "grow",
+    "grow_within",
+    "lowest",
+    "more_rules_notes",
+    "neighbors_of",
+    "over_the_table",
+    "seed_of",
+    "thorough_of",
+]
 
 MORE_RULES = 2
 """More rules than clusters that are priced for a note."""
@@ -432,6 +442,62 @@ def _extended(
     return extended
 
 
+@dataclass(frozen=True, eq=False)
+class _Explained:
+    """What trees over the whole table are searched on again, after they are grown."""
+
+    data: FitData
+    rows: _RegionRows
+    unique: UniqueRows
+
+    @classmethod
+    def of(cls, data: FitData) -> _Explained:
+        """Return that of a table."""
+        region = Region(None, data.kept_centers.astype(np.intp))
+        rows = _RegionRows.of(data, region)
+        return cls(data, rows, _unique_rows(data, region, rows))
+
+    def tree(self, grown: GrownTree) -> GrownTree:
+        """Return a tree whose features are those that rules may test and whose centers are the kept ones."""
+        kept, encoder = self.data.kept_centers, self.data.encoding.encoder
+        numbers, places = np.empty(int(kept.max()) + 1, np.int32), np.empty(len(encoder.columns) + 1, np.int32)
+        numbers[kept], places[LEAF] = np.arange(len(kept)), LEAF
+        places[list(encoder.explain_positions or range(len(encoder.columns)))] = np.arange(
+            self.data.encoding.X_explain.shape[1]
+        )
+        return replace(renumber_centers(grown, numbers), feature=places[grown.feature])
+
+
+def grow_within(data: FitData, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
+    """Return the best tree within a bound that is found from some trees, or None.
+
+    Parameters
+    ----------
+    data : FitData
+    trees : sequence of GrownTree
+        Of those that `grow` returned, the likeliest first, each with a leaf for each center.
+    goal : Goal
+    tradeoff : float
+        As for `search_within`.
+    """
+    parameters, over, kept = data.parameters, _Explained.of(data), data.kept_centers
+    found = search_within(
+        goal,
+        [over.tree(tree) for tree in trees],
+        over.unique,
+        tradeoff=tradeoff,
+        reference_cost=over.rows.reference_cost,
+        reference_labels=_renumbered(over.rows.labels, kept),
+        random_seed=seed_of(parameters.random_state),
+        n_clusters=0 if parameters.max_leaves is None else len(kept),
+        n_threads=parameters.n_threads,
+    )
+    if found is None:
+        return None
+    # Rounding would know nothing of the bound: thresholds stay in their gaps.
+    return over_the_table(renumber_centers(replace(found, objectives=None), kept), data.encoding.encoder)
+
+
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
     """Return what one or two more rules would bring at least, in a note, where that is worth one.
 
@@ -445,16 +511,10 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
     """
     parameters, kept = data.parameters, data.kept_centers
     takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
-    if not takes_more or data.reference.labelled or not grown.n_leaves == len(kept) > 1:
+    if not takes_more or data.reference.labelled or not data.reference_cost > 0 or not grown.n_leaves == len(kept) > 1:
         return []
-    encoder, n_threads = data.encoding.encoder, parameters.n_threads
-    numbers, places = np.empty(int(kept.max()) + 1, np.int32), np.empty(len(encoder.columns) + 1, np.int32)
-    numbers[kept], places[LEAF] = np.arange(len(kept)), LEAF
-    places[list(encoder.explain_positions or range(len(encoder.columns)))] = np.arange(data.encoding.X_explain.shape[1])
-    tree = replace(renumber_centers(grown, numbers), feature=places[grown.feature])
-    region = Region(None, kept.astype(np.intp))
-    rows = _RegionRows.of(data, region)
-    unique = _unique_rows(data, region, rows)
+    over = _Explained.of(data)
+    rows, unique, tree = over.rows, over.unique, over.tree(grown)
     own = _cost_of(data, grown) / rows.reference_cost
     costs = price_more(
         tree,
@@ -462,7 +522,7 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
         max_leaves=len(kept) + MORE_RULES,
         tradeoff=tradeoff,
         reference_cost=rows.reference_cost,
-        n_threads=n_threads,
+        n_threads=parameters.n_threads,
     )
     worth = [i for i, (before, cost) in enumerate(pairwise([own, *costs])) if before - cost > MIN_FALL * (own - 1.0)]
     if not worth:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.finishing import finish
-from shallowrules.fitting.growing import grow, more_rules_notes
+from shallowrules.fitting.growing import grow, grow_within, more_rules_notes
 from shallowrules.measures.metrics import (
     partition_cost,
 )
@@ -31,6 +31,7 @@ from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, pre
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import normalized_cost, show_figure
 from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
@@ -56,6 +57,10 @@ BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
 """Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
 BETWEEN = 8
 """Trade-offs tried on each side of the best, where no tree of `TRADEOFFS` meets the whole goal. Not tuned."""
+STARTS = 2
+"""Trees within a bound, and beyond it, from which the best one under it is searched for."""
+MIN_GAP, MAX_GAPS = 0.1, 6
+"""Trees of a path this many conditions apart have others searched for between them, in so many gaps. Not tuned."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +123,43 @@ class TradeoffPath:
                     measured[id(tree)] = self._measure(tradeoff, tree)
                 point = replace(measured[id(tree)], tradeoff=tradeoff, refine=refine)
                 self._tried.append((point, tree))
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Order what was tried, and find what is worth having."""
         self._tried.sort(key=lambda tried: tried[0].tradeoff)
         found = [point for point, _ in self._tried]
         self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
         self.costs: NDArray[np.float64] = np.array([point.cost for point in found])
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
         self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
+
+    def _search_within(self, goal: Goal) -> None:
+        """Search for the best tree within a bound, from those next to it on both sides."""
+        distinct = list({id(tree): (point, tree) for point, tree in self._tried}.values())
+        most = max(len(np.unique(tree.center[tree.leaves])) for _, tree in distinct)
+        if self._model.refine == "none" or most < len(self._data.kept_centers):
+            return
+        complete = [each for each in distinct if len(np.unique(each[1].center[each[1].leaves])) == most]
+        figures = {id(tree): (point.cost, point.conditions) for point, tree in complete}
+        within = [each for each in complete if goal.is_met(figures[id(each[1])])]
+        beyond = [each for each in complete if not goal.is_met(figures[id(each[1])])]
+        within.sort(key=lambda each: goal.low(figures[id(each[1])]))
+        beyond.sort(key=lambda each: goal.bounded(figures[id(each[1])]))
+        starts = [*within[:STARTS], *beyond[:STARTS]]
+        nearest = starts[0][0]
+        found = grow_within(self._data, [tree for _, tree in starts], goal, nearest.tradeoff)
+        if found is not None:
+            point = replace(self._measure(nearest.tradeoff, found), refine=self._model.refine)
+            self._tried.append((point, found))
+            self._take_stock()
+
+    def _fill_gaps(self) -> None:
+        """Search between the trees that are farthest apart in length, under bounds in the middle between them."""
+        lengths = [point.conditions for point in self.points]
+        gaps = sorted(((low + high) / 2, high - low) for high, low in pairwise(lengths) if high - low > MIN_GAP)
+        for middle, _ in sorted(gaps, key=lambda gap: -gap[1])[:MAX_GAPS]:
+            self._search_within(Goal("length", middle))
 
     def _measure(self, tradeoff: float, grown: GrownTree) -> TradeoffPoint:
         """Return what a grown tree costs and how long its rules are."""
@@ -224,6 +260,16 @@ class TradeoffPath:
                     wanted += np.linspace(low, high, BETWEEN + 2)[1:-1].tolist()
             self._try(wanted)
 
+    def _search_goal(self, max_cost: float | None, max_conditions: float | None) -> None:
+        """Search under the bounds: for the cheapest tree that is short enough, or else the shortest of a cost."""
+        if max_conditions is not None:
+            self._search_within(Goal("length", max_conditions))
+            with suppress(DataError):
+                if _meets(_best(self.points, max_cost, max_conditions), max_cost, max_conditions):
+                    return
+        if max_cost is not None:
+            self._search_within(Goal("cost", max_cost))
+
     def rule_sets(self) -> RulePath:
         """Return the rules of every tree of the path, measured on the table: what the page's slider moves through.
 
@@ -307,7 +353,8 @@ def tradeoff_path(
         Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     tradeoffs : sequence of float, optional
-        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them.
+        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Between the trees of
+        these that are far apart in length others are searched for then.
     y : ignored
     sample_weight : array-like of shape (n_samples,), optional
 
@@ -332,11 +379,20 @@ def tradeoff_path(
     values = list(TRADEOFFS if tradeoffs is None else tradeoffs)
     if not values or not all(isinstance(value, Real) and 0 <= value < 1e6 for value in values):
         raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
+    path = _path(model, X, list(map(float, values)), y, sample_weight)
+    if tradeoffs is None:
+        path._fill_gaps()
+    return path
+
+
+def _path(
+    model: ExplainableKMeans, X: Any, tradeoffs: Sequence[float], y: None, sample_weight: ArrayLike | None
+) -> TradeoffPath:
     if model.method != "exshallow":
         given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
         raise OptionError(given, " has no trade-off to search: use ", wanted)
     model = _unfitted(model)
-    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), list(map(float, values)))
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), tradeoffs)
 
 
 def fit_to_goal(
@@ -357,14 +413,15 @@ def fit_to_goal(
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     max_cost, max_conditions : float, optional
         As for `TradeoffPath.select`, which says which tree is taken. Where none of `TRADEOFFS` meets both,
-        larger ones are tried, and more around the one that comes nearest.
+        larger ones are tried, and more around the one that comes nearest. Then trees are searched for under the bounds
+        themselves.
     y : ignored
     sample_weight : array-like of shape (n_samples,), optional
 
     Returns
     -------
     ExplainableKMeans
-        Fitted, its `tradeoff` the one that was found.
+        Fitted, its `tradeoff` the one that was found, or that of a tree from which a search under the bounds went on.
 
     Raises
     ------
@@ -372,8 +429,9 @@ def fit_to_goal(
         As `tradeoff_path` and `TradeoffPath.select` do.
     """
     _check_goal(max_cost, max_conditions)
-    path = tradeoff_path(model, X, y=y, sample_weight=sample_weight)
+    path = _path(model, X, TRADEOFFS, y, sample_weight)
     path._go_on(max_cost, max_conditions)
+    path._search_goal(max_cost, max_conditions)
     return path._select(max_cost, max_conditions)
 
 

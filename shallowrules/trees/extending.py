@@ -37,7 +37,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["extend", "merge_by_ward", "price_more"]
+__all__ = ["extend", "merge_by_ward", "price_more", "tables_of"]
 
 N_STREAMS = 2
 """Searches from each of the two starts, each with random numbers of its own."""
@@ -76,7 +76,7 @@ def extend(
     aim = _aim(unique, tradeoff, reference_cost)
     if not aim.unit > 0 or max_leaves <= data.k:
         return tree
-    table, broad = _tables(tree, unique, n_threads)
+    table, broad = tables_of(tree, unique, n_threads)
     by_part = broad is not table
     found = _found(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
     if by_part:
@@ -112,7 +112,7 @@ def price_more(
     aim, data = _aim(unique, tradeoff, reference_cost), unique.data
     if not aim.unit > 0:
         return []
-    table, broad = _tables(tree, unique, n_threads)
+    table, broad = tables_of(tree, unique, n_threads)
     found = sample_of(broad).split(tree, aim, max_leaves)
     if broad is not table:
         whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
@@ -129,7 +129,7 @@ def _aim(unique: UniqueRows, tradeoff: float, reference_cost: float) -> Aim:
     return replace(aim, n_clusters=data.k)
 
 
-def _tables(tree: GrownTree, unique: UniqueRows, n_threads: int) -> tuple[CodedTable, CodedTable]:
+def tables_of(tree: GrownTree, unique: UniqueRows, n_threads: int) -> tuple[CodedTable, CodedTable]:
     """Return all rows, and those on which trees are measured while they are searched for: some of a large table."""
     by_part = len(unique.first) > MAX_IMPROVED_ROWS
     table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)

@@ -264,7 +264,7 @@ def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_w
     """
     penalty = rounded(tradeoff * reference_cost / total_weight)
     unit = reference_cost * kernel_weight / total_weight
-    return Aim(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost)
+    return Aim(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost, kernel_weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,7 @@ __all__ = [
     "Coded",
     "CodedTable",
     "Found",
+    "Goal",
     "broad_sizes",
     "code_rows",
     "coded_table",
@@ -128,6 +129,8 @@ class Aim:
         What a condition of a row of weight 1 costs: ``cost + penalty * conditions`` is J times the reference cost.
     moves_leaves : bool
         Whether a cluster may lose its leaf, and another be cut in two.
+    weight : float
+        The weight of all rows, as the kernel sums it.
     n_clusters : int
         Where a cluster may have several leaves, all those of its center, how many there are; 0 where each leaf is a
         cluster.
@@ -142,11 +145,40 @@ class Aim:
     moves_leaves: bool
     unit: float
     reference_cost: float
+    weight: float
     n_clusters: int = 0
 
     def objective(self, found: Found) -> float:
         """Return J of a tree times the reference cost."""
         return found.figures[0] + self.penalty * found.figures[1]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound under which a tree is searched for.
+
+    Attributes
+    ----------
+    kind : {"length", "cost"}
+        "length" bounds the conditions that explain a row on average (WAES), and the tree is to be cheap; "cost" bounds
+        the normalized cost, and it is to be short.
+    bound : float
+    """
+
+    kind: str
+    bound: float
+
+    def is_met(self, figures: tuple[float, float]) -> bool:
+        """Whether a normalized cost and WAES are within the bound, but for rounding."""
+        return self.bounded(figures) <= self.bound * (1 + TIE)
+
+    def bounded(self, figures: tuple[float, float]) -> float:
+        """Return the one of them that is bounded."""
+        return figures[self.kind == "length"]
+
+    def low(self, figures: tuple[float, float]) -> float:
+        """Return the one of them that is to be low."""
+        return figures[self.kind == "cost"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +251,16 @@ class CodedTable:
         return self.coded.weight
 
     @property
+    def total_weight(self) -> float:
+        """Their summed weight, as the kernel counts it."""
+        return float(len(self.rows) if self.weight is None else self.weight.sum())
+
+    def normalized(self, found: Found, aim: Aim) -> tuple[float, float]:
+        """Return the normalized cost and the WAES of a tree that was measured on these rows."""
+        weight = self.total_weight
+        return found.figures[0] / (aim.unit * weight / aim.weight), found.figures[1] / weight
+
+    @property
     def alone(self) -> CodedTable:
         """The same rows for one thread: what searches side by side are given."""
         return replace(self, n_threads=1)
@@ -246,9 +288,19 @@ class CodedTable:
         return Found(preordered(found), found["after"], found["ended"])
 
     def perturb(
-        self, tree: CutTree, aim: Aim, seed: int, passes: float, progress: Progress | None = None
+        self,
+        tree: CutTree,
+        aim: Aim,
+        seed: int,
+        passes: float,
+        progress: Progress | None = None,
+        goal: Goal | None = None,
     ) -> list[Found]:
-        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first."""
+        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first.
+
+        Under a goal that is the better one under its bound, not the one of the lower J.
+        """
+        weight = self.total_weight
         found = perturb_tree(
             self.coded,
             _arrays(tree),
@@ -260,6 +312,7 @@ class CodedTable:
             n_trees=N_KEPT,
             settings=(LEAF_SHARE, MIN_STEP, MAX_RISE),
             progress=progress,
+            goal=None if goal is None else (goal.kind, goal.bound, aim.unit * weight / aim.weight, weight),
         )
         return [_without_gaps(one) for one in reversed(found)]
 

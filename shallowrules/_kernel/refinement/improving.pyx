@@ -11,8 +11,9 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY
 
 from shallowrules._kernel.refinement.finished_tree cimport (
-    figures_of, is_over, objective_below, place_rows, threads_for_node
+    figures_of, is_over, place_rows, threads_for_node
 )
+from shallowrules._kernel.refinement.goals cimport improve_cut_within, objective_of
 from shallowrules._kernel.refinement.leaf_moves cimport move_leaf
 from shallowrules._kernel.refinement.recut cimport improve_cut
 from shallowrules._kernel.refinement.state cimport MIN_GAIN, Rows, Tree, Work
@@ -25,23 +26,30 @@ cdef bint sweep(Work* work, double least) noexcept nogil:
     """Recut every node that something changed for; return whether any gained more than `least`."""
     cdef int node
     cdef bint changed = False
+    cdef double gain
     for node in range(work.tree.n_nodes - 1, -1, -1):
         if work.tree.feature[node] < 0 or not work.stale.cut[node] or is_over(&work.effort):
             continue
         work.stale.cut[node] = 0
-        if improve_cut(work, node, least) > 0.0:
+        gain = improve_cut_within(work, node, least) if work.goal.kind else improve_cut(work, node, least)
+        if gain > 0.0:
             changed = True
     return changed
 
 
 cdef double move_some_leaf(Work* work, double least) noexcept nogil:
-    """Move a leaf to another place, or of a cluster of several to another cluster; return the gain, above `least`."""
+    """Move a leaf to another place, or of a cluster of several to another cluster; return the gain, above `least`.
+
+    Under a goal none is moved: what it would gain is not known before.
+    """
+    if work.goal.kind:
+        return 0.0
     return pass_on_leaf(work, least) if work.tree.n_clusters else move_leaf(work, least)
 
 
 cdef void improve(Work* work, bint moves_leaves) noexcept nogil:
     """Recut nodes, and move a leaf where none can be recut, until nothing pays or the work is enough."""
-    cdef double least = MIN_GAIN * objective_below(&work.tree, &work.walk, work.rows.condition_penalty, 0)
+    cdef double least = MIN_GAIN * objective_of(work)
     while not is_over(&work.effort):
         if sweep(work, least):
             continue

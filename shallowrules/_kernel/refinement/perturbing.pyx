@@ -16,8 +16,9 @@ from libc.string cimport memcpy
 
 from shallowrules._kernel.refinement.finished_tree cimport (
     count_visit, figures_of, gather_leaves, is_over, list_leaves, mark_changed, mark_stale, mark_unchanged,
-    objective_below, place_rows, route_to_leaves
+    place_rows, route_to_leaves
 )
+from shallowrules._kernel.refinement.goals cimport objective_of
 from shallowrules._kernel.refinement.improving cimport improve, move_some_leaf, sweep
 from shallowrules._kernel.refinement.leaf_moves cimport evaluate_moves, exchange_leaves
 from shallowrules._kernel.refinement.state cimport MIN_GAIN, Move, Rows, Stale, Tree, Work
@@ -226,13 +227,13 @@ cdef void _keep(const Work* work, Kept* kept, int n_trees) noexcept nogil:
 
 cdef void _search(Work* work, Saved* saved, Search* search, Kept* kept) noexcept nogil:
     """Change the tree and repair it until the work is enough; then improve it to the end."""
-    cdef double penalty = work.rows.condition_penalty, objective
-    cdef double total = objective_below(&work.tree, &work.walk, penalty, 0)
+    cdef double objective
+    cdef double total = objective_of(work)
     cdef double least = search.min_gain * total
     cdef bint changed
     cdef int node
     _repair(work, search.moves_leaves, least)
-    total = objective_below(&work.tree, &work.walk, penalty, 0)
+    total = objective_of(work)
     memcpy(saved.tree.order, work.tree.order, work.tree.last[0] * sizeof(int))
     mark_changed(&work.tree, 0, work.tree.last[0])
     _save(work, saved)
@@ -242,9 +243,9 @@ cdef void _search(Work* work, Saved* saved, Search* search, Kept* kept) noexcept
             changed = _move_at_random(work, &search.random)
         else:
             changed = _cut_at_random(work, &search.random)
-        if changed and objective_below(&work.tree, &work.walk, penalty, 0) <= (1.0 + search.max_rise) * total:
+        if changed and objective_of(work) <= (1.0 + search.max_rise) * total:
             _repair(work, search.moves_leaves, least)
-            objective = objective_below(&work.tree, &work.walk, penalty, 0)
+            objective = objective_of(work)
             if objective < total * (1.0 - MIN_GAIN):
                 total = objective
                 _save(work, saved)
@@ -277,7 +278,7 @@ cdef list _allocate_saved(Saved* saved, const Work* work):
 
 def perturb_tree(
     inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings, int n_clusters=0,
-    int n_trees=1, progress=None, int instructions=2
+    int n_trees=1, progress=None, goal=None, int instructions=2
 ):
     """Search for a better tree by perturb and repair, with one thread.
 
@@ -295,6 +296,9 @@ def perturb_tree(
     settings : tuple of three floats
         (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
         least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.
+    goal : tuple of (str, float, float, float), optional
+        What is bounded, "length" or "cost", conditions per row or cost / reference cost; the bound; the reference cost
+        and the weight of all rows. The other figure is to be low then, in place of the objective.
     instructions : int
         As for `grow_tree`.
 
@@ -312,7 +316,7 @@ def perturb_tree(
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     keep = prepare_work(
         &work, inputs, tree, n_clusters, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures,
-        instructions,
+        instructions, goal,
     )  # alive until the work is done
     keep += _allocate_saved(&saved, &work)
     found = {name: np.empty((n_trees, n_nodes), array.dtype) for name, array in tree.items()}

@@ -228,7 +228,7 @@ cdef void _place_threshold(
             move.value = items[n].value
 
 
-cdef bint _keeps_leaves(
+cdef bint keeps_leaves(
     const Rows* rows, Tree* tree, Walk* walk, const int* other, int node, const Move* move, int64_t* count
 ) noexcept nogil:
     """Enter every row of a node at its leaf after a move; False, and nothing entered, if a leaf would lose all."""
@@ -254,7 +254,7 @@ cdef bint _keeps_leaves(
     return True
 
 
-cdef void _set_cut(Tree* tree, int node, int feature, double cut, bint swapped) noexcept nogil:
+cdef void set_cut(Tree* tree, int node, int feature, double cut, bint swapped) noexcept nogil:
     """Give a node another cut, its subtrees swapped or not."""
     tree.feature[node] = feature
     tree.cut[node] = cut
@@ -346,15 +346,15 @@ cdef double _take_cut(Work* work, int node, double current, double least) noexce
             rows, tree, recut.other, buffers.delta, &recut.penalty, node, buffers.codes.high[move.feature], &move,
             recut.items,
         )
-        if _keeps_leaves(rows, tree, walk, recut.other, node, &move, buffers.count):
-            _set_cut(tree, node, move.feature, move.value, move.swapped)
+        if keeps_leaves(rows, tree, walk, recut.other, node, &move, buffers.count):
+            set_cut(tree, node, move.feature, move.value, move.swapped)
             gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
             gain = before - objective_below(tree, walk, rows.condition_penalty, whole)
             if gain > least:
                 mark_stale(tree, &work.stale, walk, node, move.feature != feature or move.swapped)
                 return gain
             # Sums of many rows, or of much larger costs elsewhere, were rounded by more than it.
-            _set_cut(tree, node, feature, cut, move.swapped)
+            set_cut(tree, node, feature, cut, move.swapped)
             route_to_leaves(rows, tree, node, tree.first[node], tree.last[node])
             gather_leaves(rows, tree, &work.stale, walk, buffers, work.n_threads, node)
             return 0.0

@@ -152,6 +152,27 @@ cdef struct MoveBuffers:
     int* ranked                 # [n_nodes]
 
 
+cdef enum:
+    # What is bounded, where there is a goal: then the other figure is to be low.
+    NO_GOAL = 0
+    BOUNDED_LENGTH = 1
+    BOUNDED_COST = 2
+
+
+cdef struct Goal:
+    int kind
+    double bound                # of the bounded figure: conditions per row, or cost / reference cost
+    double cost_unit            # the reference cost, as it is summed here
+    double weight_unit          # the weight of all rows
+
+
+cdef struct GoalBuffers:
+    double* terms               # [d, n_codes, 3] what the rows of a code add on the left: cost, conditions, and swapped
+    double* lowest              # [d] the lowest objective with a cut of a feature
+    int* code                   # [d] where it is
+    unsigned char* swapped      # [d] and whether the subtrees change sides
+
+
 cdef struct Effort:
     double rows_visited
     double max_rows
@@ -170,6 +191,8 @@ cdef struct Work:
     Buffers buffers
     RecutBuffers recut
     MoveBuffers moves
+    Goal goal
+    GoalBuffers within
 
 
 cdef inline Py_ssize_t n_groups(const Rows* rows) noexcept nogil:

@@ -5,7 +5,9 @@ import numpy as np
 from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.refinement.leaf_moves cimport SPLIT_BINS
-from shallowrules._kernel.refinement.state cimport GROUP, Move, Rows, Stale, TermAt, Tree, Work, n_groups
+from shallowrules._kernel.refinement.state cimport (
+    BOUNDED_COST, BOUNDED_LENGTH, GROUP, NO_GOAL, Move, Rows, Stale, TermAt, Tree, Work, n_groups
+)
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
@@ -111,14 +113,22 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
         (<size_t>&work.moves.score, d, np.float64),
         (<size_t>&work.moves.picked, d, np.int32),
         (<size_t>&work.moves.ranked, n_nodes, np.int32),
+        (<size_t>&work.within.terms, (d if work.goal.kind else 0, work.rows.n_codes, 3), np.float64),
+        (<size_t>&work.within.lowest, d, np.float64),
+        (<size_t>&work.within.code, d, np.int32),
+        (<size_t>&work.within.swapped, d, np.uint8),
     ])
 
 
 cdef list prepare_work(
     Work* work, inputs, dict tree, int n_clusters, double condition_penalty, double max_rows, int n_threads, progress,
-    list failures, int instructions=2
+    list failures, int instructions=2, goal=None
 ):
     """Prepare the work on a finished tree, whose arrays are changed; return what is to be kept alive meanwhile."""
+    work.goal.kind = NO_GOAL
+    if goal is not None:
+        work.goal.kind = BOUNDED_LENGTH if goal[0] == "length" else BOUNDED_COST
+        work.goal.bound, work.goal.cost_unit, work.goal.weight_unit = goal[1:]
     cdef Py_ssize_t r = len(inputs.rows)
     work.n_threads = n_threads if HAS_OPENMP else 1
     work.effort.rows_visited, work.effort.unpolled, work.effort.max_rows = 0.0, 0.0, max_rows

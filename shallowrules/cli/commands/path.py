@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
 
-    No tree that was tried is both cheaper and shorter than another. `run` with --max-cost, --max-conditions or both takes
-    one of them.
+    No tree that was tried is both cheaper and shorter than another. `run` with --max-cost, --max-conditions or both
+    takes one of them.
 
     \b
     Examples:

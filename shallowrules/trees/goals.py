@@ -1,0 +1,102 @@
+"""Goals: the cheapest tree of at most so many conditions, or the shortest that costs at most so much.
+
+The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. It is
+searched for by perturb and repair, under the bound itself, from trees on both sides of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallowrules.trees.extending import tables_of
+from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed, with_gaps
+from shallowrules.trees.refining import WholeTable, aim_of, numbered, shared_weights
+from shallowrules.trees.searching import STREAM_PASSES, Aim, CodedTable, Found, Goal, sample_of, side_by_side
+
+__all__ = ["search_within"]
+
+MAX_STARTS = 4
+"""Trees that a search starts from: each start takes as long as one of refinement."""
+BROAD_PASSES = 8.0
+"""Visits of all rows by which the best tree of a sample is brought within the bound on more rows. Not tuned."""
+
+
+def search_within(
+    goal: Goal,
+    trees: Sequence[GrownTree],
+    unique: UniqueRows,
+    *,
+    tradeoff: float,
+    reference_cost: float,
+    reference_labels: NDArray[np.int32],
+    random_seed: int = 0,
+    n_clusters: int = 0,
+    n_threads: int = 1,
+) -> GrownTree | None:
+    """Return the best tree within a bound that a search from some trees finds, one of these perhaps; None without any.
+
+    Parameters
+    ----------
+    goal : Goal
+    trees : sequence of GrownTree
+        Each with a leaf for each center, the likeliest first. At most `MAX_STARTS` of them are started from.
+    unique, reference_cost, reference_labels, random_seed, n_threads
+        As for `shallowrules.trees.refining.refine`.
+    tradeoff : float
+        By which leaves are moved in random changes.
+    n_clusters : int
+        As in `Aim`.
+    """
+    data = unique.data
+    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
+    if not aim.unit > 0 or data.k == 1:
+        return None
+    aim = replace(aim, n_clusters=n_clusters)
+    table, broad = tables_of(trees[0], unique, n_threads)
+    starts = list(trees[:MAX_STARTS])
+    found: list[tuple[CutTree, tuple[float, float]]] = []
+    best = _found(goal, starts, broad, aim, random_seed)
+    if broad is table:
+        found += [(one.tree, table.normalized(one, aim)) for one in best]
+    else:
+        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
+        for one in best:
+            judged = whole.judge(routed(one.tree, data, n_threads))
+            found.append((judged.tree, (judged.figures[0] / aim.unit, judged.figures[1] / aim.weight)))
+    within = [(tree, figures) for tree, figures in found if goal.is_met(figures)]
+    if not within:
+        return None
+    tree, (cost, waes) = min(within, key=lambda one: goal.low(one[1]))
+    if broad is table:
+        tree = table.measure(tree, aim).tree  # the gaps of its cuts
+    grown = tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads)
+    if broad is not table:
+        grown = with_gaps(grown, data, n_threads)
+    grown = numbered(grown, shared_weights(grown, data, reference_labels))
+    objective = cost + tradeoff * waes
+    return replace(grown, objectives=Objectives(objective, objective, aim.reference_cost, tradeoff))
+
+
+def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, aim: Aim, seed: int) -> list[Found]:
+    """Return the trees that searches from several end at, as they are on the rows of a table."""
+    sample = sample_of(table)
+
+    def stream(start: CutTree, number: int, progress: Progress | None) -> list[Found]:
+        return sample.perturb(start, aim, (seed << 24) + (3 << 21) + number, STREAM_PASSES, progress, goal)[:1]
+
+    streams = [partial(stream, start, number) for number, start in enumerate(starts)]
+    found = side_by_side(streams, sample.n_threads, None)
+    if sample is table:
+        return found
+    best = min(found, key=lambda one: _excess(goal, sample.normalized(one, aim)))
+    return table.perturb(best.tree, aim, seed, BROAD_PASSES, None, goal)[:1]
+
+
+def _excess(goal: Goal, figures: tuple[float, float]) -> tuple[bool, float]:
+    """Order trees: those within the bound first, then by what is to be low."""
+    return not goal.is_met(figures), goal.low(figures)
