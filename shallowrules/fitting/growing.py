@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -24,8 +23,7 @@ from shallowrules.measures.summation import SumGrid, WeightFacts
 from shallowrules.partitions.merging import at_once
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.trees import growing
-from shallowrules.trees.extending import extend, price_more
-from shallowrules.trees.goals import search_within
+from shallowrules.trees.extending import extend
 from shallowrules.trees.growing import (
     GrownTree,
     GrowthData,
@@ -37,25 +35,22 @@ from shallowrules.trees.growing import (
 )
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import round_thresholds, rounds
-from shallowrules.trees.searching import TIE, Coded, Goal, code_rows, is_coded_beside, part_of
+from shallowrules.trees.searching import TIE, Coded, code_rows, is_coded_beside, part_of
 from shallowrules.trees.thorough import Budget, Thorough, note_of
 from shallowrules.trees.tree import LEAF
 
 __all__ = [
+    "RegionRows",
     "grow",
-    "grow_within",
     "lowest",
-    "more_rules_notes",
     "neighbors_of",
     "over_the_table",
+    "renumbered",
     "seed_of",
     "thorough_of",
+    "unique_rows",
 ]
 
-MORE_RULES = 2
-"""More rules than clusters that are priced for a note."""
-MIN_FALL = 0.1
-"""Share of what a tree costs more than the clustering that another rule has to take off to be worth a note."""
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
 """Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
 dearer tree than one that shortens rules, too, in half of the fits tried."""
@@ -263,10 +258,10 @@ def _grow_region(
         parameters.refine != "none" and method == "exshallow" and not reference.labelled and data.reference_cost > 0
     )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
-    rows = _RegionRows.of(data, region)
+    rows = RegionRows.of(data, region)
     # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
-    assigned = _renumbered(rows.labels, kept) if with_imm and region.rows is None else None
-    unique = _unique_rows(data, region, rows, assigned)
+    assigned = renumbered(rows.labels, kept) if with_imm and region.rows is None else None
+    unique = unique_rows(data, region, rows, assigned)
     n_parts = 1 + refines * len(tradeoffs)
     first_part = part_of(progress, 0, n_parts)
     coded = None
@@ -310,8 +305,8 @@ def _grow_region(
     return grown
 
 
-def _unique_rows(
-    data: FitData, region: Region, rows: _RegionRows, assigned: NDArray[np.int32] | None = None
+def unique_rows(
+    data: FitData, region: Region, rows: RegionRows, assigned: NDArray[np.int32] | None = None
 ) -> UniqueRows:
     """Return the distinct rows of a region and its centers; `assigned` as for `find_unique_rows`."""
     encoding, reference, kept = data.encoding, data.reference, region.centers
@@ -332,7 +327,7 @@ def _unique_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class _RegionRows:
+class RegionRows:
     """The rows of a region.
 
     Attributes
@@ -352,7 +347,7 @@ class _RegionRows:
     reference_cost: float
 
     @classmethod
-    def of(cls, data: FitData, region: Region) -> _RegionRows:
+    def of(cls, data: FitData, region: Region) -> RegionRows:
         """Return the rows of a region of a table."""
         encoding, weight, labels = data.encoding, data.fit_weight, data.reference.labels
         if region.rows is None:
@@ -378,7 +373,7 @@ def _refined(
     tree: GrownTree,
     unique: UniqueRows,
     data: FitData,
-    rows: _RegionRows,
+    rows: RegionRows,
     kept: NDArray[np.integer],
     tradeoff: float,
     thorough: Thorough | None,
@@ -394,7 +389,7 @@ def _refined(
             unique,
             tradeoff=tradeoff,
             reference_cost=rows.reference_cost,
-            reference_labels=_renumbered(rows.labels, kept),
+            reference_labels=renumbered(rows.labels, kept),
             random_seed=seed_of(parameters.random_state),
             thorough=thorough,
             coded=coded,
@@ -415,7 +410,7 @@ def _extended(
     tree: GrownTree,
     unique: UniqueRows,
     data: FitData,
-    rows: _RegionRows,
+    rows: RegionRows,
     kept: NDArray[np.integer],
     tradeoff: float,
     log: Log,
@@ -431,7 +426,7 @@ def _extended(
         max_leaves=parameters.max_leaves,
         tradeoff=tradeoff,
         reference_cost=rows.reference_cost,
-        reference_labels=_renumbered(rows.labels, kept),
+        reference_labels=renumbered(rows.labels, kept),
         random_seed=seed_of(parameters.random_state),
         searches=searches,
         n_threads=parameters.n_threads,
@@ -440,98 +435,6 @@ def _extended(
         before, after = extended.objectives.bound, extended.objectives.own
         log(f"{counted(extended.n_leaves, 'rule')} in place of {tree.n_leaves}: J {before:.4f} -> {after:.4f}")
     return extended
-
-
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """What trees over the whole table are searched on again, after they are grown."""
-
-    data: FitData
-    rows: _RegionRows
-    unique: UniqueRows
-
-    @classmethod
-    def of(cls, data: FitData) -> _Explained:
-        """Return that of a table."""
-        region = Region(None, data.kept_centers.astype(np.intp))
-        rows = _RegionRows.of(data, region)
-        return cls(data, rows, _unique_rows(data, region, rows))
-
-    def tree(self, grown: GrownTree) -> GrownTree:
-        """Return a tree whose features are those that rules may test and whose centers are the kept ones."""
-        kept, encoder = self.data.kept_centers, self.data.encoding.encoder
-        numbers, places = np.empty(int(kept.max()) + 1, np.int32), np.empty(len(encoder.columns) + 1, np.int32)
-        numbers[kept], places[LEAF] = np.arange(len(kept)), LEAF
-        places[list(encoder.explain_positions or range(len(encoder.columns)))] = np.arange(
-            self.data.encoding.X_explain.shape[1]
-        )
-        return replace(renumber_centers(grown, numbers), feature=places[grown.feature])
-
-
-def grow_within(data: FitData, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
-    """Return the best tree within a bound that is found from some trees, or None.
-
-    Parameters
-    ----------
-    data : FitData
-    trees : sequence of GrownTree
-        Of those that `grow` returned, the likeliest first, each with a leaf for each center.
-    goal : Goal
-    tradeoff : float
-        As for `search_within`.
-    """
-    parameters, over, kept = data.parameters, _Explained.of(data), data.kept_centers
-    found = search_within(
-        goal,
-        [over.tree(tree) for tree in trees],
-        over.unique,
-        tradeoff=tradeoff,
-        reference_cost=over.rows.reference_cost,
-        reference_labels=_renumbered(over.rows.labels, kept),
-        random_seed=seed_of(parameters.random_state),
-        n_clusters=0 if parameters.max_leaves is None else len(kept),
-        n_threads=parameters.n_threads,
-    )
-    if found is None:
-        return None
-    # Rounding would know nothing of the bound: thresholds stay in their gaps.
-    return over_the_table(renumber_centers(replace(found, objectives=None), kept), data.encoding.encoder)
-
-
-def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
-    """Return what one or two more rules would bring at least, in a note, where that is worth one.
-
-    Parameters
-    ----------
-    data : FitData
-    grown : GrownTree
-        One of the trees that `grow` returned.
-    tradeoff : float
-        The one that it was grown with.
-    """
-    parameters, kept = data.parameters, data.kept_centers
-    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
-    if not takes_more or data.reference.labelled or not data.reference_cost > 0 or not grown.n_leaves == len(kept) > 1:
-        return []
-    over = _Explained.of(data)
-    rows, unique, tree = over.rows, over.unique, over.tree(grown)
-    own = _cost_of(data, grown) / rows.reference_cost
-    costs = price_more(
-        tree,
-        unique,
-        max_leaves=len(kept) + MORE_RULES,
-        tradeoff=tradeoff,
-        reference_cost=rows.reference_cost,
-        n_threads=parameters.n_threads,
-    )
-    worth = [i for i, (before, cost) in enumerate(pairwise([own, *costs])) if before - cost > MIN_FALL * (own - 1.0)]
-    if not worth:
-        return []
-    n_rules, cost = len(kept) + 1 + worth[-1], costs[worth[-1]]
-    return [
-        f"with {n_rules} rules in place of {len(kept)} the cost falls from {own - 1:+z.1%} to {cost - 1:+z.1%} "
-        f"or less: --max-leaves {n_rules}"
-    ]
 
 
 def seed_of(random_state: Any) -> int:
@@ -568,7 +471,7 @@ def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:
     return replace(tree, feature=columns[tree.feature])
 
 
-def _renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
+def renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return labels as positions among the centers `kept`, `UNLABELLED` for other centers."""
     if np.array_equal(kept, np.arange(labels.max() + 1)):
         return labels

@@ -189,7 +189,6 @@ _METHODS_IN_PARTS = ("exshallow", "exgreedy")
 _NOT_IN_PARTS: Mapping[str, tuple[str | OptionName, ...]] = {
     "method": ("take ", OptionName("method", "exshallow"), " or ", OptionName("method", "exgreedy")),
     "keep": ("leave it out, or fit a sample",),
-    "max_leaves": ("leave it out, or fit a sample",),
     "transformer": ("use scale, or write a transformed table first",),
     "categories": ("write these codes as text in the files",),
     "max_cost": ("give ", OptionName("tradeoff")),

@@ -32,8 +32,9 @@ from shallowrules.fitting.growing import lowest, neighbors_of, over_the_table, s
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree, measured_of
 from shallowrules.fitting.options import refuse_in_parts
-from shallowrules.fitting.preparing import choose_columns
+from shallowrules.fitting.preparing import check_max_leaves, choose_columns
 from shallowrules.fitting.rounding import round_parts
+from shallowrules.fitting.searching import MORE_RULES, from_the_table, notes_of_prices, prices_more
 from shallowrules.fitting.stored_rows import stored_rows
 from shallowrules.fitting.survey import Survey, survey
 from shallowrules.measures.metrics import partition_cost
@@ -42,10 +43,11 @@ from shallowrules.partitions import Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Table
+from shallowrules.trees.extending import extend
 from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers
 from shallowrules.trees.parts.growing import grow_parts
-from shallowrules.trees.parts.refining import PartsReference, refine_parts
-from shallowrules.trees.refining import Refinement, refine
+from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
+from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import check_round_within
 from shallowrules.trees.searching import part_of
 
@@ -69,6 +71,7 @@ def fit_parts(
     labels: str | None,
     weight: str | None,
     memory: int | None,
+    prices_more_rules: bool,
     progress: Progress | None,
     log: Callable[[str], None],
 ) -> PartsFit:
@@ -84,6 +87,8 @@ def fit_parts(
         Names of columns.
     memory : int or None
         Bytes that the work in this process may take; None for half of what the machine has available.
+    prices_more_rules : bool
+        Whether a note is to say what one or two more rules would bring.
     progress, log : callable
 
     Raises
@@ -163,6 +168,7 @@ def fit_parts(
     reference = Reference(
         points, explain_centers, np.zeros(0, np.int32), names, classes, labelled=labels is not None, notes=notes
     )
+    check_max_leaves(parameters, len(points), labelled=labels is not None)
     row_bytes = (X_explain.shape[1] + (0 if one_space else n_clustered)) * X_cluster.itemsize + 8
     growing = _Growing(
         parts,
@@ -190,6 +196,8 @@ def fit_parts(
     if len(trees) > 1:
         costs = [costs_of_grown(parts, rows, tree, head, grids, reference.centers, found)[0] for tree in trees]
         grown = trees[lowest(trees, costs)]
+    if prices_more_rules:
+        grown = replace(grown, notes=(*grown.notes, *growing.notes(grown)))
     return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
 
 
@@ -242,7 +250,7 @@ class _Growing:
                 smaller = self._greedy(*table, used)
                 if smaller[0].n_leaves > grown[0].n_leaves:
                     grown, kept = smaller, used
-        tree = self._refined(*grown, kept)
+        tree = self._extended(self._refined(*grown, kept), grown[0], grown[1], kept)
         if self.progress is not None:
             self.progress(1.0)
         return renumber_centers(replace(tree, labels=np.empty(0, dtype=np.int32)), kept)
@@ -278,7 +286,7 @@ class _Growing:
         """Return a refined tree, the greedy one if refinement does not apply."""
         if not self._refines or not tree.n_leaves == len(kept) > 1:
             return tree
-        reference, parameters = self.reference, self.parameters
+        parameters = self.parameters
         options: dict[str, Any] = {
             "tradeoff": parameters.tradeoff,
             "random_seed": seed_of(parameters.random_state),
@@ -287,27 +295,64 @@ class _Growing:
             "progress": part_of(self.progress, 1, 2),
         }
         if unique is None:
-            on = PartsReference(
-                reference.centers, kept, reference.explain_centers[kept], self.means, self.reference_weight
-            )
-            refinement = refine_parts(self.parts, self.rows, tree, on, **options)
+            refinement = refine_parts(self.parts, self.rows, tree, self._on(kept), **options)
         else:
-            refinement = self._refine_collected(tree, unique, kept, options)
+            refinement = refine(tree, unique, **self._clustering(unique, kept), **options)
         if refinement is None:
             return tree
         self.log(refinement.summary())
         return refinement.tree
 
-    def _refine_collected(
-        self, tree: GrownTree, unique: UniqueRows, kept: NDArray[np.intp], options: dict[str, Any]
-    ) -> Refinement | None:
-        """Refine a tree whose rows are in memory."""
+    def _on(self, kept: NDArray[np.intp]) -> PartsReference:
+        """Return the clustering as trees over parts explain it."""
+        reference = self.reference
+        return PartsReference(
+            reference.centers, kept, reference.explain_centers[kept], self.means, self.reference_weight
+        )
+
+    def _extended(
+        self, tree: GrownTree, greedy: GrownTree, unique: UniqueRows | None, kept: NDArray[np.intp]
+    ) -> GrownTree:
+        """Return a tree of at most `max_leaves` leaves, if that is given."""
+        parameters = self.parameters
+        if parameters.method != "exshallow" or parameters.max_leaves is None or tree.n_leaves < len(kept):
+            return tree
+        options: dict[str, Any] = {
+            "max_leaves": parameters.max_leaves,
+            "tradeoff": parameters.tradeoff,
+            "random_seed": seed_of(parameters.random_state),
+            "searches": tree is not greedy,
+            "n_threads": parameters.n_threads,
+        }
+        if unique is None:
+            return extend_parts(self.parts, self.rows, tree, self._on(kept), **options)
+        return extend(tree, unique, **self._clustering(unique, kept), **options)
+
+    def notes(self, tree: GrownTree) -> list[str]:
+        """Return what one or two more rules would bring a finished tree, in a note."""
+        kept, parameters = np.unique(tree.center[tree.leaves]).astype(np.intp), self.parameters
+        tree = from_the_table(tree, self.rows.encoder, kept)
+        if not prices_more(parameters, tree, len(self.reference.centers), labelled=self.reference.labelled):
+            return []
+        costs = price_parts(
+            self.parts,
+            self.rows,
+            tree,
+            self._on(kept),
+            max_leaves=len(kept) + MORE_RULES,
+            tradeoff=parameters.tradeoff,
+            n_threads=parameters.n_threads,
+        )
+        return notes_of_prices(costs, len(kept))
+
+    def _clustering(self, unique: UniqueRows, kept: NDArray[np.intp]) -> dict[str, Any]:
+        """Return cost and labels of the clustering of rows that are in memory."""
         data, n_threads = unique.data, self.parameters.n_threads
         labels = nearest_labels(data.X_cluster, self.reference.centers, n_threads)
         cost = partition_cost(data.X_cluster, labels, data.weight, n_threads)
         place = np.zeros(len(self.reference.centers), dtype=np.int32)
         place[kept] = np.arange(len(kept))
-        return refine(tree, unique, reference_cost=cost, reference_labels=place[labels], **options)
+        return {"reference_cost": cost, "reference_labels": place[labels]}
 
 
 def _finish(

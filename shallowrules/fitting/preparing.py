@@ -20,7 +20,7 @@ from shallowrules.measures.summation import exact_weights
 from shallowrules.tables.table import NESTED, Column, Table, unmasked
 from shallowrules.trees.rounding import check_round_within
 
-__all__ = ["choose_columns", "is_whole", "prepare", "to_clustered_space"]
+__all__ = ["check_max_leaves", "choose_columns", "is_whole", "prepare", "to_clustered_space"]
 
 
 def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.float64] | None, log: Log) -> FitData:
@@ -75,19 +75,22 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
     data = FitData(parameters, given, encoding, reference, cluster_columns, clusterer, weight, fit_weight)
-    k, max_leaves = len(data.kept_centers), parameters.max_leaves
-    if max_leaves is not None and max_leaves < k:
-        given_leaves = OptionName("max_leaves", max_leaves)
-        raise OptionError(given_leaves, f" is less than the {k} clusters: each may need a leaf")
-    if max_leaves is not None and max_leaves > k and parameters.method == "exshallow":
-        exkmc = OptionName("method", "exkmc")
-        if reference.labelled:
-            raise OptionError(OptionName("max_leaves"), " does not work for given labels: use ", exkmc)
-        if parameters.keep:
-            raise OptionError(
-                OptionName("max_leaves"), " does not work beside ", OptionName("keep"), ": use one of them"
-            )
+    check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
     return data
+
+
+def check_max_leaves(parameters: FitParameters, k: int, *, labelled: bool) -> None:
+    """Raise OptionError for too few leaves for k clusters, or for more where they do not apply."""
+    max_leaves = parameters.max_leaves
+    if max_leaves is not None and max_leaves < k:
+        given = OptionName("max_leaves", max_leaves)
+        raise OptionError(given, f" is less than the {k} clusters: each may need a leaf")
+    if max_leaves is not None and max_leaves > k and parameters.method == "exshallow":
+        option = OptionName("max_leaves")
+        if labelled:
+            raise OptionError(option, " does not work for given labels: use ", OptionName("method", "exkmc"))
+        if parameters.keep:
+            raise OptionError(option, " does not work beside ", OptionName("keep"), ": use one of them")
 
 
 def _encode(

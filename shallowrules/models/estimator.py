@@ -23,10 +23,11 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weigh
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitData, FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
-from shallowrules.fitting.growing import grow, more_rules_notes
+from shallowrules.fitting.growing import grow
 from shallowrules.fitting.options import FIT_OPTIONS, applied_options
 from shallowrules.fitting.parts import PartsFit, fit_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
+from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
@@ -354,6 +355,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 labels=labels,
                 weight=sample_weight,
                 memory=memory,
+                prices_more_rules=self.prices_more_rules,
                 progress=progress_of(self),
                 log=log_of(self),
             )

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.finishing import finish
-from shallowrules.fitting.growing import grow, grow_within, more_rules_notes
+from shallowrules.fitting.growing import grow
+from shallowrules.fitting.searching import grow_within, more_rules_notes
 from shallowrules.measures.metrics import (
     partition_cost,
 )

@@ -37,7 +37,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["extend", "merge_by_ward", "price_more", "tables_of"]
+__all__ = ["MAX_JUDGED", "extend", "found_on", "merge_by_ward", "price_more", "tables_of"]
 
 N_STREAMS = 2
 """Searches from each of the two starts, each with random numbers of its own."""
@@ -78,7 +78,7 @@ def extend(
         return tree
     table, broad = tables_of(tree, unique, n_threads)
     by_part = broad is not table
-    found = _found(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
+    found = found_on(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
     if by_part:
         whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
         judged = [whole.judge(routed(one.tree, data, n_threads)) for one in different(found, aim)[:MAX_JUDGED]]
@@ -102,7 +102,7 @@ def extend(
 def price_more(
     tree: GrownTree, unique: UniqueRows, *, max_leaves: int, tradeoff: float, reference_cost: float, n_threads: int = 1
 ) -> list[float]:
-    """Return the normalized cost with one more leaf, two more, ...: with leaves cut in two and no further search.
+    """Return the normalized cost of a tree, with one more leaf, with two more, ...: leaves are cut in two, no more.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ def price_more(
     found = sample_of(broad).split(tree, aim, max_leaves)
     if broad is not table:
         whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
-        judged = [whole.judge(routed(one.tree, data, n_threads)) for one in found]
+        judged = [whole.judge(tree), *(whole.judge(routed(one.tree, data, n_threads)) for one in found)]
     else:
-        judged = [table.measure(one.tree, aim) for one in found]
+        judged = [table.measure(one, aim) for one in (tree, *(one.tree for one in found))]
     return [one.figures[0] / aim.unit for one in judged]
 
 
@@ -136,7 +136,7 @@ def tables_of(tree: GrownTree, unique: UniqueRows, n_threads: int) -> tuple[Code
     return table, few_of(table) if by_part else table
 
 
-def _found(
+def found_on(
     tree: CutTree,
     table: CodedTable,
     aim: Aim,
@@ -146,7 +146,20 @@ def _found(
     searches: bool,
     progress: Progress | None,
 ) -> list[Found]:
-    """Return trees that were found on a sample, as they are on the rows of a table."""
+    """Return trees of more leaves that were found on a sample, as they are on the rows of a table.
+
+    Parameters
+    ----------
+    tree : CutTree
+        With a leaf for each cluster.
+    table : CodedTable
+    aim : Aim
+        Of clusters of several leaves.
+    max_leaves, searches
+        As for `extend`.
+    seed : int
+    progress : callable or None
+    """
     sample = sample_of(table)
     found = sample.split(tree, aim, max_leaves, part_of(progress, 0, 3))
     if searches:

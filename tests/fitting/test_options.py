@@ -22,7 +22,7 @@ IDLE = [
     ({"method": "imm"}, {"refine": "thorough"}),
     ({"method": "exgreedy"}, {"tradeoff": 0.5}),
     ({"method": "imm"}, {"base": "imm"}),
-    ({"method": "exshallow"}, {"max_leaves": 9}),
+    ({"method": "exgreedy"}, {"max_leaves": 9}),
     ({"refine": "full"}, {"budget": 7}),
 ]
 EACH_IDLE = pytest.mark.parametrize(("beside", "idle"), IDLE, ids=str)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import OptionError
+from shallowrules.partitions import TableParts
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import merge_by_ward
 from shallowrules.verification import verify
@@ -134,7 +135,32 @@ def test_what_goes_with_no_more_rules_is_refused(options, kind):
         fit(frame, 3, **options)
 
 
-def test_a_table_in_parts_is_refused(tmp_path):
-    pd.DataFrame(groups(0)).add_prefix("x").to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(OptionError, match="max_leaves"):
-        ExplainableKMeans(3, max_leaves=5).fit_partitions(tmp_path / "t.csv")
+@pytest.mark.parametrize("memory", [None, 1], ids=["collected", "over the parts"])
+@pytest.mark.parametrize("refine", ["none", "full"])
+def test_a_table_in_parts_has_the_tree_of_the_whole(refine, memory):
+    X = pd.DataFrame(groups(5, 400)).add_prefix("x")
+    centers = KMeans(4, n_init=1, random_state=0).fit(X.to_numpy()).cluster_centers_
+    options = {"clusterer": centers, "max_leaves": 7, "refine": refine}
+    whole = fit(X, 4, **options)
+    parts = ExplainableKMeans(4, random_state=0, **options)
+    parts.prices_more_rules = True
+    parts.fit_partitions(TableParts([Table.of(some) for some in np.array_split(X, 3)]), memory=memory)
+    assert objective(parts) == pytest.approx(objective(whole), rel=1e-9)
+    assert parts.n_leaves_ == whole.n_leaves_ > 4
+
+
+@pytest.mark.parametrize("memory", [None, 1], ids=["collected", "over the parts"])
+def test_the_note_on_more_rules_is_the_same_over_parts(memory):
+    X = pd.DataFrame(load_iris().data).add_prefix("x")
+    centers = KMeans(3, n_init=1, random_state=0).fit(X.to_numpy()).cluster_centers_
+    notes = []
+    for parts in (None, TableParts([Table.of(some) for some in np.array_split(X, 3)])):
+        model = ExplainableKMeans(3, clusterer=centers, random_state=0)
+        model.prices_more_rules = True
+        if parts is None:
+            model.fit(X)
+        else:
+            model.fit_partitions(parts, memory=memory)
+        notes.append(model.rules_.statistics.notes)
+    assert notes[0] == notes[1]
+    assert any("--max-leaves" in note for note in notes[0])

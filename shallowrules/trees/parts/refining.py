@@ -7,7 +7,7 @@ cluster of the greedy tree, which do not depend on the cut into parts, and sums 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,27 @@ from shallowrules.clustering.centers import reference_labels
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Part, Partitions
-from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Progress
+from shallowrules.trees.extending import MAX_JUDGED, found_on
+from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Objectives, Progress
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
 from shallowrules.trees.refining import Refinement, Search, aim_of, numbered
-from shallowrules.trees.searching import CodedTable, Found, broad_sizes, highest_keys, key_order, leaf_means, sampled
+from shallowrules.trees.searching import (
+    TIE,
+    Aim,
+    CodedTable,
+    Found,
+    broad_sizes,
+    different,
+    highest_keys,
+    key_order,
+    leaf_means,
+    sample_of,
+    sampled,
+)
 from shallowrules.trees.thorough import Thorough
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["PartsReference", "refine_parts"]
+__all__ = ["PartsReference", "extend_parts", "price_parts", "refine_parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +94,10 @@ def refine_parts(
     Refinement or None
         Its J over all rows is never above that of `tree`. None if the clustering costs nothing.
     """
-    k, leaves = len(reference.kept), tree.leaves
-    counts, weights = (
-        np.bincount(tree.center[leaves], of_node[leaves], k).astype(np.float64) for of_node in (tree.rows, tree.weight)
-    )
-    found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
-    reference_cost = found.squares.cost(reference.weight)
-    total = float(weights.sum())
-    aim = aim_of(tradeoff, reference_cost, total, total, k)
-    if not aim.unit > 0:
+    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
+    if on is None:
         return None
-    broad = found.lowest.table(weights, n_threads)
+    aim, broad, total = on.aim, on.rows, on.aim.weight
     coded = broad.coded
     data = GrowthData(coded.X_explain, coded.X_cluster, reference.explain_centers, reference.centers[reference.kept])
     search = Search(tree, data, int(tree.rows[0]), aim, random_seed, thorough, progress)
@@ -104,7 +110,87 @@ def refine_parts(
     return outcome.refinement(tree, greedy.found, best, aim, total)
 
 
+def extend_parts(
+    parts: Partitions,
+    encode: RowEncoder,
+    tree: GrownTree,
+    reference: PartsReference,
+    *,
+    max_leaves: int,
+    tradeoff: float,
+    random_seed: int,
+    searches: bool,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> GrownTree:
+    """Return a tree of at most so many leaves whose J' is lower, or the tree itself, as `extending.extend` does.
+
+    Parameters are those of `refine_parts` and of `extending.extend`.
+    """
+    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
+    if on is None or max_leaves <= len(reference.kept):
+        return tree
+    aim = replace(on.aim, n_clusters=len(reference.kept))
+    found = found_on(tree, on.rows, aim, max_leaves, random_seed, searches=searches, progress=progress)
+    trees = [tree, *(one.tree for one in different(found, aim)[:MAX_JUDGED])]
+    own, *others = _judged(parts, encode, reference, on.rows, trees)
+    best = min([own, *others], key=lambda one: aim.objective(one.found))
+    after, before = (aim.objective(one.found) / aim.unit for one in (best, own))
+    if after >= before * (1 - TIE):
+        return tree
+    extended = numbered(with_leaf_sums(parts, encode, best.found.tree), best.shared)
+    return replace(extended, notes=tree.notes, objectives=Objectives(after, before, aim.reference_cost, tradeoff))
+
+
+def price_parts(
+    parts: Partitions,
+    encode: RowEncoder,
+    tree: GrownTree,
+    reference: PartsReference,
+    *,
+    max_leaves: int,
+    tradeoff: float,
+    n_threads: int = 1,
+) -> list[float]:
+    """Return the normalized cost of a tree, with one more leaf, with two more, as `extending.price_more` does."""
+    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
+    if on is None:
+        return []
+    found = sample_of(on.rows).split(tree, replace(on.aim, n_clusters=len(reference.kept)), max_leaves)
+    judged = _judged(parts, encode, reference, on.rows, [tree, *(one.tree for one in found)])
+    return [one.found.figures[0] / on.aim.unit for one in judged]
+
+
 # The rows to search on -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Broad:
+    """The rows that a tree is searched on, and what is searched for."""
+
+    rows: CodedTable
+    aim: Aim
+
+    @classmethod
+    def of(
+        cls,
+        parts: Partitions,
+        encode: RowEncoder,
+        tree: GrownTree,
+        reference: PartsReference,
+        tradeoff: float,
+        n_threads: int,
+    ) -> _Broad | None:
+        """Look at all parts; None if the clustering costs nothing."""
+        k, leaves = len(reference.kept), tree.leaves
+        counts, weights = (
+            np.bincount(tree.center[leaves], of_node[leaves], k).astype(np.float64)
+            for of_node in (tree.rows, tree.weight)
+        )
+        found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
+        total = float(weights.sum())
+        aim = aim_of(tradeoff, found.squares.cost(reference.weight), total, total, k)
+        return cls(found.lowest.table(weights, n_threads), aim) if aim.unit > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +369,7 @@ class JudgedTree:
 
 @dataclass(frozen=True, eq=False)
 class TreeSums:
-    """What is added up for some trees."""
+    """What is added up for some trees: squares by center, and the weight that each leaf shares with each cluster."""
 
     squares: tuple[Squares, ...]
     shared: tuple[NDArray[np.float64], ...]
@@ -304,10 +390,11 @@ def _judged(
     means = [leaf_means(broad, tree, k)[1] for tree in trees]
     found: TreeSums = parts.map_reduce(_judge_part, (encode, reference, list(trees), means))
     judged = []
-    for tree, squares, shared in zip(trees, found.squares, found.shared, strict=True):
-        weight = shared.sum(axis=1)  # of each leaf, by its center
-        conditions = float((weight[tree.center[tree.leaves]] * _conditions(tree)).sum())
-        judged.append(JudgedTree(Found(tree, (squares.cost(weight), conditions), False), shared))
+    for tree, squares, of_leaves in zip(trees, found.squares, found.shared, strict=True):
+        shared = np.zeros((k, k))
+        np.add.at(shared, tree.center[tree.leaves], of_leaves)
+        conditions = float((of_leaves.sum(axis=1) * _conditions(tree)).sum())
+        judged.append(JudgedTree(Found(tree, (squares.cost(shared.sum(axis=1)), conditions), False), shared))
     return judged
 
 
@@ -321,10 +408,10 @@ def _judge_part(
     clusters = place[reference_labels(rows, reference.centers)]
     squares, shared = [], []
     for tree, around in zip(trees, means, strict=True):
-        labels = tree.center[tree.route(rows.X_explain, 1)]
-        squares.append(Squares.of(rows.X_cluster, labels, around, rows.weight))
-        pairs = np.bincount(labels.astype(np.intp) * k + clusters, rows.weight, k * k)
-        shared.append(pairs.astype(np.float64).reshape(k, k))
+        leaf = tree.route(rows.X_explain, 1)
+        squares.append(Squares.of(rows.X_cluster, tree.center[leaf], around, rows.weight))
+        pairs = np.searchsorted(tree.leaves, leaf) * k + clusters
+        shared.append(np.bincount(pairs, rows.weight, tree.n_leaves * k).astype(np.float64).reshape(-1, k))
     return TreeSums(tuple(squares), tuple(shared))
 
 
