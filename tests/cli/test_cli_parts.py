@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import warnings
 from contextlib import closing
 from datetime import date
 
@@ -15,6 +16,7 @@ from draws import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 import shallowrules.fitting.parts
 from shallowrules import RuleSet
@@ -127,7 +129,9 @@ def centers_of_the_whole(parts, encode, grids, n_clusters, random_state, log):
     """Return the centers that a fit of the whole table has: in parts it would start from a sample of distinct rows."""
     [rows] = map(encode, parts.parts())
     model = KMeans(n_clusters, n_init=10, random_state=random_state)
-    return fit_clusterer(model, rows.X_cluster, sample_weight=rows.weight).cluster_centers_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct rows: the fit says so
+        return fit_clusterer(model, rows.X_cluster, sample_weight=rows.weight).cluster_centers_
 
 
 @pytest.mark.usefixtures("in_parts")
