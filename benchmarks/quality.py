@@ -15,6 +15,9 @@ Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means
 Refined, greedy    the change of the means, and in how many runs the refined tree is better
 Time               refinement beside growth, k-means (one start) and scikit-learn's tree
 Asked and found    what is asked of refinement, and whether it holds
+More leaves        J with k + 1, k + 2 and 2 k leaves, and ExKMC's with 2 k
+Many clusters      J of 30 to 140 clusters, and that of the other methods
+The best there is  J of the best of all trees, of small tables and few clusters
 Gain               J after so many growths of a thorough search, which begins as refinement; drawn with --markdown
 Picture            cost against WAES of all methods, a PNG
 
@@ -41,6 +44,17 @@ from statistics import median
 import numpy as np
 import sklearn
 from curve import AFTER, Told, draw_curve, gains
+from leaves import (
+    GOAL_SEEDS,
+    OPTIMUM,
+    More,
+    measure_goals,
+    measure_many,
+    measure_more,
+    measure_optimum,
+    verdicts_of,
+)
+from leaves import sheets as more_sheets
 from measuring import (
     ROOT,
     TITLES,
@@ -93,15 +107,17 @@ PEERS = {
     "entropy": "CART, entropy",
     "data": "regression tree of the columns on themselves",
     "centers": "regression tree on the centers",
+    "exkmc_imm": "ExKMC from IMM's tree",
 }
-"""scikit-learn's trees with as many leaves as clusters. Of the last two the leaves are the clusters."""
+"""scikit-learn's trees with as many leaves as clusters, and another base of ExKMC. Of the regression trees the leaves
+are the clusters."""
 
 METHODS = (
     {"greedy": "ExShallow, greedy", "refined": "ExShallow, refined", "thorough": "ExShallow, thorough"}
     | {name: TITLES[name] for name in OTHERS}
     | PEERS
 )
-MARKERS = "o*Ps^DXvp+"
+MARKERS = "o*Ps^DXvp+x"
 MEASURES = {"cost": 3, "waes": 2, "wad": 2, "nmi": 2, "J": 3}
 """What is measured of a tree, and the digits to print."""
 
@@ -142,7 +158,7 @@ class Partition:
         self.centers = np.asarray(kmeans.cluster_centers_, dtype=np.float64)
         explain_centers = self.centers if X_cluster is X else group_means(X, self.labels, len(self.centers))
         self._data = GrowthData(X, X_cluster, explain_centers, self.centers)
-        self._cost = partition_cost(X_cluster, self.labels)
+        self.cost = partition_cost(X_cluster, self.labels)
 
     def unique_rows(self) -> UniqueRows:
         """Return the rows that trees are grown from."""
@@ -171,7 +187,7 @@ class Partition:
             tree,
             unique,
             tradeoff=TRADEOFF,
-            reference_cost=self._cost,
+            reference_cost=self.cost,
             reference_labels=self.labels,
             random_seed=self.kmeans.random_state,
             thorough=thorough,
@@ -209,6 +225,10 @@ class Measured(Runs):
     threads: int = 1
     times: dict[str, list[float]] = field(default_factory=dict)
     searches: list[Told] = field(default_factory=list)
+    more: More = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.more = More(self.table)
 
     def median_text(self, name: str) -> str:
         """Return the median of a time as text, "–" where it was not taken."""
@@ -247,12 +267,19 @@ def measure_quality(found: Measured, X: NDArray[np.float64], X_cluster: NDArray[
         found.add(method, **partition.figures(growth))
     for peer in PEERS:
         found.add(peer, **peer_figures(peer, X, X_cluster, kmeans, seed))
+    measure_more(found.more, partition, trees["refined"], TRADEOFF, seed)
+    if len(found.runs["refined"]["J"]) <= GOAL_SEEDS:
+        theirs = [{name: found.runs[peer][name][-1] for name in ("cost", "waes")} for peer in (*OTHERS, *PEERS)]
+        measure_goals(found.more, partition, theirs, seed)
 
 
 def peer_figures(
     peer: str, X: NDArray[np.float64], X_cluster: NDArray[np.float64], kmeans: KMeans, seed: int
 ) -> dict[str, float]:
     """Return the measures of one of `PEERS`."""
+    if peer == "exkmc_imm":
+        partition = Partition(X, X_cluster, kmeans)
+        return partition.figures(grow(partition.unique_rows(), method="exkmc", base="imm"))
     if peer in ("cart", "entropy"):
         rules = explain_by_cart(X, X_cluster, kmeans, seed, "gini" if peer == "cart" else "entropy")
         return with_objective(figures_of(rules, rules.assign(X), kmeans))
@@ -266,6 +293,13 @@ def peer_figures(
     cost = partition_cost(X_cluster, labels) / partition_cost(X_cluster, kmeans.labels_)
     nmi = float(normalized_mutual_info_score(kmeans.labels_, labels))
     return with_objective({"cost": cost, "waes": tree.waes, "wad": tree.wad, "nmi": nmi})
+
+
+def objectives_of_peers(X: NDArray[np.float64], kmeans: KMeans) -> dict[str, float]:
+    """Return J of the trees of all other methods over a table that was clustered as it is."""
+    partition = Partition(X, X, kmeans)
+    others = {method: partition.figures(partition.grow(method))["J"] for method in OTHERS}
+    return others | {peer: peer_figures(peer, X, X, kmeans, 0)["J"] for peer in PEERS}
 
 
 def one_round(
@@ -439,7 +473,9 @@ def gain_curve(curves: dict[str, list[float]]) -> Sheet:
     return Sheet("J lower by, %, after so many growths of searching", ["table", *map(str, AFTER)], rows)
 
 
-def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool) -> tuple[Sheet, bool]:
+def verdicts(
+    results: Sequence[Measured], large: Measured | None, many: dict[int, dict[str, float]], *, quick: bool
+) -> tuple[Sheet, bool]:
     """Return what is asked and whether it holds, and whether J is never higher."""
     changes = [change_of(found) for found in results]
     searches = [change_of(found, "thorough") for found in results]
@@ -485,6 +521,9 @@ def verdicts(results: Sequence[Measured], large: Measured | None, *, quick: bool
             slowest.median_text("growths"),
             GROWTHS,
         )
+    verdicts_of(
+        [found.more for found in results], many, add, complete={found.table for found in results} == set(TABLES)
+    )
     timed = [("kmeans", KMEANS, large)] if large else []
     timed += [("whole", WHOLE_FIT, found) for found in results if found.table in WHOLE_FITS]
     for name, target, found in timed:
@@ -542,6 +581,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--seeds must be at least 1")
     if options.first_seed < 0:
         parser.error("--first-seed must be at least 0")
+    options.chosen = bool(options.tables)
     options.seeds = options.seeds or (1 if options.quick else 10)
     given = {"--seeds": options.seeds, "--first-seed": options.first_seed, "--tables": options.tables}
     named = [f"{name} {value}" for name, value in given.items() if value] + ["--quick"] * options.quick
@@ -572,9 +612,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if LARGE.name in options.tables:
         large = measure_large(clock, min(options.seeds, LARGE_SEEDS), quick=options.quick)
         options.quiet.check()
-    judged, holds = verdicts(results, large, quick=options.quick)
+    many: dict[int, dict[str, float]] = {}
+    optimum: list[list[str]] = []
+    if not options.quick and not options.chosen:
+        many = measure_many(options.data, Partition, objectives_of_peers, TRADEOFF)
+        for name, k in OPTIMUM:
+            X, _ = load(name, options.data)
+            optimum.append(measure_optimum(name, k, X, into_space(name, X), Partition, TRADEOFF))
+    judged, holds = verdicts(results, large, many, quick=options.quick)
     sheets = [judged]
     sheets += [comparison(results)] if results else []
+    sheets += more_sheets([found.more for found in results], many, optimum)
     sheets += [durations([*results, *([large] if large else [])])]
     curves = gains({found.table: found.searches for found in results}) if results else {}
     sheets += [quality(results), gain_curve(curves)] if results else []

@@ -258,7 +258,7 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
     assert "### J lower by, %, after" in page.read_text()
     assert "wine: seed 1 of 1" in done.stderr
     assert re.search(r"J is no higher, .* +4 of 4 +all +ok", done.stdout)
-    assert done.stdout.count("not judged") == 8
+    assert done.stdout.count("not judged") == 13
     assert "missed" not in done.stdout
     for method in ("ExShallow, greedy", "ExShallow, refined", "ExShallow, thorough", "ExGreedy", "IMM", "ExKMC"):
         assert re.search(rf"iris +{method} +1\.037 +1\.44 +1\.67 +0\.91 +1\.080 ", done.stdout)
@@ -314,17 +314,27 @@ def test_quality_judges_what_was_found() -> None:
             found.add("thorough", cost=1.1, waes=4.0, J=1.2)
             for method in (*quality.OTHERS, *quality.PEERS):
                 found.add(method, J=1.321 if (i, method) == (8, "data") else 1.4)
-    sheet, holds = quality.verdicts(results, None, quick=False)
+        theirs = {f"ExKMC, 2 k, base {base}": [1.2 if i else 1.1] for base in ("none", "imm")}
+        found.more.found = {"k": [1.25], "k + 1": [1.2], "k + 2": [1.24], "2 k": [1.15]} | theirs
+        found.more.points, found.more.peers = int(i == 8), 24
+    many = {30: {"refined": 1.2, "data": 1.3}, 60: {"refined": 1.3, "data": 1.29}}
+    sheet, holds = quality.verdicts(results, None, many, quick=False)
     assert not holds
     assert [row[1:] for row in sheet.rows] == [
         ["35 of 36", "all", "missed"],
-        ["1 of 126", "≤ 0", "missed"],
+        ["1 of 144", "≤ 0", "missed"],
         ["8 of 9", "≥ 7", "ok"],
         ["4 of 9", "≥ 7", "missed"],
         ["1 of 9", "≤ 0", "missed"],
         ["3.78", "≥ 1.85", "ok"],
         ["9.09", "≥ 2.2", "ok"],
         ["20", "≤ 15", "missed"],
+        ["4.00", "≥ 0.8", "ok"],
+        ["0.80", "≥ 1.3", "missed"],
+        ["8.00", "≥ 2.5", "ok"],
+        ["1 of 9", "≤ 0", "missed"],
+        ["1 of 216", "≤ 0", "missed"],
+        ["1", "≤ 0", "missed"],
         ["2", "≤ 3", "ok"],
         ["2", "≤ 3", "ok"],
     ]
