@@ -1,7 +1,8 @@
 """Goals: the cheapest tree of at most so many conditions, or the shortest that costs at most so much.
 
 The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. It is
-searched for by perturb and repair, under the bound itself, from trees on both sides of it.
+searched for by perturb and repair, under the bound itself, from trees on both sides of it and from the tree of the
+data alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from shallowrules.trees.extending import tables_of
 from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed, with_gaps
 from shallowrules.trees.refining import WholeTable, aim_of, numbered, shared_weights
-from shallowrules.trees.searching import STREAM_PASSES, Aim, CodedTable, Found, Goal, sample_of, side_by_side
+from shallowrules.trees.searching import STREAM_PASSES, Aim, CodedTable, Found, Goal, from_data, sample_of, side_by_side
 
 __all__ = ["search_within"]
 
@@ -60,7 +61,7 @@ def search_within(
     table, broad = tables_of(trees[0], unique, n_threads)
     starts = list(trees[:MAX_STARTS])
     found: list[tuple[CutTree, tuple[float, float]]] = []
-    best = _found(goal, starts, broad, aim, random_seed)
+    best = _found(goal, starts, broad, data.k, aim, random_seed)
     if broad is table:
         found += [(one.tree, table.normalized(one, aim)) for one in best]
     else:
@@ -82,13 +83,14 @@ def search_within(
     return replace(grown, objectives=Objectives(objective, objective, aim.reference_cost, tradeoff))
 
 
-def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, aim: Aim, seed: int) -> list[Found]:
-    """Return the trees that searches from several end at, as they are on the rows of a table."""
+def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim: Aim, seed: int) -> list[Found]:
+    """Return the trees that searches from several and from the data end at, as they are on the rows of a table."""
     sample = sample_of(table)
 
     def stream(start: CutTree, number: int, progress: Progress | None) -> list[Found]:
         return sample.perturb(start, aim, (seed << 24) + (3 << 21) + number, STREAM_PASSES, progress, goal)[:1]
 
+    starts = [*starts, *(one.tree for one in from_data(sample, k, replace(aim, n_clusters=0)))]
     streams = [partial(stream, start, number) for number, start in enumerate(starts)]
     found = side_by_side(streams, sample.n_threads, None)
     if sample is table:
