@@ -90,7 +90,7 @@ rows a fit of digits takes a third longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, 36.0, 22e3
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, 34.0, 20e3
 """A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is the table or
 nearly so, where a visit costs more growths. On a very small table more again, so that it visits so many rows in all."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
