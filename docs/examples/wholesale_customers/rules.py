@@ -49,15 +49,15 @@ def assign_cluster(row: NamedValues) -> int | None:
         detergents_paper = _integer(detergents_paper, 'Detergents_Paper')
     if detergents_paper != detergents_paper:
         return None  # no value
-    if detergents_paper > 17400:
-        return 3  # 10 rows, 2.3 %
-    if detergents_paper > 5000:
+    if detergents_paper <= 5000:
+        if fresh != fresh:
+            return None  # no value
+        if fresh <= 23400:
+            return 0  # 302 rows, 68.6 %
+        return 2  # 56 rows, 12.7 %
+    if detergents_paper <= 17400:
         return 1  # 72 rows, 16.4 %
-    if fresh != fresh:
-        return None  # no value
-    if fresh <= 23400:
-        return 0  # 302 rows, 68.6 %
-    return 2  # 56 rows, 12.7 %
+    return 3  # 10 rows, 2.3 %
 
 
 def _number(value: Any, column: str) -> Any:

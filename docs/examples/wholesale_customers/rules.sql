@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 bf43ff74a8855690dee002d8f2336f45dec92516affd971171e1f9e5491fccee.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 0124f6a97531eb7cd602697762c1a6edd51f20a0dcaec89e17c385863e8c5082.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
