@@ -296,7 +296,8 @@ def _grow_region(
             thorough = thorough_of(parameters, len(kept), log, tell_best)
             part = part_of(progress, 1 + i, n_parts)
             trees.append(_refined(tree, unique, data, rows, kept, tradeoff, thorough, coded, log, part))
-        if method == "exshallow" and parameters.max_leaves is not None and tree.n_leaves == len(kept):
+        takes_more = method == "exshallow" and parameters.max_leaves is not None and region.rows is None
+        if takes_more and tree.n_leaves == len(kept):
             trees = [_extended(one, unique, data, rows, kept, tradeoff, log, searches=one is not tree) for one in trees]
         for one in trees:
             if id(one) not in by_model_column:
@@ -420,17 +421,22 @@ def _extended(
     """Return a tree of at most `max_leaves` leaves whose J' is lower, or the tree itself."""
     parameters = data.parameters
     assert parameters.max_leaves is not None
-    extended = extend(
-        tree,
-        unique,
-        max_leaves=parameters.max_leaves,
-        tradeoff=tradeoff,
-        reference_cost=rows.reference_cost,
-        reference_labels=renumbered(rows.labels, kept),
-        random_seed=seed_of(parameters.random_state),
-        searches=searches,
-        n_threads=parameters.n_threads,
-    )
+    try:
+        extended = extend(
+            tree,
+            unique,
+            max_leaves=parameters.max_leaves,
+            tradeoff=tradeoff,
+            reference_cost=rows.reference_cost,
+            reference_labels=renumbered(rows.labels, kept),
+            random_seed=seed_of(parameters.random_state),
+            searches=searches,
+            n_threads=parameters.n_threads,
+        )
+    except KeyboardInterrupt:
+        if parameters.refine != "thorough":
+            raise
+        return tree  # the best one so far
     if extended is not tree and extended.objectives is not None:
         before, after = extended.objectives.bound, extended.objectives.own
         log(f"{counted(extended.n_leaves, 'rule')} in place of {tree.n_leaves}: J {before:.4f} -> {after:.4f}")

@@ -16,6 +16,7 @@ from shallowrules.fitting.keeping import Region
 from shallowrules.trees.extending import price_more
 from shallowrules.trees.goals import search_within
 from shallowrules.trees.growing import GrownTree, UniqueRows, renumber_centers
+from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.tree import LEAF
 
@@ -107,7 +108,7 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
 def prices_more(parameters: FitParameters, grown: GrownTree, k: int, *, labelled: bool) -> bool:
     """Return whether more rules are an option for a tree of k clusters."""
     takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
-    return takes_more and not labelled and grown.n_leaves == k > 1
+    return takes_more and not labelled and grown.n_leaves == k and 1 < k <= MAX_SEARCHED_CLUSTERS
 
 
 def notes_of_prices(costs: Sequence[float], k: int) -> list[str]:

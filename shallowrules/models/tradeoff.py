@@ -137,9 +137,12 @@ class TradeoffPath:
 
     def _search_within(self, goal: Goal) -> None:
         """Search for the best tree within a bound, from those next to it on both sides."""
+        data = self._data
+        if self._model.refine == "none" or data.reference.labelled or data.parameters.keep:
+            return  # trees are to be greedy, to stay near the labels, or to keep cuts
         distinct = list({id(tree): (point, tree) for point, tree in self._tried}.values())
         most = max(len(np.unique(tree.center[tree.leaves])) for _, tree in distinct)
-        if self._model.refine == "none" or most < len(self._data.kept_centers):
+        if most < len(data.kept_centers):
             return
         complete = [each for each in distinct if len(np.unique(each[1].center[each[1].leaves])) == most]
         figures = {id(tree): (point.cost, point.conditions) for point, tree in complete}
@@ -149,7 +152,7 @@ class TradeoffPath:
         beyond.sort(key=lambda each: goal.bounded(figures[id(each[1])]))
         starts = [*within[:STARTS], *beyond[:STARTS]]
         nearest = starts[0][0]
-        found = grow_within(self._data, [tree for _, tree in starts], goal, nearest.tradeoff)
+        found = grow_within(data, [tree for _, tree in starts], goal, nearest.tradeoff)
         if found is not None:
             point = replace(self._measure(nearest.tradeoff, found), refine=self._model.refine)
             self._tried.append((point, found))

@@ -164,6 +164,7 @@ def found_on(
     progress : callable or None
     """
     sample = sample_of(table)
+    max_leaves = min(max_leaves, len(sample.rows))
     found = sample.split(tree, aim, max_leaves, part_of(progress, 0, 3))
     if searches:
         half = sample.split(tree, aim, (max_leaves + aim.n_clusters + 1) // 2)

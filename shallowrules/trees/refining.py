@@ -68,6 +68,7 @@ from shallowrules.trees.thorough import Thorough, note_of, search_on
 
 __all__ = [
     "MAX_IMPROVED_ROWS",
+    "MAX_SEARCHED_CLUSTERS",
     "Outcome",
     "Refinement",
     "Search",

@@ -322,7 +322,7 @@ class CodedTable:
             self.coded,
             _arrays(tree),
             n_clusters=aim.n_clusters,
-            n_leaves=n_leaves,
+            n_leaves=min(n_leaves, len(self.rows)),
             condition_penalty=aim.penalty,
             progress=progress,
         )

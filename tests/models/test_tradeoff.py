@@ -76,6 +76,18 @@ def test_between_the_trees_of_all_tradeoffs_is_one_under_the_bound():
     assert shortest.waes_ <= model.waes_ * (1 + 1e-9)
 
 
+def test_a_goal_changes_no_cut_that_is_to_be_kept_and_leaves_labels_their_leaves():
+    X, labels = load_wine(return_X_y=True)
+    frame = pd.DataFrame(X).add_prefix("x")
+    for goal in ({"max_conditions": 1.66}, {"max_cost": 3.0}, {}):
+        kept = ExplainableKMeans(3, keep=["x12 <= 700"], random_state=0)
+        found = fit_to_goal(kept, frame, **goal) if goal else tradeoff_path(kept, frame).select(max_cost=3.0)
+        assert found.rules_.nodes[0].threshold == 700
+    path = tradeoff_path(ExplainableKMeans(clusterer=labels), X)
+    assert set(path.tradeoffs) == set(TRADEOFFS)
+    assert {point.refine for point in path} == {"none"}
+
+
 @draws(30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from([None, 2]))
 def test_no_regression_tree_is_cheaper_at_its_length(seed, k, more):
